@@ -1,0 +1,81 @@
+// What the bindings share: array types, and calls that Ctrl-C can interrupt.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <memory>
+#include <vector>
+
+#include "parallel.hpp"
+
+namespace nb = nanobind;
+
+namespace sthash {
+
+template <class T>
+using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+// Hands a vector over to NumPy without a copy.
+template <class T>
+nb::ndarray<nb::numpy, T> to_numpy(std::vector<T>&& values, std::initializer_list<size_t> shape) {
+    auto owned = std::make_unique<std::vector<T>>(std::move(values));
+    T* data = owned->data();
+    nb::capsule owner(owned.release(), [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+    return nb::ndarray<nb::numpy, T>(data, shape, owner);
+}
+
+template <class T>
+nb::ndarray<nb::numpy, T> to_numpy(std::vector<T>&& values) {
+    const size_t size = values.size();
+    return to_numpy(std::move(values), {size});
+}
+
+// Runs work(stop) on a thread of its own with the GIL released, and lets Python look at its signals ten times a
+// second meanwhile: on Ctrl-C the flag is set, the work ends at its next look at it, and KeyboardInterrupt is raised.
+template <class Work>
+void interruptible(Work&& work) {
+    StopFlag stop{false};
+    std::exception_ptr failure;
+    bool done = false, interrupted = false;
+    std::mutex mutex;
+    std::condition_variable finished;
+    {
+        nb::gil_scoped_release released;
+        std::thread worker([&] {
+            try {
+                work(stop);
+            } catch (...) {
+                failure = std::current_exception();
+            }
+            const std::lock_guard lock(mutex);
+            done = true;
+            finished.notify_one();
+        });
+        std::unique_lock lock(mutex);
+        while (!finished.wait_for(lock, std::chrono::milliseconds(100), [&] { return done; })) {
+            lock.unlock();
+            if (!interrupted) {
+                nb::gil_scoped_acquire acquired;
+                interrupted = PyErr_CheckSignals() != 0;
+                if (interrupted) stop.store(true);
+            }
+            lock.lock();
+        }
+        lock.unlock();
+        worker.join();
+    }
+    if (interrupted) throw nb::python_error();
+    if (failure) std::rethrow_exception(failure);
+}
+
+void bind_text(nb::module_& module);
+void bind_graph(nb::module_& module);
+void bind_svm(nb::module_& module);
+void bind_hamming(nb::module_& module);
+
+}  // namespace sthash

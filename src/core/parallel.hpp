@@ -1,0 +1,48 @@
+// Splitting a loop over threads, in a way that can be stopped from outside.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace sthash {
+
+using StopFlag = std::atomic<bool>;
+
+inline int hardware_threads() {
+    return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+// Calls body(begin, end, thread) for pieces of [0, count) of at most `grain` items, on up to `threads` threads, the
+// caller's own among them. Pieces are handed out in order; none is started once `stop` is set. The first exception
+// thrown by a body ends the loop and is thrown again here.
+template <class Body>
+void parallel_for(size_t count, size_t grain, int threads, StopFlag& stop, Body&& body) {
+    grain = std::max<size_t>(grain, 1);
+    const size_t pieces = (count + grain - 1) / grain;
+    const int workers = static_cast<int>(std::min<size_t>(std::max(threads, 1), pieces));
+    std::atomic<size_t> next{0};
+    std::exception_ptr failure;
+    std::mutex failure_mutex;
+    auto work = [&](int thread) {
+        try {
+            for (size_t piece; !stop.load(std::memory_order_relaxed) && (piece = next.fetch_add(1)) < pieces;)
+                body(piece * grain, std::min(count, (piece + 1) * grain), thread);
+        } catch (...) {
+            const std::lock_guard lock(failure_mutex);
+            if (!failure) failure = std::current_exception();
+            next.store(pieces);
+        }
+    };
+    std::vector<std::thread> helpers;
+    for (int thread = 1; thread < workers; ++thread) helpers.emplace_back(work, thread);
+    if (workers > 0) work(0);
+    for (std::thread& helper : helpers) helper.join();
+    if (failure) std::rethrow_exception(failure);
+}
+
+}  // namespace sthash

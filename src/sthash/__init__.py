@@ -1,0 +1,7 @@
+"""Self-Taught Hashing: short binary codes for documents, and exact search over them."""
+
+from sthash._core import simd_path
+
+__version__ = "0.1.0"
+
+__all__ = ["__version__", "simd_path"]
