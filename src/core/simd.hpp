@@ -1,8 +1,8 @@
 // Which SIMD path the kernels take, and how a kernel is compiled once for each path.
 //
-// A kernel file is written once and included once a path, between STHASH_TARGET_BEGIN and STHASH_TARGET_END and
-// inside a namespace of the path's own; dispatch() then calls the one that the machine can run. Standard headers
-// are included before the region, so that no inline function of theirs is compiled for a newer machine.
+// A kernel file (*.inc) is written once, in plain functions over GCC's vector types, and compiled once for each path
+// by each_path.inc; STHASH_DISPATCH calls the one that the machine runs. A kernel file includes nothing and has no
+// templates, so that no inline function of a header is ever compiled for a newer machine than the one at hand.
 #pragma once
 
 #include <algorithm>
@@ -28,6 +28,20 @@
 #else
 #define STHASH_TARGET_BEGIN(features) STHASH_PRAGMA(GCC push_options) STHASH_PRAGMA(GCC target(features))
 #define STHASH_TARGET_END _Pragma("GCC pop_options")
+#endif
+
+#if STHASH_X86
+#define STHASH_DISPATCH(call)            \
+    switch (::sthash::active_path()) {   \
+        case ::sthash::SimdPath::avx512: \
+            return ::sthash::avx512::call; \
+        case ::sthash::SimdPath::avx2:   \
+            return ::sthash::avx2::call; \
+        default:                         \
+            return ::sthash::portable::call; \
+    }
+#else
+#define STHASH_DISPATCH(call) return ::sthash::portable::call;
 #endif
 
 namespace sthash {

@@ -1,7 +1,30 @@
 """Self-Taught Hashing: short binary codes for documents, and exact search over them."""
 
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from sthash._core import simd_path
+
+if TYPE_CHECKING:
+    from sthash.text import TextVectorizer
 
 __version__ = "0.1.0"
 
-__all__ = ["__version__", "simd_path"]
+__all__ = ["TextVectorizer", "__version__", "simd_path"]
+
+# Where each public name lives. They are imported when first used: a program pays only for the rooms it enters.
+_ROOMS = {
+    "TextVectorizer": "sthash.text",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _ROOMS:
+        raise AttributeError(f"module 'sthash' has no attribute {name!r}")
+    return getattr(importlib.import_module(_ROOMS[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

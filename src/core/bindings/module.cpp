@@ -13,6 +13,9 @@ NB_MODULE(_core, module) {
         return names;
     });
     module.def("hardware_threads", &hardware_threads);
+    bind_text(module);
+    bind_graph(module);
+    bind_svm(module);
 }
 
 }  // namespace sthash

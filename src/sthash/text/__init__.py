@@ -1,0 +1,5 @@
+"""From strings to sparse unit rows: words, stop words, stems, weights."""
+
+from sthash.text.vectorizer import TextVectorizer
+
+__all__ = ["TextVectorizer"]

@@ -1,0 +1,51 @@
+"""Write src/core/text/unicode_tables.hpp from this Python's own Unicode database.
+
+Run with the oldest supported Python, whose Unicode version every newer one contains:
+``python tools/unicode_tables.py > src/core/text/unicode_tables.hpp``.
+"""
+
+import itertools
+import sys
+import unicodedata
+
+
+def character_class(code: int) -> int:
+    """0: separates words; 1: starts and continues one; 2: only continues one (a combining mark)."""
+    category = unicodedata.category(chr(code))
+    return 1 if category[0] in "LN" else 2 if category in ("Mn", "Mc") else 0
+
+
+def simple_lower(code: int) -> int:
+    """The one character that lower-cases this one (U+0130 has two in full lower-casing: its base letter)."""
+    return ord(chr(code).lower()[0])
+
+
+def main() -> None:
+    """Print the header."""
+    out = sys.stdout.write
+    out("// Made by tools/unicode_tables.py; do not edit.\n")
+    out("// clang-format off\n#pragma once\n\n#include <cstdint>\n\nnamespace sthash::unicode {\n\n")
+    out(f'inline constexpr char version[] = "{unicodedata.unidata_version}";\n\n')
+    out("// First code point, last code point, class (1: letter or number, 2: combining mark).\n")
+    out("struct Range { uint32_t first, last; uint8_t kind; };\ninline constexpr Range ranges[] = {\n")
+    for kind, group in itertools.groupby(range(sys.maxunicode + 1), key=character_class):
+        codes = list(group)
+        if kind:
+            out(f"{{{codes[0]:#x},{codes[-1]:#x},{kind}}},\n")
+    out("};\n\n// First code point, how many follow each other at this step, step, distance to the lower-case one.\n")
+    out("struct Lower { uint32_t first; uint16_t count; uint8_t step; int32_t distance; };\n")
+    out("inline constexpr Lower lowers[] = {\n")
+    upper = [(code, simple_lower(code) - code) for code in range(sys.maxunicode + 1) if simple_lower(code) != code]
+    while upper:
+        first, distance = upper[0]
+        rest = dict(upper)
+        step = next((s for s in (1, 2) if rest.get(first + s) == distance), 1)
+        count = next(c for c in itertools.count(1) if rest.get(first + c * step) != distance)
+        taken = {first + c * step for c in range(count)}
+        upper = [pair for pair in upper if pair[0] not in taken]
+        out(f"{{{first:#x},{count},{step},{distance}}},\n")
+    out("};\n\n}  // namespace sthash::unicode\n")
+
+
+if __name__ == "__main__":
+    main()
