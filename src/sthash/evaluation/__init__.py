@@ -1,0 +1,31 @@
+"""The paper's experiments as a library: corpora, measures and significance.
+
+`datasets` loads the corpora; `score` measures packed codes at every code length and radius under a definition
+of relevance, `Neighbours` or `Topics`.
+"""
+
+from sthash.evaluation.ball import LENGTHS, RADII, BallScore, RankingScore, Scores, score
+from sthash.evaluation.datasets import DatasetError, LabelledCounts, LabelledTexts, data_dir
+from sthash.evaluation.labelled import load_labelled
+from sthash.evaluation.relevance import Neighbours, Relevance, Topics, nearest_neighbours
+from sthash.evaluation.tally import Tally, tally
+
+__all__ = [
+    "LENGTHS",
+    "RADII",
+    "BallScore",
+    "DatasetError",
+    "LabelledCounts",
+    "LabelledTexts",
+    "Neighbours",
+    "RankingScore",
+    "Relevance",
+    "Scores",
+    "Tally",
+    "Topics",
+    "data_dir",
+    "load_labelled",
+    "nearest_neighbours",
+    "score",
+    "tally",
+]
