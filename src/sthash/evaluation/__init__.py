@@ -8,7 +8,8 @@ from sthash.evaluation.ball import LENGTHS, RADII, BallScore, RankingScore, Scor
 from sthash.evaluation.datasets import DatasetError, LabelledCounts, LabelledTexts, data_dir
 from sthash.evaluation.labelled import load_labelled
 from sthash.evaluation.relevance import Neighbours, Relevance, Topics, nearest_neighbours
-from sthash.evaluation.tally import Tally, tally
+from sthash.evaluation.significance import SignTest, micro_sign_test, sign_test
+from sthash.evaluation.tallies import Tally, tally
 
 __all__ = [
     "LENGTHS",
@@ -21,11 +22,14 @@ __all__ = [
     "RankingScore",
     "Relevance",
     "Scores",
+    "SignTest",
     "Tally",
     "Topics",
     "data_dir",
     "load_labelled",
+    "micro_sign_test",
     "nearest_neighbours",
     "score",
+    "sign_test",
     "tally",
 ]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sthash.codes import Codes
 from sthash.evaluation.measures import average_precision, correct_votes, f1, precision, precision_at, recall
 from sthash.evaluation.relevance import Relevance
-from sthash.evaluation.tally import Tally, tally
+from sthash.evaluation.tallies import Tally, tally
 
 LENGTHS = tuple(range(4, 65, 4))
 RADII = (0, 1, 2, 3)

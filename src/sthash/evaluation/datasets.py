@@ -170,7 +170,7 @@ def load_reuters21578_counts() -> LabelledCounts:
 def load_tdt2() -> CountCollection:
     """Load term counts of TDT2: 9394 documents, 30 categories. `split_tdt2` makes the paper's splits."""
     path = _find(["tdt2.npz"], f"{_COUNTS_SOURCE} (TDT2.mat, its fea saved as CSR parts beside gnd)")
-    with _reading(path), np.load(path, allow_pickle=False) as parts:
+    with _reading(path), path.open("rb") as stream, np.load(stream, allow_pickle=False) as parts:
         counts = sparse.csr_array(
             (parts["data"].astype(np.float64), parts["indices"].astype(np.int32), parts["indptr"]),
             shape=(int(parts["shape"][0]), int(parts["shape"][1])),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from sthash.evaluation.tally import Tally
+from sthash.evaluation.tallies import Tally
 
 
 def average_precision(seen: Tally) -> npt.NDArray[np.float64]:

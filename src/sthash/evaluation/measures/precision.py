@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from sthash.evaluation.tally import Tally
+from sthash.evaluation.tallies import Tally
 
 
 def precision(seen: Tally, radius: int, empty: float = 1.0) -> npt.NDArray[np.float64]:
