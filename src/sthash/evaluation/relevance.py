@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-_CELLS = 1 << 24  # similarities held at once by nearest_neighbours: 128 MiB of float64
+_CELLS = 1 << 22  # similarities held at once by nearest_neighbours: 32 MiB of float64
 
 
 @dataclass(frozen=True)
