@@ -1,0 +1,35 @@
+"""The paper's experiments as a library: corpora, measures and significance.
+
+`datasets` loads the corpora; `score` measures packed codes at every code length and radius under a definition
+of relevance, `Neighbours` or `Topics`.
+"""
+
+from sthash.evaluation.ball import LENGTHS, RADII, BallScore, RankingScore, Scores, score
+from sthash.evaluation.datasets import DatasetError, LabelledCounts, LabelledTexts, data_dir
+from sthash.evaluation.labelled import load_labelled
+from sthash.evaluation.relevance import Neighbours, Relevance, Topics, nearest_neighbours
+from sthash.evaluation.significance import SignTest, micro_sign_test, sign_test
+from sthash.evaluation.tallies import Tally, tally
+
+__all__ = [
+    "LENGTHS",
+    "RADII",
+    "BallScore",
+    "DatasetError",
+    "LabelledCounts",
+    "LabelledTexts",
+    "Neighbours",
+    "RankingScore",
+    "Relevance",
+    "Scores",
+    "SignTest",
+    "Tally",
+    "Topics",
+    "data_dir",
+    "load_labelled",
+    "micro_sign_test",
+    "nearest_neighbours",
+    "score",
+    "sign_test",
+    "tally",
+]

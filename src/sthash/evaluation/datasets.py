@@ -1,0 +1,300 @@
+"""The corpora of the paper, and anyone's own labelled texts.
+
+The paper's corpora are not ours to hand out. Every loader reads a file that people fetch themselves into one
+directory (see `data_dir`), checks what it read against the published counts, and raises `DatasetError` with
+the place to get the file when it is missing. Archives are read in memory; nothing is unpacked to the disk.
+
+Labels are integers from 0: in `LabelledTexts` they point into ``label_names``, in counts class c of the
+authors' file is label c - 1.
+"""
+
+from __future__ import annotations
+
+import html
+import lzma
+import os
+import re
+import tarfile
+import zipfile
+import zlib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.io
+from scipy import sparse
+
+Labels = npt.NDArray[np.int64]
+
+_NEWS_SOURCE = "http://qwone.com/~jason/20Newsgroups/ (20news-bydate.tar.gz works as it comes)"
+_REUTERS_SOURCE = "http://www.daviddlewis.com/resources/testcollections/reuters21578/ (reuters21578.tar.gz)"
+_COUNTS_SOURCE = "http://www.cad.zju.edu.cn/home/dengcai/Data/TextData.html"
+
+
+class DatasetError(Exception):
+    """A dataset is missing, damaged, or not the one that was expected."""
+
+
+@dataclass(frozen=True)
+class LabelledTexts:
+    """Raw texts with one label each, split into a corpus (train) and queries (test)."""
+
+    name: str
+    train_texts: list[str]
+    train_labels: Labels
+    test_texts: list[str]
+    test_labels: Labels
+    label_names: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class LabelledCounts:
+    """Term counts with one label a row, split into a corpus (train) and queries (test)."""
+
+    name: str
+    train: sparse.csr_array[Any]
+    train_labels: Labels
+    test: sparse.csr_array[Any]
+    test_labels: Labels
+
+
+@dataclass(frozen=True)
+class CountCollection:
+    """Term counts with one label a row, not split yet."""
+
+    name: str
+    counts: sparse.csr_array[Any]
+    labels: Labels
+
+
+def data_dir() -> Path:
+    """Find the datasets: in ``$STHASH_DATA``, else in ``../shared/datasets`` beside the checkout or the cwd.
+
+    A checkout is recognised by its ``pyproject.toml``, so an installed package looks beside the cwd only.
+    """
+    if named := os.environ.get("STHASH_DATA"):
+        directory = Path(named)
+        if not directory.is_dir():
+            raise DatasetError(f"STHASH_DATA={named!r} is not a directory; point it at the datasets")
+        return directory
+    checkout = Path(__file__).resolve().parents[3]
+    roots = [checkout] if (checkout / "pyproject.toml").is_file() else []
+    candidates = [root.parent / "shared" / "datasets" for root in [*roots, Path.cwd()]]
+    for directory in candidates:
+        if directory.is_dir():
+            return directory
+    raise DatasetError(
+        "no directory of datasets: set STHASH_DATA to it (looked for "
+        + " and ".join(map(str, dict.fromkeys(candidates)))
+        + ")"
+    )
+
+
+def load_20newsgroups() -> LabelledTexts:
+    """Load 20Newsgroups, 'bydate': 11314 train and 7532 test messages in 20 groups, headers included."""
+    path = _find(["20news-bydate.tar.xz", "20news-bydate.tar.gz"], _NEWS_SOURCE)
+    messages: dict[str, list[tuple[str, int, str]]] = {"train": [], "test": []}
+    for name, content in _members(path):
+        match = re.search(r"20news-bydate-(train|test)/([^/]+)/(\d+)$", name)
+        if match:
+            part, group, number = match.groups()
+            messages[part].append((group, int(number), content.decode("latin-1")))
+    train, test = sorted(messages["train"]), sorted(messages["test"])
+    names = tuple(sorted({group for group, _, _ in train + test}))
+    _check(path, "train messages", len(train), 11314)
+    _check(path, "test messages", len(test), 7532)
+    _check(path, "groups", len(names), 20)
+    return LabelledTexts(
+        "20newsgroups",
+        [text for _, _, text in train],
+        _encode([group for group, _, _ in train], names),
+        [text for _, _, text in test],
+        _encode([group for group, _, _ in test], names),
+        names,
+    )
+
+
+def load_reuters21578() -> LabelledTexts:
+    """Load Reuters-21578 from its SGML: the 10 largest topics, 5228 train and 2057 test stories (ModApte).
+
+    Kept are the stories with ``TOPICS="YES"``, a place in the Lewis split, exactly one topic and a body that
+    is not empty. A text is the title and the body. Label 0 is the largest topic, as in the authors' counts.
+    """
+    path = _find(["reuters21578.tar.xz", "reuters21578.tar.gz"], _REUTERS_SOURCE)
+    files = sorted((name, content) for name, content in _members(path) if name.endswith(".sgm"))
+    documents = 0
+    stories: list[tuple[str, str, str]] = []
+    for _, content in files:
+        for match in re.finditer(r"<REUTERS ([^>]*)>(.*?)</REUTERS>", content.decode("latin-1"), re.DOTALL):
+            documents += 1
+            if story := _story(*match.groups()):
+                stories.append(story)
+    _check(path, "documents", documents, 21578)
+    sizes = Counter(topic for _, topic, _ in stories)
+    names = tuple(sorted(sizes, key=lambda topic: (-sizes[topic], topic))[:10])
+    train = [(topic, text) for part, topic, text in stories if part == "TRAIN" and topic in names]
+    test = [(topic, text) for part, topic, text in stories if part == "TEST" and topic in names]
+    _check(path, "train stories", len(train), 5228)
+    _check(path, "test stories", len(test), 2057)
+    return LabelledTexts(
+        "reuters21578",
+        [text for _, text in train],
+        _encode([topic for topic, _ in train], names),
+        [text for _, text in test],
+        _encode([topic for topic, _ in test], names),
+        names,
+    )
+
+
+def load_reuters21578_counts() -> LabelledCounts:
+    """Load the authors' term counts of Reuters-21578, in their order: 5228 train, 2057 test, 10 topics."""
+    path = _find(["reuters21578_counts.mat"], f"{_COUNTS_SOURCE} (Reuters21578.mat)")
+    with _reading(path):
+        content = scipy.io.loadmat(path)
+        counts = sparse.csr_array(content["fea"])
+        labels = content["gnd"].ravel().astype(np.int64) - 1
+        train, test = (content[name].ravel().astype(np.int64) - 1 for name in ("trainIdx", "testIdx"))
+        train, test = train[labels[train] < 10], test[labels[test] < 10]
+    _check(path, "documents", counts.shape[0], 8293)
+    _check(path, "terms", counts.shape[1], 18933)
+    _check(path, "train documents", len(train), 5228)
+    _check(path, "test documents", len(test), 2057)
+    return LabelledCounts("reuters21578_counts", counts[train], labels[train], counts[test], labels[test])
+
+
+def load_tdt2() -> CountCollection:
+    """Load term counts of TDT2: 9394 documents, 30 categories. `split_tdt2` makes the paper's splits."""
+    path = _find(["tdt2.npz"], f"{_COUNTS_SOURCE} (TDT2.mat, its fea saved as CSR parts beside gnd)")
+    with _reading(path), path.open("rb") as stream, np.load(stream, allow_pickle=False) as parts:
+        counts = sparse.csr_array(
+            (parts["data"].astype(np.float64), parts["indices"].astype(np.int32), parts["indptr"]),
+            shape=(int(parts["shape"][0]), int(parts["shape"][1])),
+        )
+        counts.check_format(full_check=True)
+        labels = parts["gnd"].ravel().astype(np.int64) - 1
+    _check(path, "documents", counts.shape[0], 9394)
+    _check(path, "labels", len(labels), 9394)
+    _check(path, "categories", len(np.unique(labels)), 30)
+    return CountCollection("tdt2", counts, labels)
+
+
+def split_tdt2(collection: CountCollection, seed: int) -> LabelledCounts:
+    """Split TDT2 at random as the paper does: 5597 documents for training, the other 3797 for testing.
+
+    The documents of both parts stay in their order, so a split depends on `seed` alone.
+    """
+    if collection.counts.shape[0] != 9394:
+        raise DatasetError(
+            f"collection has {collection.counts.shape[0]} documents, TDT2 has 9394; pass load_tdt2()"
+        )
+    order = np.random.default_rng(seed).permutation(9394)
+    train, test = np.sort(order[:5597]), np.sort(order[5597:])
+    counts, labels = collection.counts, collection.labels
+    return LabelledCounts(collection.name, counts[train], labels[train], counts[test], labels[test])
+
+
+def tfidf_counts(train: Any, test: Any) -> tuple[sparse.csr_array[Any], sparse.csr_array[Any]]:
+    """Weigh counts as the authors do: (1 + ln tf) · ln(N / df), N and df of `train`, unit rows, float32.
+
+    Terms that no training document has are dropped; a row without any known term stays empty.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sthash.evaluation.datasets import tfidf_counts
+    >>> train, test = tfidf_counts(np.array([[1, 2, 0], [1, 0, 0]]), np.array([[0, 1, 5]]))
+    >>> train.toarray(), test.toarray()
+    (array([[0., 1.],
+           [0., 0.]], dtype=float32), array([[0., 1.]], dtype=float32))
+    """
+    train, test = (sparse.csr_array(counts, dtype=np.float64, copy=True) for counts in (train, test))
+    if train.shape[1] != test.shape[1]:
+        raise ValueError(f"train has {train.shape[1]} terms, test has {test.shape[1]}; both need the same")
+    for counts in (train, test):
+        counts.sum_duplicates()
+        counts.eliminate_zeros()
+        if counts.nnz and counts.data.min() < 0:
+            raise ValueError(f"counts must not be negative, found {counts.data.min()}")
+    frequency = np.bincount(train.indices, minlength=train.shape[1])
+    known = np.flatnonzero(frequency)
+    weight = np.log(train.shape[0] / frequency[known])
+    return _weigh(train[:, known], weight), _weigh(test[:, known], weight)
+
+
+def _weigh(counts: Any, weight: npt.NDArray[np.float64]) -> sparse.csr_array[Any]:
+    rows = sparse.csr_array(counts)
+    rows.data = (1.0 + np.log(rows.data)) * weight[rows.indices]
+    rows.eliminate_zeros()
+    norms = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel())
+    rows.data /= np.repeat(np.where(norms > 0, norms, 1.0), np.diff(rows.indptr))
+    rows.sort_indices()
+    return rows.astype(np.float32)
+
+
+def _story(attributes: str, markup: str) -> tuple[str, str, str] | None:
+    """Split, topic and text of a story that the paper's selection keeps, else None."""
+    split = re.search(r'LEWISSPLIT="(TRAIN|TEST)"', attributes)
+    topics = re.findall(r"<D>(.*?)</D>", _element("TOPICS", markup))
+    body = _element("BODY", markup)
+    if 'TOPICS="YES"' not in attributes or split is None or len(topics) != 1 or not body:
+        return None
+    return split[1], topics[0], f"{_element('TITLE', markup)}\n{body}"
+
+
+def _element(tag: str, markup: str) -> str:
+    """Content of the first element with this tag; unescape() also drops the wire's control characters."""
+    match = re.search(f"<{tag}>(.*?)</{tag}>", markup, re.DOTALL)
+    return html.unescape(match[1]).strip() if match else ""
+
+
+def _encode(labels: Sequence[str], names: Sequence[str]) -> Labels:
+    position = {name: index for index, name in enumerate(names)}
+    return np.array([position[label] for label in labels], dtype=np.int64)
+
+
+def _find(names: Sequence[str], source: str) -> Path:
+    directory = data_dir()
+    for name in names:
+        if (directory / name).is_file():
+            return directory / name
+    raise DatasetError(f"{' or '.join(names)} is missing in {directory}; people get it from {source}")
+
+
+def _members(path: Path) -> Iterator[tuple[str, bytes]]:
+    """Name and content of each regular file of an archive, one after the other, in memory."""
+    with _reading(path), tarfile.open(path) as archive:
+        for member in archive:
+            if member.isfile() and (stream := archive.extractfile(member)) is not None:
+                yield member.name, stream.read()
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    """Any way in which a damaged file can fail to be read becomes a DatasetError."""
+    try:
+        yield
+    except (
+        OSError,
+        EOFError,
+        ValueError,
+        KeyError,
+        IndexError,
+        TypeError,
+        NotImplementedError,
+        zlib.error,
+        lzma.LZMAError,
+        tarfile.TarError,
+        zipfile.BadZipFile,
+        scipy.io.matlab.MatReadError,
+    ) as error:
+        raise DatasetError(f"{path} cannot be read ({error}); fetch it again") from error
+
+
+def _check(path: Path, what: str, found: int, expected: int) -> None:
+    if found != expected:
+        raise DatasetError(f"{path} has {found} {what}, expected {expected}: another version, or damaged")

@@ -1,0 +1,150 @@
+"""What counts as relevant: the nearest neighbours in the original space, or the texts on the same topic."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+_CELLS = 1 << 22  # similarities held at once by nearest_neighbours: 32 MiB of float64
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """Relevant to query j are the corpus documents ``indices[j]``.
+
+    Parameters
+    ----------
+    indices : integer array of shape (n_queries, k)
+        Positions in the corpus, each at most once a row; -1 fills the rows of queries with fewer than k.
+    n_corpus : int
+        Size of the corpus.
+    """
+
+    indices: npt.NDArray[Any]
+    n_corpus: int
+
+    def __post_init__(self) -> None:
+        """Check the positions once, so that the counting can trust them."""
+        indices = np.asarray(self.indices)
+        if indices.ndim != 2 or not np.issubdtype(indices.dtype, np.integer):
+            raise ValueError(
+                f"indices must be a 2-d integer array, got {indices.ndim}-d of {indices.dtype}; "
+                "nearest_neighbours() makes one"
+            )
+        if indices.size and (indices.min() < -1 or indices.max() >= self.n_corpus):
+            raise ValueError(
+                f"indices must lie in [-1, {self.n_corpus}), found {indices.min()} … {indices.max()}; "
+                "they are positions in the corpus"
+            )
+        ordered = np.sort(indices, axis=1)
+        if np.any((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)):
+            raise ValueError("indices name a document twice in one row; a document is relevant once")
+        object.__setattr__(self, "indices", indices.astype(np.int64))
+
+    @property
+    def n_queries(self) -> int:
+        """Number of queries."""
+        return len(self.indices)
+
+    def mask(self, start: int, stop: int) -> npt.NDArray[np.bool_]:
+        """Relevance of every corpus document to queries ``start:stop``, one row a query."""
+        rows, columns = np.nonzero(self.indices[start:stop] >= 0)
+        relevant = np.zeros((stop - start, self.n_corpus), dtype=bool)
+        relevant[rows, self.indices[start + rows, columns]] = True
+        return relevant
+
+
+@dataclass(frozen=True)
+class Topics:
+    """Relevant to a query are the corpus documents with its label.
+
+    Parameters
+    ----------
+    corpus, queries : integer arrays of shape (n_corpus,) and (n_queries,)
+        One label a document. A query's label may be absent from the corpus: then nothing is relevant to it.
+    """
+
+    corpus: npt.NDArray[Any]
+    queries: npt.NDArray[Any]
+
+    def __post_init__(self) -> None:
+        """Check the labels once."""
+        for name in ("corpus", "queries"):
+            labels = np.asarray(getattr(self, name))
+            if labels.ndim != 1 or not np.issubdtype(labels.dtype, np.integer):
+                raise ValueError(
+                    f"{name} must be a 1-d array of integer labels, got {labels.ndim}-d of {labels.dtype}; "
+                    "np.unique(..., return_inverse=True) turns names into integers"
+                )
+            object.__setattr__(self, name, labels.astype(np.int64))
+
+    @property
+    def n_queries(self) -> int:
+        """Number of queries."""
+        return len(self.queries)
+
+    @property
+    def n_corpus(self) -> int:
+        """Size of the corpus."""
+        return len(self.corpus)
+
+    def mask(self, start: int, stop: int) -> npt.NDArray[np.bool_]:
+        """Relevance of every corpus document to queries ``start:stop``, one row a query."""
+        same: npt.NDArray[np.bool_] = self.queries[start:stop, None] == self.corpus
+        return same
+
+
+Relevance = Neighbours | Topics
+
+
+def nearest_neighbours(train: Any, test: Any, k: int) -> npt.NDArray[np.int64]:
+    """Find the k training documents of largest cosine to each test document, nearest first.
+
+    Exact, in double precision. Equal cosines are ordered by the smaller position. A document without terms
+    has cosine 0 to all.
+
+    Parameters
+    ----------
+    train, test : arrays or sparse arrays of shape (n, m) and (q, m)
+    k : int
+
+    Returns
+    -------
+    integer array of shape (q, k)
+        Positions in `train`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sthash.evaluation import nearest_neighbours
+    >>> nearest_neighbours(np.array([[0, 1], [1, 1], [2, 0]]), np.array([[3, 0], [1, 1]]), k=2)
+    array([[2, 1],
+           [1, 0]])
+    """
+    train, test = _unit_rows(train), _unit_rows(test)
+    if train.shape[1] != test.shape[1]:
+        raise ValueError(f"train has {train.shape[1]} columns, test has {test.shape[1]}; both need the same")
+    if not 1 <= k <= train.shape[0]:
+        raise ValueError(f"k={k} must lie between 1 and the {train.shape[0]} training documents")
+    columns = sparse.csc_array(train.T)
+    nearest = np.empty((test.shape[0], k), dtype=np.int64)
+    step = max(1, _CELLS // train.shape[0])
+    for start in range(0, test.shape[0], step):
+        similarities = (test[start : start + step] @ columns).toarray()
+        for row, cosines in enumerate(similarities, start=start):
+            least = np.partition(cosines, -k)[-k]
+            candidates = np.flatnonzero(cosines >= least)
+            nearest[row] = candidates[np.argsort(-cosines[candidates], kind="stable")[:k]]
+    return nearest
+
+
+def _unit_rows(vectors: Any) -> Any:
+    rows = sparse.csr_array(vectors, dtype=np.float64, copy=True)
+    rows.sum_duplicates()
+    norms = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel())
+    rows.data /= np.repeat(np.where(norms > 0, norms, 1.0), np.diff(rows.indptr))
+    return rows
