@@ -8,15 +8,35 @@ from typing import TYPE_CHECKING, Any
 from sthash._core import simd_path
 
 if TYPE_CHECKING:
+    from sthash.hashing import LinearSVMBank, SelfTaughtHashing, knn_graph, laplacian_eigenmap, median_bits
+    from sthash.model_file import ModelFileError, load
     from sthash.text import TextVectorizer
 
 __version__ = "0.1.0"
 
-__all__ = ["TextVectorizer", "__version__", "simd_path"]
+__all__ = [
+    "LinearSVMBank",
+    "ModelFileError",
+    "SelfTaughtHashing",
+    "TextVectorizer",
+    "__version__",
+    "knn_graph",
+    "laplacian_eigenmap",
+    "load",
+    "median_bits",
+    "simd_path",
+]
 
 # Where each public name lives. They are imported when first used: a program pays only for the rooms it enters.
 _ROOMS = {
+    "LinearSVMBank": "sthash.hashing",
+    "ModelFileError": "sthash.model_file",
+    "SelfTaughtHashing": "sthash.hashing",
     "TextVectorizer": "sthash.text",
+    "knn_graph": "sthash.hashing",
+    "laplacian_eigenmap": "sthash.hashing",
+    "load": "sthash.model_file",
+    "median_bits": "sthash.hashing",
 }
 
 

@@ -5,6 +5,8 @@
 #pragma once
 
 #include <array>
+#include <bit>
+#include <cstring>
 #include <vector>
 
 #include "parallel.hpp"
@@ -26,50 +28,25 @@ struct ScannedTexts {
     std::vector<int32_t> words;
 };
 
-// The word being read, as UTF-8.
-class WordBuffer {
-   public:
-    void clear() { size_ = 0; }
-    bool empty() const { return size_ == 0; }
-    PaddedWord word() const { return {bytes_.data(), size_}; }
-
-    void append_ascii(char c) {
-        make_room();
-        bytes_[size_++] = c;
+// Writes a character at `out` as UTF-8 and returns where it ends.
+inline char* write_utf8(uint32_t code, char* out) {
+    if (code < 0x80) {
+        *out++ = static_cast<char>(code);
+    } else if (code < 0x800) {
+        *out++ = static_cast<char>(0xC0 | code >> 6);
+        *out++ = static_cast<char>(0x80 | (code & 0x3F));
+    } else if (code < 0x10000) {
+        *out++ = static_cast<char>(0xE0 | code >> 12);
+        *out++ = static_cast<char>(0x80 | (code >> 6 & 0x3F));
+        *out++ = static_cast<char>(0x80 | (code & 0x3F));
+    } else {
+        *out++ = static_cast<char>(0xF0 | code >> 18);
+        *out++ = static_cast<char>(0x80 | (code >> 12 & 0x3F));
+        *out++ = static_cast<char>(0x80 | (code >> 6 & 0x3F));
+        *out++ = static_cast<char>(0x80 | (code & 0x3F));
     }
-
-    void append(uint32_t code) {
-        make_room();
-        char* at = bytes_.data() + size_;
-        if (code < 0x80) {
-            at[0] = static_cast<char>(code);
-            size_ += 1;
-        } else if (code < 0x800) {
-            at[0] = static_cast<char>(0xC0 | code >> 6);
-            at[1] = static_cast<char>(0x80 | (code & 0x3F));
-            size_ += 2;
-        } else if (code < 0x10000) {
-            at[0] = static_cast<char>(0xE0 | code >> 12);
-            at[1] = static_cast<char>(0x80 | (code >> 6 & 0x3F));
-            at[2] = static_cast<char>(0x80 | (code & 0x3F));
-            size_ += 3;
-        } else {
-            at[0] = static_cast<char>(0xF0 | code >> 18);
-            at[1] = static_cast<char>(0x80 | (code >> 12 & 0x3F));
-            at[2] = static_cast<char>(0x80 | (code >> 6 & 0x3F));
-            at[3] = static_cast<char>(0x80 | (code & 0x3F));
-            size_ += 4;
-        }
-    }
-
-   private:
-    void make_room() {
-        if (size_ + 4 + PaddedWord::padding > bytes_.size()) bytes_.resize(2 * bytes_.size());
-    }
-
-    std::vector<char> bytes_ = std::vector<char>(256);
-    size_t size_ = 0;
-};
+    return out;
+}
 
 // Lower-case letter or digit of an ASCII character, 0 where it separates words.
 inline constexpr std::array<char, 128> ascii_word = [] {
@@ -79,33 +56,99 @@ inline constexpr std::array<char, 128> ascii_word = [] {
     return table;
 }();
 
+// Calls emit(word) for each word of a text; `buffer` holds the word meanwhile and grows with the longest.
 template <class Char, class Emit>
-void for_each_word(const Char* at, size_t length, WordBuffer& buffer, Emit&& emit) {
+void for_each_word(const Char* at, size_t length, std::vector<char>& buffer, Emit&& emit) {
+    constexpr size_t reserve = 4 + PaddedWord::padding;  // room for one more character
     const Characters& characters = Characters::instance();
     const Char* const end = at + length;
+    if (buffer.size() < 256) buffer.resize(256);
+    char* begin = buffer.data();
+    char* limit = begin + buffer.size() - reserve;
     while (at != end) {
-        buffer.clear();
+        char* out = begin;
         for (; at != end; ++at) {
             const uint32_t code = *at;
+            if (out >= limit) {
+                const size_t size = out - begin;
+                buffer.resize(2 * buffer.size());
+                begin = buffer.data();
+                limit = begin + buffer.size() - reserve;
+                out = begin + size;
+            }
             if (code < 128) {
-                if (ascii_word[code] == 0) break;
-                buffer.append_ascii(ascii_word[code]);
+                const char c = ascii_word[code];
+                if (c == 0) break;
+                *out++ = c;
             } else {
                 const CharacterKind kind = characters.kind(code);
-                if (kind == separator || (kind == mark && buffer.empty())) break;
-                buffer.append(characters.lower(code));
+                if (kind == separator || (kind == mark && out == begin)) break;
+                out = write_utf8(characters.lower(code), out);
             }
         }
-        if (!buffer.empty()) emit(buffer.word());
+        if (out != begin) emit(PaddedWord{begin, static_cast<size_t>(out - begin)});
         if (at != end) ++at;
     }
 }
 
+inline bool is_ascii(const uint8_t* text, size_t length) {
+    uint8_t all = 0;
+    for (size_t at = 0; at < length; ++at) all |= text[at];
+    return all < 128;
+}
+
+// The same for ASCII text, 64 characters at a time: a bit says whether a character belongs to a word, and words
+// begin and end where two bits next to each other differ. No branch depends on a single character.
 template <class Emit>
-void for_each_word(const TextView& text, WordBuffer& buffer, Emit&& emit) {
-    if (text.width == 1) for_each_word(static_cast<const uint8_t*>(text.data), text.length, buffer, emit);
-    if (text.width == 2) for_each_word(static_cast<const uint16_t*>(text.data), text.length, buffer, emit);
-    if (text.width == 4) for_each_word(static_cast<const uint32_t*>(text.data), text.length, buffer, emit);
+void for_each_ascii_word(const uint8_t* text, size_t length, std::vector<char>& lowered, Emit&& emit) {
+    constexpr size_t block = 64;
+    const size_t blocks = length / block + 1;  // the last one ends in separators, which end the last word
+    lowered.resize(blocks * block + PaddedWord::padding);
+    char* const out = lowered.data();
+    bool inside = false;
+    size_t start = 0;
+    for (size_t b = 0; b < blocks; ++b) {
+        uint8_t in[block], is_word[block];
+        if ((b + 1) * block <= length) {
+            std::memcpy(in, text + b * block, block);
+        } else {
+            std::memset(in, 0, block);
+            std::memcpy(in, text + b * block, length - b * block);
+        }
+        for (size_t i = 0; i < block; ++i) {
+            const uint8_t lower = in[i] | 0x20;
+            const bool letter = static_cast<uint8_t>(lower - 'a') < 26;
+            const bool digit = static_cast<uint8_t>(in[i] - '0') < 10;
+            out[b * block + i] = static_cast<char>(letter ? lower : in[i]);
+            is_word[i] = letter | digit;
+        }
+        uint64_t word_bits = 0;
+        for (size_t i = 0; i < block; i += 8) {
+            uint64_t bytes;
+            std::memcpy(&bytes, is_word + i, 8);
+            word_bits |= (bytes * 0x0102040810204080ull >> 56) << i;
+        }
+        uint64_t edges = word_bits ^ (word_bits << 1 | static_cast<uint64_t>(inside));
+        for (; edges != 0; edges &= edges - 1) {
+            const size_t at = b * block + static_cast<size_t>(std::countr_zero(edges));
+            if (inside) emit(PaddedWord{out + start, at - start});
+            inside = !inside;
+            start = at;
+        }
+    }
+}
+
+template <class Emit>
+void for_each_word(const TextView& text, std::vector<char>& buffer, Emit&& emit) {
+    if (text.width == 1) {
+        const auto* bytes = static_cast<const uint8_t*>(text.data);
+        if (is_ascii(bytes, text.length)) return for_each_ascii_word(bytes, text.length, buffer, emit);
+        for_each_word(bytes, text.length, buffer, emit);
+    } else if (text.width == 2) {
+        for_each_word(static_cast<const uint16_t*>(text.data), text.length, buffer, emit);
+    } else {
+        for_each_word(static_cast<const uint32_t*>(text.data), text.length, buffer, emit);
+    }
 }
 
 // Scans the texts on several threads. Words that `table` lacks are gathered by each thread on its own and added at
@@ -123,7 +166,7 @@ inline ScannedTexts scan_texts(const std::vector<TextView>& texts, WordTable& ta
     parallel_for(texts.size(), grain, threads, stop, [&](size_t begin, size_t end, int thread) {
         Piece& piece = pieces[begin / grain];
         piece.thread = thread;
-        WordBuffer buffer;
+        std::vector<char> buffer;
         for (size_t i = begin; i < end; ++i) {
             const size_t before = piece.words.size();
             for_each_word(texts[i], buffer, [&](const PaddedWord& word) {

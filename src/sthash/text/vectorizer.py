@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from numbers import Integral, Real
+from os import PathLike
 from typing import Any, Self
 
 import numpy as np
@@ -12,6 +14,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from sthash import model_file
 from sthash.text.analyzer import WordAnalyzer, check_stemmer, resolve_stop_words
 from sthash.text.counting import TokenCounter, Tokenizer, WordCounter, batches
 from sthash.text.weighting import WEIGHTINGS, CorpusStatistics, Weighting, weigh
@@ -110,6 +113,34 @@ class TextVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Return the terms in the order of the columns."""
         check_is_fitted(self)
         return np.array(list(self.vocabulary_), dtype=object)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the fitted vectorizer to a file, which `sthash.load` reads. An interrupted write leaves no trace."""
+        check_is_fitted(self)
+        if callable(self.analyzer):
+            raise TypeError("a vectorizer whose analyzer is a callable cannot be saved; use analyzer='word' to save.")
+        names = ("stemmer", "min_df", "max_df", "max_features", "weighting", "threads")
+        config = {
+            "settings": {name: getattr(self, name) for name in names},
+            "stop_words": sorted(self.stop_words_),
+            "n_documents": self.statistics_.n_documents,
+            "mean_length": self.statistics_.mean_length,
+        }
+        terms = np.frombuffer(json.dumps(list(self.vocabulary_)).encode(), dtype=np.uint8)
+        arrays = {"terms": terms, "document_frequency": self.statistics_.document_frequency}
+        model_file.write(path, "TextVectorizer", config, arrays)
+
+    @classmethod
+    def _restored(cls, config: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Self:
+        stop_words = frozenset(config["stop_words"])
+        vectorizer = cls(stop_words=sorted(stop_words) or None, **config["settings"])
+        terms = json.loads(arrays["terms"].tobytes())
+        vectorizer.vocabulary_ = {term: column for column, term in enumerate(terms)}
+        vectorizer.statistics_ = CorpusStatistics(
+            config["n_documents"], arrays["document_frequency"], config["mean_length"]
+        )
+        vectorizer.stop_words_ = stop_words
+        return vectorizer
 
     def _learn(self, raw_documents: Iterable[str], *, keep_counts: bool) -> sp.csr_array:
         self._validate()

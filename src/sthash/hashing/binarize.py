@@ -1,0 +1,47 @@
+"""From real-valued embeddings to bits: stage 1, last step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sthash.codes import Bits
+
+
+def median_bits(embedding: npt.NDArray[Any]) -> Bits:
+    """Threshold each column at its median: a bit is on where the value lies above it.
+
+    With distinct values, half of the documents (rounded down) get the bit. Where several values equal the median,
+    documents of equal value must get equal bits, so they get it all or none of them does, whichever leaves the
+    column closer to balance; none if both are as close. A constant column is off throughout.
+
+    Parameters
+    ----------
+    embedding : array of shape (n, l)
+
+    Returns
+    -------
+    bits : array of bool, shape (n, l)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sthash import median_bits
+    >>> median_bits(np.array([[1.0, 5.0], [2.0, 5.0], [3.0, 5.0], [4.0, 1.0]])).astype(int).tolist()
+    [[0, 1], [0, 1], [1, 1], [1, 0]]
+    """
+    values = np.asarray(embedding)
+    if values.ndim != 2:
+        raise ValueError(f"embedding must have two dimensions, got an array of shape {values.shape}.")
+    if len(values) == 0:
+        return np.zeros(values.shape, dtype=bool)
+    median = np.median(values, axis=0)
+    above, from_median_on = values > median, values >= median
+    n = len(values)
+    excess = np.abs(2 * above.sum(axis=0) - n)
+    excess_with_ties = np.abs(2 * from_median_on.sum(axis=0) - n)
+    varied = ~from_median_on.all(axis=0)
+    bits: Bits = np.where((excess_with_ties < excess) & varied, from_median_on, above)
+    return bits

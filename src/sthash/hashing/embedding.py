@@ -1,0 +1,241 @@
+"""The Laplacian eigenmap of a graph: stage 1, second step.
+
+Minimises Σ W_ij |y_i − y_j|² over real-valued codes: the solutions of L v = λ D v with the smallest λ, where D holds
+the degrees and L = D − W. With v = D^-½ u they are the eigenvectors u of A = D^-½ W D^-½ with the largest 1 − λ.
+"""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
+from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
+from threadpoolctl import threadpool_limits
+
+Array = npt.NDArray[np.float64]
+
+# Up to this size a component is solved as a dense matrix, which is exact and quick.
+DENSE_SIZE = 600
+TOLERANCE = 1e-6
+# Two eigenvalues closer than this count as equal when looking for missed copies.
+MISSED_GAP = 1e-4
+BLOCK_DEPTH, BLOCK_ROUNDS = 4, 100
+
+
+class Eigenpairs(NamedTuple):
+    """Solutions of L v = λ D v: ``values`` ascending, ``vectors`` in columns with vᵀ D v = 1."""
+
+    values: Array
+    vectors: Array
+
+
+def laplacian_eigenmap(W: Any, n_components: int) -> Array:
+    """Embed the nodes of a graph: the smallest non-trivial solutions of L v = λ D v.
+
+    The constant vector (λ = 0) is left out. A graph of c components has c − 1 further solutions with λ = 0, which
+    tell the components apart; they come first, the largest components first. A node without edges has no place in
+    the problem: its row is zero. Each vector's sign makes its entry of largest size (the first of them) positive.
+    The result is the same on every run and for any number of threads.
+
+    Parameters
+    ----------
+    W : sparse matrix of shape (n, n)
+        Symmetric, no negative entries.
+    n_components : int
+        At most the number of nodes with edges, less two.
+
+    Returns
+    -------
+    embedding : array of float64, shape (n, n_components)
+
+    Examples
+    --------
+    Two triangles joined by a weak edge fall apart at the sign of the first vector:
+
+    >>> import numpy as np
+    >>> from sthash import laplacian_eigenmap
+    >>> triangle = np.ones((3, 3)) - np.eye(3)
+    >>> W = np.kron(np.eye(2), triangle)
+    >>> W[2, 3] = W[3, 2] = 0.1
+    >>> (laplacian_eigenmap(W, 1) > 0).ravel().tolist()
+    [True, True, True, False, False, False]
+    """
+    return laplacian_eigenpairs(W, n_components).vectors
+
+
+def laplacian_eigenpairs(W: Any, n_components: int) -> Eigenpairs:
+    """Like `laplacian_eigenmap`, with the eigenvalues."""
+    W = _check_graph(W)
+    n = W.shape[0]
+    degrees = np.asarray(W.sum(axis=1), dtype=np.float64).ravel()
+    joined = np.flatnonzero(degrees > 0)
+    if not isinstance(n_components, Integral) or n_components < 1:
+        raise ValueError(f"n_components={n_components!r} must be an int of at least 1.")
+    if n_components > len(joined) - 2:
+        raise ValueError(
+            f"n_components={n_components} needs at least {n_components + 2} documents with neighbours, "
+            f"got {len(joined)} of {n}; ask for fewer bits, bring more documents, or raise n_neighbors."
+        )
+    # On a busy machine the threads of a BLAS fight each other, and their number changes the rounding.
+    with threadpool_limits(limits=1, user_api="blas"):
+        pairs = _solve(W[joined][:, joined], degrees[joined], int(n_components))
+    vectors = np.zeros((n, n_components))
+    vectors[joined] = pairs.vectors
+    largest = vectors[np.abs(vectors).argmax(axis=0), np.arange(n_components)]
+    return Eigenpairs(pairs.values, vectors * np.where(largest < 0, -1.0, 1.0))
+
+
+def _check_graph(W: Any) -> sp.csr_array:
+    W = sp.csr_array(W, dtype=np.float64)
+    if W.shape[0] != W.shape[1]:
+        raise ValueError(f"W must be square, got shape {W.shape}.")
+    if not np.isfinite(W.data).all():
+        raise ValueError("W holds NaN or infinity; check the vectors it was built from.")
+    if (W.data < 0).any():
+        raise ValueError(
+            f"W holds negative weights (smallest {W.data.min():.3g}), for which the eigenmap is not defined; "
+            "set them to zero or use a similarity that is never negative."
+        )
+    difference = abs(W - W.T)
+    if difference.nnz and difference.max() > 1e-6 * W.data.max():
+        raise ValueError("W is not symmetric; use W.maximum(W.T).")
+    return W
+
+
+def _solve(W: sp.csr_array, degrees: Array, n_components: int) -> Eigenpairs:
+    """Solve component by component: copies of a component then cannot hide each other's eigenvalues."""
+    n = W.shape[0]
+    n_parts, part_of = connected_components(W, directed=False)
+    volumes = np.bincount(part_of, weights=degrees, minlength=n_parts)
+    first_node = np.full(n_parts, n)
+    np.minimum.at(first_node, part_of, np.arange(n))
+    parts = np.lexsort((first_node, -volumes))
+    indicators = _component_vectors(part_of, volumes, parts[: n_components + 1])
+    wanted = n_components - indicators.shape[1]
+    if wanted == 0:
+        return Eigenpairs(np.zeros(n_components), indicators)
+    values, vectors = [], []
+    for part in parts:
+        nodes = np.flatnonzero(part_of == part)
+        if len(nodes) == 1:
+            continue
+        found = _solve_connected(W[nodes][:, nodes], degrees[nodes], min(wanted, len(nodes) - 1))
+        values.append(found.values)
+        vectors.append((nodes, found.vectors))
+    owner = np.repeat(np.arange(len(values)), [len(v) for v in values])
+    column = np.concatenate([np.arange(len(v)) for v in values])
+    merged = np.concatenate(values)
+    chosen = np.argsort(merged, kind="stable")[:wanted]
+    spread = np.zeros((n, wanted))
+    for place, at in enumerate(chosen):
+        nodes, own = vectors[owner[at]]
+        spread[nodes, place] = own[:, column[at]]
+    return Eigenpairs(
+        np.concatenate([np.zeros(indicators.shape[1]), merged[chosen]]), np.hstack([indicators, spread])
+    )
+
+
+def _component_vectors(part_of: npt.NDArray[Any], volumes: Array, parts: npt.NDArray[Any]) -> Array:
+    """D-orthonormal vectors, constant on components, orthogonal to the constant: part j against parts 0 … j − 1.
+
+    Only the parts given are told apart; the constant vector that they are orthogonal to is that of the whole graph
+    because each vector sums to zero over the volumes.
+    """
+    vectors = np.zeros((len(part_of), len(parts) - 1))
+    for j in range(1, len(parts)):
+        before, own = volumes[parts[:j]].sum(), volumes[parts[j]]
+        scale = np.sqrt(before * own * (before + own))
+        vectors[np.isin(part_of, parts[:j]), j - 1] = own / scale
+        vectors[part_of == parts[j], j - 1] = -before / scale
+    return vectors
+
+
+def _solve_connected(W: sp.csr_array, degrees: Array, n_wanted: int) -> Eigenpairs:
+    """The smallest non-trivial solutions for a connected graph."""
+    n = W.shape[0]
+    root = np.sqrt(degrees)
+    A = sp.csr_array(W * (1 / root)[:, None] * (1 / root)[None, :])
+    trivial = root / np.linalg.norm(root)
+    if n <= DENSE_SIZE or n_wanted > n // 4:
+        # Shifted out of the way: the trivial solution has eigenvalue 1 before and −2, below all others, after.
+        values, vectors = np.linalg.eigh(A.toarray() - 3 * np.outer(trivial, trivial))
+        values, vectors = values[::-1][:n_wanted], vectors[:, ::-1][:, :n_wanted]
+    else:
+        values, vectors = _largest(A, trivial, n_wanted)
+    return Eigenpairs(np.maximum(1 - values, 0), vectors / root[:, None])
+
+
+def _largest(A: sp.csr_array, trivial: Array, k: int) -> tuple[Array, Array]:
+    """The k largest eigenpairs of A, descending, without the known trivial one.
+
+    A Lanczos iteration sees one vector of each eigenspace and finds the others only through rounding, so a repeated
+    eigenvalue may come back too few times. What was found is therefore taken out and the rest searched again; if
+    something larger than the smallest found turns up, a block iteration finishes the work.
+
+    Lanczos runs in single precision, at half the cost; the pairs are then made exact within the span found.
+    """
+    n = A.shape[0]
+    rng = np.random.default_rng(0)
+    vectors = _lanczos(A, trivial[:, None], k, 1e-5, rng)
+    values, vectors = _rayleigh_ritz(A, vectors - np.outer(trivial, trivial @ vectors))
+    for _ in range(20):
+        extra = _lanczos(A, np.column_stack([trivial, vectors]), 1, 1e-2, rng)
+        missed = (extra * (A @ extra)).sum(axis=0)
+        if len(values) == k and (missed <= values[-1] + MISSED_GAP).all():
+            break
+        guards = rng.standard_normal((n, max(k // 4, k - len(values), 16)))
+        values, vectors = _block_iteration(A, trivial, np.column_stack([vectors, extra, guards]), k)
+    return values, vectors
+
+
+def _lanczos(A: sp.csr_array, known: Array, k: int, tol: float, rng: np.random.Generator) -> Array:
+    """Up to k eigenvectors of A with the largest eigenvalues, apart from the ``known`` ones."""
+    matrix, known = A.astype(np.float32), known.astype(np.float32)
+
+    def apply(x: npt.NDArray[np.float32]) -> Any:
+        # Known vectors move to the lower end of the spectrum, which lies between −1 and 1.
+        x = x.ravel()
+        return matrix @ x - 3 * (known @ (known.T @ x))
+
+    operator = LinearOperator(A.shape, matvec=apply, dtype=np.float32)
+    start = rng.standard_normal(A.shape[0]).astype(np.float32)
+    try:
+        vectors = eigsh(operator, k=k, which="LA", tol=tol, v0=start)[1]
+    except ArpackNoConvergence as failure:
+        vectors = failure.eigenvectors
+    return vectors.astype(np.float64)
+
+
+def _block_iteration(A: sp.csr_array, trivial: Array, start: Array, k: int) -> tuple[Array, Array]:
+    """The k largest eigenpairs of A without the trivial one, by a restarted block Krylov iteration.
+
+    Slower than Lanczos, but a block of vectors sees every copy of an eigenvalue that the block has room for.
+    """
+    block = np.linalg.qr(start - np.outer(trivial, trivial @ start))[0]
+    for _ in range(BLOCK_ROUNDS):
+        basis = newest = block
+        for _ in range(BLOCK_DEPTH):
+            newest = A @ newest
+            known = np.column_stack([trivial, basis])
+            for _ in range(2):  # once leaves rounding errors that grow
+                newest = np.linalg.qr(newest - known @ (known.T @ newest))[0]
+            basis = np.column_stack([basis, newest])
+            if basis.shape[1] + newest.shape[1] >= A.shape[0]:
+                break
+        values, vectors = _rayleigh_ritz(A, basis)
+        block = vectors[:, : block.shape[1]]
+        residuals = np.linalg.norm(A @ block[:, :k] - block[:, :k] * values[:k], axis=0)
+        if residuals.max() <= TOLERANCE:
+            break
+    return values[:k], block[:, :k]
+
+
+def _rayleigh_ritz(A: sp.csr_array, vectors: Array) -> tuple[Array, Array]:
+    """The best eigenpairs of A within the span of some vectors, largest first."""
+    basis = np.linalg.qr(vectors)[0]
+    values, rotation = np.linalg.eigh(basis.T @ (A @ basis))
+    return values[::-1], np.ascontiguousarray((basis @ rotation)[:, ::-1])

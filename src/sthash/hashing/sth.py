@@ -1,0 +1,205 @@
+"""Self-Taught Hashing: the two stages put together."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from numbers import Integral
+from typing import Any, Protocol, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import clone, is_classifier
+
+from sthash import codes
+from sthash.codes import Bits
+from sthash.hashing.binarize import median_bits
+from sthash.hashing.embedding import laplacian_eigenmap
+from sthash.hashing.graph import knn_graph
+from sthash.hashing.hasher import Hasher
+from sthash.hashing.per_bit import ClassifierPerBit
+from sthash.hashing.svm import LinearSVMBank
+from sthash.hashing.vectors import Vectors
+
+Graph = Callable[[Vectors], Any]
+Embedding = Callable[[Any, int], npt.NDArray[Any]]
+Binarizer = Callable[[npt.NDArray[Any]], Bits]
+
+
+class HashFunction(Protocol):
+    """Stage 2: learns bits from vectors, and predicts them for unseen ones."""
+
+    def fit(self, X: Vectors, bits: Bits) -> Self: ...
+
+    def decision_function(self, X: Vectors) -> npt.NDArray[Any]: ...
+
+
+class SelfTaughtHashing(Hasher):
+    """Self-Taught Hashing (Zhang, Wang, Cai and Lu, SIGIR 2010).
+
+    Stage 1 gives the corpus its codes, unsupervised: the k-nearest-neighbour graph, its Laplacian eigenmap, and each
+    eigenvector cut at its median. Stage 2 learns to predict each bit with a linear SVM, so that an unseen document
+    gets its code from ``n_bits`` dot products. Bits are ordered: the first l of them are the l-bit codes.
+
+    A document without neighbours takes no part in learning and gets its code as an unseen one does. A blank document,
+    all of whose weights are zero, gets the code whose bits are all off.
+
+    Parameters
+    ----------
+    n_bits : int, default=64
+        At most the number of documents less two.
+    n_neighbors : int, default=25
+        Of the default graph.
+    C : float, default=1.0
+        Of the default SVMs.
+    graph : callable or None, default=None
+        From X to a sparse symmetric matrix without negative entries; None takes `knn_graph`.
+    embedding : callable or None, default=None
+        From W and the number of dimensions to an array (n, n_bits); None takes `laplacian_eigenmap`.
+    binarizer : callable or None, default=None
+        From an array (n, n_bits) to booleans; None takes `median_bits`.
+    hash_function : scikit-learn classifier, HashFunction or None, default=None
+        A classifier is copied for every bit, and may be a pipeline; anything else is given all bits at once. None
+        takes `LinearSVMBank`.
+    random_state : int, RandomState or None, default=0
+    threads : int or None, default=None
+        None takes one a core. The codes do not depend on it.
+
+    Attributes
+    ----------
+    codes_ : array of uint8, shape (n, ceil(n_bits / 8))
+        Packed codes of the corpus, from stage 1.
+    embedding_ : array, shape (n, n_bits)
+        What was binarised; zero for a document without neighbours.
+    hash_function_ : HashFunction
+    n_features_in_ : int
+    stage_seconds_ : dict of str to float
+        Time that each stage took.
+
+    References
+    ----------
+    D. Zhang, J. Wang, D. Cai, J. Lu. Self-Taught Hashing for Fast Similarity Search. SIGIR 2010.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sthash import SelfTaughtHashing
+    >>> X = np.random.default_rng(0).normal(size=(200, 16))
+    >>> hasher = SelfTaughtHashing(n_bits=12, n_neighbors=10).fit(X)
+    >>> hasher.codes_.shape, hasher.codes_.dtype
+    ((200, 2), dtype('uint8'))
+    >>> hasher.transform(X[:3]).shape
+    (3, 2)
+    """
+
+    def __init__(
+        self,
+        n_bits: int = 64,
+        n_neighbors: int = 25,
+        *,
+        C: float = 1.0,
+        graph: Graph | None = None,
+        embedding: Embedding | None = None,
+        binarizer: Binarizer | None = None,
+        hash_function: Any = None,
+        random_state: int | np.random.RandomState | None = 0,
+        threads: int | None = None,
+    ) -> None:
+        self.n_bits = n_bits
+        self.n_neighbors = n_neighbors
+        self.C = C
+        self.graph = graph
+        self.embedding = embedding
+        self.binarizer = binarizer
+        self.hash_function = hash_function
+        self.random_state = random_state
+        self.threads = threads
+
+    def fit(self, X: Vectors, y: object = None) -> Self:
+        """Learn the codes of a corpus and the functions that predict them."""
+        X = self._check(X, reset=True)
+        n = X.shape[0]
+        if not isinstance(self.n_bits, Integral) or isinstance(self.n_bits, bool) or self.n_bits < 1:
+            raise ValueError(f"n_bits={self.n_bits!r} must be an int of at least 1.")
+        if self.n_bits > n - 2:
+            raise ValueError(
+                f"n_bits={self.n_bits} needs at least {self.n_bits + 2} documents, got n_samples = {n}; "
+                "ask for fewer bits or bring more documents."
+            )
+        if not (X.data if hasattr(X, "indptr") else X).any():
+            raise ValueError(
+                f"all {n} documents are blank (every weight is zero): check the text, the stop words, and that not "
+                "every document has the same terms, which then weigh nothing in TF-IDF."
+            )
+        self.stage_seconds_: dict[str, float] = {}
+        W = self._timed("graph", self.graph or self._default_graph, X)
+        joined = np.asarray(abs(W).sum(axis=1)).ravel() > 0
+        embedding = self._timed("embedding", self.embedding or laplacian_eigenmap, W, self.n_bits)
+        self.embedding_ = _checked_stage("embedding", embedding, (n, self.n_bits))
+        bits = self._timed("binarizer", self.binarizer or median_bits, self.embedding_[joined])
+        bits = _checked_stage("binarizer", bits, (int(joined.sum()), self.n_bits)).astype(bool)
+        function = self._new_hash_function()
+        self.hash_function_ = self._timed("hash_function", function.fit, X[joined], bits) or function
+        all_bits = np.empty((n, self.n_bits), dtype=bool)
+        all_bits[joined] = bits
+        if not joined.all():
+            all_bits[~joined] = self._margins(X[~joined]) > 0
+        self.codes_ = codes.pack(all_bits)
+        return self
+
+    def _default_graph(self, X: Vectors) -> Any:
+        return knn_graph(X, self.n_neighbors, threads=self.threads)
+
+    def _new_hash_function(self) -> HashFunction:
+        if self.hash_function is None:
+            return LinearSVMBank(self.C, random_state=self.random_state, threads=self.threads)
+        if is_classifier(self.hash_function):
+            return ClassifierPerBit(self.hash_function)
+        function: HashFunction = clone(self.hash_function, safe=False)
+        return function
+
+    def _timed(self, stage: str, function: Callable[..., Any], *arguments: Any) -> Any:
+        start = time.perf_counter()
+        result = function(*arguments)
+        self.stage_seconds_[stage] = time.perf_counter() - start
+        return result
+
+    def _margins(self, X: Vectors) -> npt.NDArray[Any]:
+        return self.hash_function_.decision_function(X)
+
+    def _state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
+        function = self.hash_function_
+        if not isinstance(function, LinearSVMBank):
+            raise TypeError(
+                f"a model whose hash function is a {type(function).__name__} cannot be saved: the file format holds "
+                "linear functions only; use the default hash_function=None to save."
+            )
+        settings = {name: getattr(self, name) for name in ("n_bits", "n_neighbors", "C", "threads")}
+        settings["random_state"] = self.random_state if isinstance(self.random_state, Integral) else None
+        config = {"settings": settings, "svm": {"loss": function.loss, "fit_intercept": function.fit_intercept}}
+        arrays = {
+            "weights": function.weights_,
+            "intercept": function.intercept_,
+            "codes": self.codes_,
+            "embedding": self.embedding_,
+        }
+        return config, arrays
+
+    @classmethod
+    def _restored(cls, config: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Self:
+        hasher = cls(**config["settings"])
+        function = LinearSVMBank(hasher.C, random_state=hasher.random_state, threads=hasher.threads, **config["svm"])
+        function.weights_, function.intercept_ = arrays["weights"], arrays["intercept"]
+        hasher.hash_function_ = function
+        hasher.codes_, hasher.embedding_ = arrays["codes"], arrays["embedding"]
+        hasher.n_features_in_ = function.weights_.shape[0]
+        return hasher
+
+
+def _checked_stage(name: str, result: Any, shape: tuple[int, int]) -> npt.NDArray[Any]:
+    array = np.asarray(result)
+    if array.shape != shape:
+        raise ValueError(f"{name} returned shape {array.shape}, expected {shape}.")
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        raise ValueError(f"{name} returned NaN or infinity.")
+    return array

@@ -1,0 +1,133 @@
+"""Model files: safetensors for the arrays, JSON for the rest, a checksum over both. Nothing in them can run.
+
+A file has the metadata entries ``sthash`` (JSON: format, kind, config) and ``sha256`` (over that JSON and, in
+the order of their names, each array's name, dtype, shape and bytes).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import json
+import os
+import tempfile
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save_file
+
+FORMAT = 1
+
+# What a file may hold, and where it is defined. Nothing else is ever imported on a file's behalf.
+KINDS = {
+    "SelfTaughtHashing": "sthash.hashing.sth",
+    "TextVectorizer": "sthash.text.vectorizer",
+}
+
+
+class ModelFileError(ValueError):
+    """The file is not a model, is damaged, or was written by a newer version."""
+
+
+def write(
+    path: str | PathLike[str], kind: str, config: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]
+) -> None:
+    """Write a model under a temporary name, sync it, then rename it: the path never holds half a model."""
+    target = Path(path)
+    tensors = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    header = json.dumps({"format": FORMAT, "kind": kind, "config": config}, sort_keys=True)
+    metadata = {"sthash": header, "sha256": _checksum(header, tensors)}
+    handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
+    os.close(handle)
+    try:
+        save_file(tensors, temporary, metadata)
+        # mkstemp keeps the file to its owner; a model is as public as any other new file.
+        umask = os.umask(0)
+        os.umask(umask)
+        Path(temporary).chmod(0o666 & ~umask)
+        _sync(temporary)
+        Path(temporary).replace(target)
+    except SafetensorError as error:
+        raise OSError(f"cannot write {target}: {error}") from error
+    finally:
+        Path(temporary).unlink(missing_ok=True)
+    _sync(target.parent)
+
+
+def load(path: str | PathLike[str]) -> Any:
+    """Read a model that ``save`` wrote.
+
+    Examples
+    --------
+    >>> import numpy as np, sthash, tempfile, pathlib
+    >>> X = np.random.default_rng(0).normal(size=(100, 8))
+    >>> hasher = sthash.SelfTaughtHashing(n_bits=8, n_neighbors=5).fit(X)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     hasher.save(pathlib.Path(folder, "model"))
+    ...     again = sthash.load(pathlib.Path(folder, "model"))
+    >>> bool((again.transform(X) == hasher.transform(X)).all())
+    True
+    """
+    path = Path(path)
+    header, arrays = _read(path)
+    kind = header["kind"]
+    model = getattr(importlib.import_module(KINDS[kind]), kind)
+    try:
+        return model._restored(header["config"], arrays)
+    except (KeyError, TypeError, ValueError) as error:
+        raise ModelFileError(f"{path} is no valid {kind} model: {error}.") from error
+
+
+def _read(path: Path) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
+    with path.open("rb"):  # a missing file or a folder gets Python's own clear error
+        pass
+    try:
+        with safe_open(path, framework="numpy") as file:
+            metadata = file.metadata() or {}
+            if "sthash" not in metadata:
+                raise ModelFileError(f"{path} is not an sthash model; pass a file that save() wrote.")
+            header = _header(path, metadata["sthash"])
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except (SafetensorError, KeyError, UnicodeDecodeError, OverflowError) as error:
+        raise ModelFileError(
+            f"{path} is not an sthash model or is damaged ({error}); save the model again or fetch a fresh copy."
+        ) from error
+    if metadata.get("sha256") != _checksum(metadata["sthash"], arrays):
+        raise ModelFileError(f"{path} is damaged: its checksum does not match; save the model again.")
+    return header, arrays
+
+
+def _header(path: Path, text: str) -> dict[str, Any]:
+    try:
+        header = json.loads(text)
+        version, kind = header["format"], header["kind"]
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise ModelFileError(f"{path} is damaged: its header cannot be read; save the model again.") from error
+    if isinstance(version, int) and version > FORMAT:
+        raise ModelFileError(
+            f"{path} has format {version}, newer than the format {FORMAT} that this sthash reads; upgrade sthash."
+        )
+    if version != FORMAT or kind not in KINDS:
+        raise ModelFileError(f"{path} holds a {kind!r} of format {version!r}, which this sthash does not know.")
+    return dict(header)
+
+
+def _checksum(header: str, arrays: dict[str, npt.NDArray[Any]]) -> str:
+    digest = hashlib.sha256(header.encode())
+    for name in sorted(arrays):
+        array = arrays[name]
+        digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
+        digest.update(array.data if array.size else b"")
+    return digest.hexdigest()
+
+
+def _sync(path: str | Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
