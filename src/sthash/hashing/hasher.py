@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from os import PathLike
 from typing import Any, Self
 
@@ -66,6 +67,16 @@ class Hasher(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 ) from None
             raise
         return check_vectors(X)
+
+    def _check_corpus(self, X: Vectors) -> None:
+        """Refuse what no hasher can learn from: an odd code length, or documents without a single weight."""
+        if not isinstance(self.n_bits, Integral) or isinstance(self.n_bits, bool) or self.n_bits < 1:
+            raise ValueError(f"n_bits={self.n_bits!r} must be an int of at least 1.")
+        if not (X.data if hasattr(X, "indptr") else X).any():
+            raise ValueError(
+                f"all {X.shape[0]} documents are blank (every weight is zero): check the text, the stop words, and "
+                "that not every document has the same terms, which then weigh nothing in TF-IDF."
+            )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

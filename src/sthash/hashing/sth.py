@@ -5,18 +5,22 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from numbers import Integral
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone, is_classifier
+from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from sthash import codes
 from sthash.codes import Bits
 from sthash.hashing.binarize import median_bits
 from sthash.hashing.embedding import laplacian_eigenmap
+from sthash.hashing.gaussian_svm import GaussianSVM
 from sthash.hashing.graph import knn_graph
 from sthash.hashing.hasher import Hasher
+from sthash.hashing.linear_embedding import LinearEmbedding
+from sthash.hashing.nystrom import NystromExtension
 from sthash.hashing.per_bit import ClassifierPerBit
 from sthash.hashing.svm import LinearSVMBank
 from sthash.hashing.vectors import Vectors
@@ -32,6 +36,26 @@ class HashFunction(Protocol):
     def fit(self, X: Vectors, bits: Bits) -> Self: ...
 
     def decision_function(self, X: Vectors) -> npt.NDArray[Any]: ...
+
+
+@runtime_checkable
+class SupervisedGraph(Protocol):
+    """Stage 1, first step, where it needs the documents' categories: ``fit(X, y)`` hands them over."""
+
+    def from_labels(self, X: Vectors, y: npt.NDArray[Any]) -> Any: ...
+
+
+@runtime_checkable
+class EmbeddingExtension(Protocol):
+    """Stage 2 that extends the real-valued embedding itself to unseen vectors, instead of learning the bits."""
+
+    def extend(self, X: Vectors, W: Any, embedding: npt.NDArray[Any], bits: Bits) -> Self: ...
+
+    def decision_function(self, X: Vectors) -> npt.NDArray[Any]: ...
+
+
+# Hash functions that a model file may hold beside the default one.
+SAVED_FUNCTIONS = {cls.__name__: cls for cls in (GaussianSVM, LinearEmbedding, NystromExtension)}
 
 
 class SelfTaughtHashing(Hasher):
@@ -52,15 +76,17 @@ class SelfTaughtHashing(Hasher):
         Of the default graph.
     C : float, default=1.0
         Of the default SVMs.
-    graph : callable or None, default=None
-        From X to a sparse symmetric matrix without negative entries; None takes `knn_graph`.
+    graph : callable, SupervisedGraph or None, default=None
+        From X to a sparse symmetric matrix without negative entries; None takes `knn_graph`. A `SupervisedGraph`,
+        such as `ClassGraph`, also gets the categories: ``fit(X, y)``. Other graphs do not look at y.
     embedding : callable or None, default=None
         From W and the number of dimensions to an array (n, n_bits); None takes `laplacian_eigenmap`.
     binarizer : callable or None, default=None
         From an array (n, n_bits) to booleans; None takes `median_bits`.
-    hash_function : scikit-learn classifier, HashFunction or None, default=None
-        A classifier is copied for every bit, and may be a pipeline; anything else is given all bits at once. None
-        takes `LinearSVMBank`.
+    hash_function : scikit-learn classifier, HashFunction, EmbeddingExtension or None, default=None
+        A classifier is copied for every bit, and may be a pipeline; a `HashFunction`, such as `GaussianSVM`, is given
+        all bits at once; an `EmbeddingExtension`, such as `NystromExtension` or `LinearEmbedding`, is given the graph
+        and the embedding too. None takes `LinearSVMBank`.
     random_state : int, RandomState or None, default=0
     threads : int or None, default=None
         None takes one a core. The codes do not depend on it.
@@ -116,30 +142,29 @@ class SelfTaughtHashing(Hasher):
         self.threads = threads
 
     def fit(self, X: Vectors, y: object = None) -> Self:
-        """Learn the codes of a corpus and the functions that predict them."""
+        """Learn the codes of a corpus and the functions that predict them; y is for a supervised graph only."""
         X = self._check(X, reset=True)
         n = X.shape[0]
-        if not isinstance(self.n_bits, Integral) or isinstance(self.n_bits, bool) or self.n_bits < 1:
-            raise ValueError(f"n_bits={self.n_bits!r} must be an int of at least 1.")
+        self._check_corpus(X)
         if self.n_bits > n - 2:
             raise ValueError(
                 f"n_bits={self.n_bits} needs at least {self.n_bits + 2} documents, got n_samples = {n}; "
                 "ask for fewer bits or bring more documents."
             )
-        if not (X.data if hasattr(X, "indptr") else X).any():
-            raise ValueError(
-                f"all {n} documents are blank (every weight is zero): check the text, the stop words, and that not "
-                "every document has the same terms, which then weigh nothing in TF-IDF."
-            )
         self.stage_seconds_: dict[str, float] = {}
-        W = self._timed("graph", self.graph or self._default_graph, X)
+        W = self._build_graph(X, y)
         joined = np.asarray(abs(W).sum(axis=1)).ravel() > 0
         embedding = self._timed("embedding", self.embedding or laplacian_eigenmap, W, self.n_bits)
         self.embedding_ = _checked_stage("embedding", embedding, (n, self.n_bits))
         bits = self._timed("binarizer", self.binarizer or median_bits, self.embedding_[joined])
         bits = _checked_stage("binarizer", bits, (int(joined.sum()), self.n_bits)).astype(bool)
         function = self._new_hash_function()
-        self.hash_function_ = self._timed("hash_function", function.fit, X[joined], bits) or function
+        if isinstance(function, EmbeddingExtension):
+            edges = W[joined][:, joined]
+            fitted = self._timed("hash_function", function.extend, X[joined], edges, self.embedding_[joined], bits)
+        else:
+            fitted = self._timed("hash_function", function.fit, X[joined], bits)
+        self.hash_function_ = fitted or function
         all_bits = np.empty((n, self.n_bits), dtype=bool)
         all_bits[joined] = bits
         if not joined.all():
@@ -147,15 +172,27 @@ class SelfTaughtHashing(Hasher):
         self.codes_ = codes.pack(all_bits)
         return self
 
+    def _build_graph(self, X: Vectors, y: object) -> Any:
+        if not isinstance(self.graph, SupervisedGraph):
+            return self._timed("graph", self.graph or self._default_graph, X)
+        if y is None:
+            raise ValueError(
+                f"graph={self.graph!r} requires y to be passed, but the target y is None; pass the documents' "
+                "categories, fit(X, y), or use the default graph=None."
+            )
+        labels = column_or_1d(y)
+        check_consistent_length(X, labels)
+        return self._timed("graph", self.graph.from_labels, X, labels)
+
     def _default_graph(self, X: Vectors) -> Any:
         return knn_graph(X, self.n_neighbors, threads=self.threads)
 
-    def _new_hash_function(self) -> HashFunction:
+    def _new_hash_function(self) -> HashFunction | EmbeddingExtension:
         if self.hash_function is None:
             return LinearSVMBank(self.C, random_state=self.random_state, threads=self.threads)
         if is_classifier(self.hash_function):
             return ClassifierPerBit(self.hash_function)
-        function: HashFunction = clone(self.hash_function, safe=False)
+        function: HashFunction | EmbeddingExtension = clone(self.hash_function, safe=False)
         return function
 
     def _timed(self, stage: str, function: Callable[..., Any], *arguments: Any) -> Any:
@@ -169,31 +206,51 @@ class SelfTaughtHashing(Hasher):
 
     def _state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
         function = self.hash_function_
-        if not isinstance(function, LinearSVMBank):
-            raise TypeError(
-                f"a model whose hash function is a {type(function).__name__} cannot be saved: the file format holds "
-                "linear functions only; use the default hash_function=None to save."
-            )
+        kind = type(function).__name__
         settings = {name: getattr(self, name) for name in ("n_bits", "n_neighbors", "C", "threads")}
-        settings["random_state"] = self.random_state if isinstance(self.random_state, Integral) else None
-        config = {"settings": settings, "svm": {"loss": function.loss, "fit_intercept": function.fit_intercept}}
-        arrays = {
-            "weights": function.weights_,
-            "intercept": function.intercept_,
-            "codes": self.codes_,
-            "embedding": self.embedding_,
-        }
-        return config, arrays
+        settings["random_state"] = _seed(self.random_state)
+        config: dict[str, Any] = {"settings": settings, "n_features": self.n_features_in_}
+        arrays = {"codes": self.codes_, "embedding": self.embedding_}
+        if isinstance(function, LinearSVMBank):
+            config["svm"] = {"loss": function.loss, "fit_intercept": function.fit_intercept}
+            return config, arrays | {"weights": function.weights_, "intercept": function.intercept_}
+        if SAVED_FUNCTIONS.get(kind) is not type(function):
+            raise TypeError(
+                f"a model whose hash function is a {kind} cannot be saved: the file format holds arrays only; use the "
+                f"default hash_function=None or one of {', '.join(sorted(SAVED_FUNCTIONS))} to save."
+            )
+        own = function.get_params(deep=False)
+        own |= {"random_state": _seed(own["random_state"])} if "random_state" in own else {}
+        config["hash_function"] = {"kind": kind, "settings": own}
+        return config, arrays | {f"function.{name}": array for name, array in function._arrays().items()}
 
     @classmethod
     def _restored(cls, config: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Self:
         hasher = cls(**config["settings"])
-        function = LinearSVMBank(hasher.C, random_state=hasher.random_state, threads=hasher.threads, **config["svm"])
-        function.weights_, function.intercept_ = arrays["weights"], arrays["intercept"]
-        hasher.hash_function_ = function
         hasher.codes_, hasher.embedding_ = arrays["codes"], arrays["embedding"]
-        hasher.n_features_in_ = function.weights_.shape[0]
+        if "hash_function" in config:
+            stage = SAVED_FUNCTIONS[config["hash_function"]["kind"]]
+            hasher.hash_function = stage(**config["hash_function"]["settings"])
+            function: Any = stage(**config["hash_function"]["settings"])
+            prefix = "function."
+            function._set_arrays({n.removeprefix(prefix): a for n, a in arrays.items() if n.startswith(prefix)})
+        else:
+            seed, threads = hasher.random_state, hasher.threads
+            function = LinearSVMBank(hasher.C, random_state=seed, threads=threads, **config["svm"])
+            function.weights_, function.intercept_ = arrays["weights"], arrays["intercept"]
+        hasher.hash_function_ = function
+        hasher.n_features_in_ = config["n_features"]
         return hasher
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = isinstance(self.graph, SupervisedGraph)
+        return tags
+
+
+def _seed(random_state: Any) -> int | None:
+    """Return what a file can keep of a random state."""
+    return int(random_state) if isinstance(random_state, Integral) else None
 
 
 def _checked_stage(name: str, result: Any, shape: tuple[int, int]) -> npt.NDArray[Any]:
