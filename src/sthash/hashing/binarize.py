@@ -47,6 +47,22 @@ def median_bits(embedding: npt.NDArray[Any]) -> Bits:
     return bits
 
 
+def median_thresholds(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return a threshold a column such that ``values > thresholds`` gives `median_bits`: the median, but for ties.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sthash.hashing.binarize import median_thresholds
+    >>> median_thresholds(np.array([[1.0], [2.0], [4.0]]))
+    array([2.])
+    """
+    bits = median_bits(values)
+    median = np.median(values, axis=0).astype(values.dtype)
+    halves = (bits == (values > median)).all(axis=0)
+    return np.where(halves, median, separating_thresholds(values, bits))
+
+
 def separating_thresholds(values: npt.NDArray[Any], bits: Bits) -> npt.NDArray[Any]:
     """Return a threshold a column such that ``values > thresholds`` gives exactly ``bits``.
 

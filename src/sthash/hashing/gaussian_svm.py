@@ -8,7 +8,6 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
@@ -154,5 +153,5 @@ def _descend(
 
 
 def _total_variance(X: Vectors) -> float:
-    mean = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel() if sp.issparse(X) else X.mean(axis=0, dtype=np.float64)
+    mean = np.asarray(X.astype(np.float64).mean(axis=0)).ravel()
     return float(max(squared_norms(X).mean() - mean @ mean, 0.0))

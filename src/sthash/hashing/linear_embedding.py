@@ -13,7 +13,7 @@ from sklearn.linear_model import Ridge
 from threadpoolctl import threadpool_limits
 
 from sthash.codes import Bits
-from sthash.hashing.binarize import median_bits, separating_thresholds
+from sthash.hashing.binarize import median_thresholds
 from sthash.hashing.svm import project
 from sthash.hashing.vectors import Vectors, check_vectors, check_width
 
@@ -69,7 +69,7 @@ class LinearEmbedding(BaseEstimator):  # type: ignore[misc]
             ridge = Ridge(self.alpha, solver="sparse_cg", tol=1e-6).fit(X.astype(np.float64), target)
         self.weights_ = np.ascontiguousarray(np.atleast_2d(ridge.coef_).T, dtype=np.float32)
         values = project(X, self.weights_, None)
-        self.thresholds_ = separating_thresholds(values, median_bits(values))
+        self.thresholds_ = median_thresholds(values)
         return self
 
     def decision_function(self, X: Vectors) -> npt.NDArray[np.float32]:

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sthash.hashing.binarize import median_bits, separating_thresholds
+from sthash.hashing.binarize import median_thresholds
 from sthash.hashing.svm import project
 from sthash.hashing.vectors import Vectors
 from sthash.rivals.decompositions import leading_svd
@@ -65,7 +65,7 @@ class BinarisedLSI(Rival):
         self.singular_values_ = factors.values
         self.components_ = factors.right.astype(np.float32)
         values = project(X, self.components_, None)
-        self.thresholds_ = separating_thresholds(values, median_bits(values))
+        self.thresholds_ = median_thresholds(values)
 
     def _margins(self, X: Vectors) -> npt.NDArray[Any]:
         return project(X, self.components_, None) - self.thresholds_

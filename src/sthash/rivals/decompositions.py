@@ -55,8 +55,13 @@ def leading_svd(X: Vectors, k: int, minus: tuple[Array, Array] | None = None) ->
 
 def principal_axes(X: Vectors, k: int) -> tuple[Array, Array]:
     """Return the mean of the rows, and the up to k directions (m, k) in which they vary most."""
-    mean = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel()
+    mean = sums(X, axis=0) / X.shape[0]
     return mean, leading_svd(X, k, minus=(np.ones(X.shape[0]), mean)).right
+
+
+def sums(X: Vectors, axis: int) -> Array:
+    """Return the sums along an axis in double precision, which SciPy keeps to the precision of the matrix."""
+    return np.asarray(X.astype(np.float64).sum(axis=axis)).ravel()
 
 
 def _operator(X: Vectors, minus: tuple[Array, Array] | None) -> Any:

@@ -47,6 +47,8 @@ class IterativeQuantization(Rival):
         The mean of the corpus, projected.
     losses_ : array of float64
         ‖B − V R‖² at the start of each turn.
+    n_iter_ : int
+        Turns taken.
 
     Examples
     --------
@@ -76,6 +78,11 @@ class IterativeQuantization(Rival):
         rotation, self.losses_ = quantizing_rotation(V, start, self.max_iter)
         self.weights_ = (axes @ rotation).astype(np.float32)
         self.offsets_ = (mean @ axes @ rotation).astype(np.float32)
+
+    @property
+    def n_iter_(self) -> int:
+        """Turns taken."""
+        return len(self.losses_)
 
     def _margins(self, X: Vectors) -> npt.NDArray[Any]:
         return project(X, self.weights_, None) - self.offsets_

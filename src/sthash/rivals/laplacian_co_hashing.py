@@ -29,10 +29,10 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from sthash.hashing.binarize import median_bits, separating_thresholds
+from sthash.hashing.binarize import median_thresholds
 from sthash.hashing.svm import project
 from sthash.hashing.vectors import Vectors
-from sthash.rivals.decompositions import leading_svd
+from sthash.rivals.decompositions import leading_svd, sums
 from sthash.rivals.rival import Rival, check_not_negative, check_rank
 
 
@@ -71,7 +71,7 @@ class LaplacianCoHashing(Rival):
 
     def _learn(self, X: Vectors) -> None:
         check_not_negative(X, "LaplacianCoHashing")
-        documents, terms = (np.asarray(X.sum(axis=axis, dtype=np.float64)).ravel() for axis in (1, 0))
+        documents, terms = sums(X, axis=1), sums(X, axis=0)
         by_document, by_term = _inverse_root(documents), _inverse_root(terms)
         A = X.astype(np.float64)
         A = (sp.csr_array(A) if sp.issparse(A) else A) * by_document[:, None] * by_term[None, :]
@@ -82,10 +82,10 @@ class LaplacianCoHashing(Rival):
         self.singular_values_ = factors.values
         self.terms_ = (by_term[:, None] * factors.right / factors.values).astype(np.float32)
         values = self._places(X)[documents > 0]
-        self.thresholds_ = separating_thresholds(values, median_bits(values))
+        self.thresholds_ = median_thresholds(values)
 
     def _places(self, X: Vectors) -> npt.NDArray[np.float32]:
-        lengths = np.asarray(X.sum(axis=1, dtype=np.float64)).ravel()
+        lengths = sums(X, axis=1)
         shares = np.divide(1, lengths, out=np.zeros_like(lengths), where=lengths > 0)
         return project(X, self.terms_, None) * shares[:, None].astype(np.float32)
 

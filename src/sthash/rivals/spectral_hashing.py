@@ -63,14 +63,15 @@ class SpectralHashing(Rival):
         self.n_bits = n_bits
 
     def _learn(self, X: Vectors) -> None:
-        axes = principal_axes(X, self.n_bits)[1]
-        if axes.shape[1] == 0:
+        axes = principal_axes(X, self.n_bits)[1].astype(np.float32)
+        values = project(X, axes, None)
+        spread = values.max(axis=0) > values.min(axis=0)
+        if not spread.any():
             raise ValueError(
                 f"all documents are the same (n_samples={X.shape[0]}, n_features={X.shape[1]}): there is no "
                 "direction to tell them apart; bring more varied documents."
             )
-        self.components_ = axes.astype(np.float32)
-        values = project(X, self.components_, None)
+        self.components_, values = np.ascontiguousarray(axes[:, spread]), values[:, spread]
         self.low_ = values.min(axis=0)
         sides = values.max(axis=0).astype(np.float64) - self.low_
         wave, axis = (grid.ravel() for grid in np.mgrid[1 : self.n_bits + 1, 0 : len(sides)])

@@ -41,9 +41,10 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from sthash.hashing.binarize import median_bits, separating_thresholds
+from sthash.hashing.binarize import median_thresholds
 from sthash.hashing.svm import project
 from sthash.hashing.vectors import Vectors
+from sthash.rivals.decompositions import sums
 from sthash.rivals.rbm import RBM, Array, Descent, minibatches, sigmoid, softmax, train_rbm
 from sthash.rivals.rival import Rival, check_int, check_not_negative
 
@@ -136,7 +137,7 @@ class StackedRBMHashing(Rival):
     def _learn(self, X: Vectors) -> None:
         self._validate()
         check_not_negative(X, "StackedRBMHashing")
-        totals = np.asarray(X.sum(axis=0, dtype=np.float64)).ravel()
+        totals = sums(X, axis=0)
         self.terms_ = np.sort(np.argsort(-totals, kind="stable")[: self.max_terms])
         entries = X.data if sp.issparse(X) else X
         whole = bool((entries == np.rint(entries)).all())
@@ -147,7 +148,7 @@ class StackedRBMHashing(Rival):
         self._finetune(words, machines, rng)
         inputs = self._code_inputs(X)
         if self.threshold == "median":
-            self.thresholds_ = separating_thresholds(inputs, median_bits(inputs))
+            self.thresholds_ = median_thresholds(inputs)
         else:
             activity = float(self.threshold)
             self.thresholds_ = np.full(self.n_bits, np.log(activity / (1 - activity)), dtype=np.float32)
@@ -161,7 +162,7 @@ class StackedRBMHashing(Rival):
             weights = (0.01 * rng.standard_normal((lower, upper))).astype(np.float32)
             rbm = RBM(weights, np.zeros(lower, np.float32), np.zeros(upper, np.float32))
             if layer == 0:
-                frequency = np.asarray(words.sum(axis=0), dtype=np.float64).ravel() + 1
+                frequency = sums(words, axis=0) + 1
                 rbm.visible[:] = np.log(frequency / frequency.sum())
             rate = self.count_learning_rate if layer == 0 else self.learning_rate
             descent = Descent(rate, self.pretrain_epochs, self.batch_size)
@@ -198,7 +199,7 @@ class StackedRBMHashing(Rival):
         words = X[:, self.terms_]
         if self.counted_[0]:
             return words
-        totals = np.asarray(words.sum(axis=1), dtype=np.float64).ravel()
+        totals = sums(words, axis=1)
         n_terms = np.diff(words.indptr) if sp.issparse(words) else np.count_nonzero(words, axis=1)
         factors = (n_terms / np.where(totals > 0, totals, 1)).astype(np.float32)
         return words * factors[:, None] if not sp.issparse(words) else sp.csr_array(words.multiply(factors[:, None]))

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 
 from sthash.hashing.graph import knn_graph
 from sthash.hashing.vectors import Vectors
-from sthash.rivals.rival import Rival
+from sthash.rivals.rival import Rival, check_int
 
 Pairs = npt.NDArray[np.int64]
 
@@ -83,6 +83,11 @@ def splits(X: Vectors, pairs: Pairs, feature: int, threshold: float) -> npt.NDAr
 
 def similar_pairs(X: Vectors, n_neighbors: int, n_pairs: int, rng: np.random.Generator) -> tuple[Pairs, Any]:
     """Draw pairs of near neighbours by cosine, all different; also return the graph they come from."""
+    if check_int("n_neighbors", n_neighbors, 1) >= X.shape[0]:
+        raise ValueError(
+            f"n_neighbors={n_neighbors} must be less than the number of documents, n_samples={X.shape[0]}; "
+            "lower n_neighbors or bring more documents."
+        )
     W = knn_graph(X, n_neighbors)
     edges = sp.coo_array(sp.triu(W, k=1))
     pairs = np.column_stack([edges.row, edges.col]).astype(np.int64)
