@@ -34,7 +34,7 @@ class Hasher(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit_transform(self, X: Vectors, y: object = None) -> codes.Codes:
         """Learn from a corpus and return its own codes, ``codes_``."""
-        return self.fit(X, y).codes_  # type: ignore[attr-defined,no-any-return]
+        return self.fit(X, y).codes_  # type: ignore[no-any-return]
 
     def get_feature_names_out(self, input_features: object = None) -> npt.NDArray[np.object_]:
         """Name the bytes of a packed code."""

@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone, is_classifier
 
-from sthash import codes
+from sthash import codes, model_file
+from sthash.checks import check_whole
 from sthash.codes import Bits
 from sthash.hashing.binarize import median_bits
 from sthash.hashing.embedding import laplacian_eigenmap
@@ -29,9 +30,11 @@ Binarizer = Callable[[npt.NDArray[Any]], Bits]
 class HashFunction(Protocol):
     """Stage 2: learns bits from vectors, and predicts them for unseen ones."""
 
-    def fit(self, X: Vectors, bits: Bits) -> Self: ...
+    def fit(self, X: Vectors, bits: Bits) -> Self:
+        """Learn to predict each column of ``bits``."""
 
-    def decision_function(self, X: Vectors) -> npt.NDArray[Any]: ...
+    def decision_function(self, X: Vectors) -> npt.NDArray[Any]:
+        """Return a column of margins a bit; the bit is on where they are positive."""
 
 
 class SelfTaughtHashing(Hasher):
@@ -92,6 +95,10 @@ class SelfTaughtHashing(Hasher):
     (3, 2)
     """
 
+    embedding_: npt.NDArray[Any]
+    hash_function_: HashFunction
+    stage_seconds_: dict[str, float]
+
     def __init__(
         self,
         n_bits: int = 64,
@@ -119,8 +126,7 @@ class SelfTaughtHashing(Hasher):
         """Learn the codes of a corpus and the functions that predict them."""
         X = self._check(X, reset=True)
         n = X.shape[0]
-        if not isinstance(self.n_bits, Integral) or isinstance(self.n_bits, bool) or self.n_bits < 1:
-            raise ValueError(f"n_bits={self.n_bits!r} must be an int of at least 1.")
+        check_whole("n_bits", self.n_bits)
         if self.n_bits > n - 2:
             raise ValueError(
                 f"n_bits={self.n_bits} needs at least {self.n_bits + 2} documents, got n_samples = {n}; "
@@ -131,11 +137,11 @@ class SelfTaughtHashing(Hasher):
                 f"all {n} documents are blank (every weight is zero): check the text, the stop words, and that not "
                 "every document has the same terms, which then weigh nothing in TF-IDF."
             )
-        self.stage_seconds_: dict[str, float] = {}
+        self.stage_seconds_ = {}
         W = self._timed("graph", self.graph or self._default_graph, X)
         joined = np.asarray(abs(W).sum(axis=1)).ravel() > 0
         embedding = self._timed("embedding", self.embedding or laplacian_eigenmap, W, self.n_bits)
-        self.embedding_ = _checked_stage("embedding", embedding, (n, self.n_bits))
+        self.embedding_ = _checked_stage("embedding", embedding, (n, self.n_bits)).astype(np.float64, copy=False)
         bits = self._timed("binarizer", self.binarizer or median_bits, self.embedding_[joined])
         bits = _checked_stage("binarizer", bits, (int(joined.sum()), self.n_bits)).astype(bool)
         function = self._new_hash_function()
@@ -174,10 +180,14 @@ class SelfTaughtHashing(Hasher):
                 f"a model whose hash function is a {type(function).__name__} cannot be saved: the file format holds "
                 "linear functions only; use the default hash_function=None to save."
             )
-        settings = {name: getattr(self, name) for name in ("n_bits", "n_neighbors", "C", "threads")}
-        settings["random_state"] = self.random_state if isinstance(self.random_state, Integral) else None
+        settings = {
+            "n_bits": int(self.n_bits),
+            "n_neighbors": int(self.n_neighbors),
+            "C": float(self.C),
+            "random_state": int(self.random_state) if isinstance(self.random_state, Integral) else None,
+        }
         config = {"settings": settings, "svm": {"loss": function.loss, "fit_intercept": function.fit_intercept}}
-        arrays = {
+        arrays: dict[str, npt.NDArray[Any]] = {
             "weights": function.weights_,
             "intercept": function.intercept_,
             "codes": self.codes_,
@@ -188,7 +198,11 @@ class SelfTaughtHashing(Hasher):
     @classmethod
     def _restored(cls, config: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Self:
         hasher = cls(**config["settings"])
-        function = LinearSVMBank(hasher.C, random_state=hasher.random_state, threads=hasher.threads, **config["svm"])
+        function = LinearSVMBank(hasher.C, random_state=hasher.random_state, **config["svm"])
+        model_file.check_array(arrays, "weights", np.float32, (None, hasher.n_bits))
+        model_file.check_array(arrays, "intercept", np.float32, (hasher.n_bits,))
+        model_file.check_array(arrays, "codes", np.uint8, (None, codes.n_bytes(hasher.n_bits)))
+        model_file.check_array(arrays, "embedding", np.float64, (len(arrays["codes"]), hasher.n_bits))
         function.weights_, function.intercept_ = arrays["weights"], arrays["intercept"]
         hasher.hash_function_ = function
         hasher.codes_, hasher.embedding_ = arrays["codes"], arrays["embedding"]

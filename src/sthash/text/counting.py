@@ -30,7 +30,8 @@ class TermCounter(Protocol):
 
     columns: dict[str, int]
 
-    def count(self, texts: list[str]) -> sp.csr_array: ...
+    def count(self, texts: list[str]) -> sp.csr_array:
+        """Return a row of counts a text."""
 
 
 class WordCounter:
@@ -51,13 +52,15 @@ class WordCounter:
         self._grow = grow
         self._threads = threads
         self._lock = threading.Lock()
-        self._forget()
+        self._words = _core.WordTable()
+        self._column_of_word = np.empty(0, dtype=np.int32)
 
     def count(self, texts: list[str]) -> sp.csr_array:
         """Return a row of counts a text."""
         with self._lock:
             if len(self._words) > MAX_REMEMBERED_WORDS and not self._grow:
-                self._forget()
+                self._words = _core.WordTable()
+                self._column_of_word = np.empty(0, dtype=np.int32)
             starts, words = self._words.scan(texts, self._threads)
             new_words = self._words.words_from(len(self._column_of_word))
             if new_words:
@@ -65,10 +68,6 @@ class WordCounter:
             column_of_word = self._column_of_word
         parts = _core.count_terms(starts, words, column_of_word, len(self.columns), self._threads)
         return count_matrix(*parts, n_columns=len(self.columns))
-
-    def _forget(self) -> None:
-        self._words = _core.WordTable()
-        self._column_of_word = np.empty(0, dtype=np.int32)
 
     def _look_up(self, words: list[str]) -> npt.NDArray[np.int32]:
         columns = self.columns
@@ -127,7 +126,11 @@ class TokenCounter:
 
 
 def count_matrix(
-    indptr: npt.NDArray[np.int64], indices: npt.NDArray[np.int32], counts: npt.NDArray[np.int32], *, n_columns: int
+    indptr: npt.NDArray[np.int64],
+    indices: npt.NDArray[np.int32],
+    counts: npt.NDArray[np.int32],
+    *,
+    n_columns: int,
 ) -> sp.csr_array:
     """Put the parts of a count matrix together, with 32-bit row bounds where they suffice."""
     bounds: npt.NDArray[Any] = indptr.astype(np.int32) if indptr[-1] <= np.iinfo(np.int32).max else indptr
