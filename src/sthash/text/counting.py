@@ -5,6 +5,7 @@ The texts are scanned in C++; each distinct word is analysed once, in Python, an
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -70,20 +71,19 @@ class WordCounter:
         return count_matrix(*parts, n_columns=len(self.columns))
 
     def _look_up(self, words: list[str]) -> npt.NDArray[np.int32]:
-        columns = self.columns
-        terms = self.analyzer.terms(words)
+        terms, counts = self.analyzer.terms(words)
         if self._grow:
-            found = (-1 if term is None else columns.setdefault(term, len(columns)) for term in terms)
-        else:
-            found = (-1 if term is None else columns.get(term, -1) for term in terms)
-        return np.fromiter(found, dtype=np.int32, count=len(words))
+            for term in dict.fromkeys(itertools.compress(terms, counts)):
+                self.columns.setdefault(term, len(self.columns))
+        found = map(self.columns.get, terms, itertools.repeat(-1))
+        return np.where(counts, np.fromiter(found, dtype=np.int32, count=len(words)), np.int32(-1))
 
     def frozen(self, columns: dict[str, int]) -> WordCounter:
         """Return a counter for a final vocabulary that already knows the words this one has seen."""
         counter = WordCounter(self.analyzer, columns, grow=False, threads=self._threads)
+        # The last entry is for words without a column, which have the number -1.
         final = np.full(len(self.columns) + 1, -1, dtype=np.int32)
-        for term, column in self.columns.items():
-            final[column] = columns.get(term, -1)
+        final[:-1] = np.fromiter(map(columns.get, self.columns, itertools.repeat(-1)), dtype=np.int32)
         counter._words, counter._column_of_word = self._words, final[self._column_of_word]
         return counter
 
