@@ -13,6 +13,7 @@ NB_MODULE(_core, module) {
         return names;
     });
     module.def("hardware_threads", &hardware_threads);
+    bind_hamming(module);
 }
 
 }  // namespace sthash
