@@ -36,7 +36,18 @@ inline uint32_t ones(uint64_t x) {  // without the instruction the builtin is a 
 
 inline uint32_t distance(const uint64_t* a, const uint64_t* b, int words) {
     uint32_t sum = 0;
-    for (int w = 0; w < words; ++w) sum += ones(a[w] ^ b[w]);
+    int w = 0;
+#if STHASH_TERNARY
+    if (words >= 8) {
+        Lanes counts{};
+        for (; w + 8 <= words; w += 8)
+            counts += (Lanes)_mm512_popcnt_epi64(_mm512_loadu_si512(a + w) ^ _mm512_loadu_si512(b + w));
+        counts += __builtin_shufflevector(counts, counts, 4, 5, 6, 7, 0, 1, 2, 3);
+        counts += __builtin_shufflevector(counts, counts, 2, 3, 0, 1, 6, 7, 4, 5);
+        sum = static_cast<uint32_t>(counts[0] + counts[1]);
+    }
+#endif
+    for (; w < words; ++w) sum += ones(a[w] ^ b[w]);
     return sum;
 }
 
@@ -97,21 +108,70 @@ inline size_t filter_one(const uint64_t* codes, size_t count, uint64_t query, ui
     }
     return found;
 }
+
+// Two or four words a code: the counts of eight codes are folded into one vector, in the order that folding leaves.
+template <int Words>
+size_t filter_folded(const uint64_t* codes, size_t count, const uint64_t* query, uint32_t limit, uint32_t* offsets,
+                     uint32_t* distances) {
+    static_assert(Words == 2 || Words == 4);
+    static constexpr uint8_t kOrder2[8] = {0, 4, 1, 5, 2, 6, 3, 7}, kOrder4[8] = {0, 2, 1, 3, 4, 6, 5, 7};
+    const uint8_t* order = Words == 2 ? kOrder2 : kOrder4;
+    Lanes wanted;
+    for (int j = 0; j < 8; ++j) wanted[j] = query[j % Words];
+    const __m512i bound = _mm512_set1_epi64(limit);
+    const auto fold = [](Lanes a, Lanes b) {
+        return __builtin_shufflevector(a, b, 0, 8, 2, 10, 4, 12, 6, 14) +
+               __builtin_shufflevector(a, b, 1, 9, 3, 11, 5, 13, 7, 15);
+    };
+    size_t found = 0, i = 0;
+    for (; i + 8 <= count; i += 8) {
+        Lanes sum[Words];
+        for (int j = 0; j < Words; ++j)
+            sum[j] = (Lanes)_mm512_popcnt_epi64((__m512i)wanted ^ _mm512_loadu_si512(codes + i * Words + 8 * j));
+        Lanes total = fold(sum[0], sum[1]);
+        if constexpr (Words == 4) {
+            // Each fold holds half sums of a code in neighbouring pairs of lanes; bring the halves together.
+            const Lanes other = fold(sum[2], sum[3]);
+            total = __builtin_shufflevector(total, other, 0, 1, 4, 5, 8, 9, 12, 13) +
+                    __builtin_shufflevector(total, other, 2, 3, 6, 7, 10, 11, 14, 15);
+        }
+        for (unsigned mask = _mm512_cmple_epu64_mask((__m512i)total, bound); mask != 0; mask &= mask - 1) {
+            const size_t code = i + order[__builtin_ctz(mask)];
+            offsets[found] = static_cast<uint32_t>(code);
+            distances[found++] = distance(codes + code * Words, query, Words);
+        }
+    }
+    const size_t rest = filter_words<Words>(codes + i * Words, count - i, Words, query, limit, offsets + found,
+                                            distances + found);
+    for (size_t j = 0; j < rest; ++j) offsets[found + j] += static_cast<uint32_t>(i);
+    return found + rest;
+}
 #endif
 
 size_t filter(const uint64_t* codes, size_t count, int words, const uint64_t* query, uint32_t limit,
               uint32_t* offsets, uint32_t* distances) {
     switch (words) {
-        case 1:
 #if STHASH_TERNARY
+        case 1:
             return filter_one(codes, count, *query, limit, offsets, distances);
+        case 2:
+            return filter_folded<2>(codes, count, query, limit, offsets, distances);
+        case 4:
+            return filter_folded<4>(codes, count, query, limit, offsets, distances);
 #else
+        case 1:
             return filter_words<1>(codes, count, words, query, limit, offsets, distances);
-#endif
         case 2:
             return filter_words<2>(codes, count, words, query, limit, offsets, distances);
         case 4:
             return filter_words<4>(codes, count, words, query, limit, offsets, distances);
+#endif
+        case 3:
+            return filter_words<3>(codes, count, words, query, limit, offsets, distances);
+        case 8:
+            return filter_words<8>(codes, count, words, query, limit, offsets, distances);
+        case 16:
+            return filter_words<16>(codes, count, words, query, limit, offsets, distances);
         default:
             return filter_words<0>(codes, count, words, query, limit, offsets, distances);
     }

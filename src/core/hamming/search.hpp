@@ -107,7 +107,7 @@ class Search {
         }
         const bool forced = request_.path == Path::tables;
         const double scan = scan_cost(0, tables_->slots, request_.count);
-        std::atomic<float>& verdict = tables_->verdicts[std::bit_width(request_.k)];
+        std::atomic<float>& verdict = tables_->verdicts[2 * std::bit_width(request_.k) + (request_.count >= CostModel::kBatch)];
         const bool nearest = request_.task == Task::nearest;
         double limit = forced ? std::numeric_limits<double>::infinity() : scan;
         if (!forced && !nearest && probing_cost(tables_->keys(), tables_->slots, request_.radius, scan) >= scan) limit = 0;

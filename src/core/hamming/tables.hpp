@@ -44,8 +44,9 @@ struct Table {
 struct Tables {
     uint64_t slots;  // slots [0, slots) are covered
     std::vector<Table> tables;
-    // Cost of the k nearest by these tables over that of a scan, a running mean for each magnitude of k.
-    mutable std::array<std::atomic<float>, 65> verdicts{};
+    // Cost of the k nearest by these tables over that of a scan, a running mean for each magnitude of k; for single
+    // queries and for batches, whose scans are cheaper.
+    mutable std::array<std::atomic<float>, 2 * 65> verdicts{};
     mutable std::atomic<uint32_t> trials{0};
 
     std::vector<Substring> keys() const {
