@@ -120,7 +120,7 @@ def bit_correlation(codes: Codes, n_bits: int) -> npt.NDArray[np.float64]:
     scale = np.outer(deviation, deviation)
     correlation = np.divide(covariance, scale, out=np.zeros_like(covariance), where=scale > 0)
     np.fill_diagonal(correlation, 1.0)
-    return np.clip(correlation, -1.0, 1.0)
+    return np.asarray(np.clip(correlation, -1.0, 1.0), dtype=np.float64)
 
 
 def code_entropy(codes: Codes) -> float:
@@ -142,7 +142,7 @@ def code_entropy(codes: Codes) -> float:
 
 
 def check(codes: npt.ArrayLike, n_bits: int, name: str = "codes") -> Codes:
-    """Give ``codes`` back as a contiguous array if they are packed codes of ``n_bits`` bits, or say what is wrong.
+    """Give ``codes`` back, contiguous, if they are packed codes of ``n_bits`` bits, or say what is wrong.
 
     Raises
     ------
@@ -169,7 +169,7 @@ def check(codes: npt.ArrayLike, n_bits: int, name: str = "codes") -> Codes:
 def _check_array(codes: npt.ArrayLike, name: str) -> Codes:
     array = codes if isinstance(codes, np.ndarray) else np.asarray(codes)
     if array.dtype != np.uint8:
-        raise TypeError(f"{name} must be packed codes of dtype uint8, got {array.dtype}; use sthash.codes.pack")
+        raise TypeError(f"{name} must be packed codes, uint8, got {array.dtype}; use sthash.codes.pack")
     if array.ndim != 2:
         raise ValueError(f"{name} must have two dimensions, one row a code, got shape {array.shape}")
     return np.ascontiguousarray(array)

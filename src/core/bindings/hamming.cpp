@@ -40,20 +40,23 @@ int threads_or_all(int threads) {
 }
 
 struct Call {
-    Call(Index& index, const Matrix<uint8_t>& codes, const Ids& allowed, Task task, size_t k, int radius, int threads)
+    Call(Index& index, const Matrix<uint8_t>& codes, const Ids& allowed, Task task, size_t k, int radius,
+         int threads)
         : index(index), allowed(allowed) {
         const auto now = index.glance();
         queries = to_words(codes, now->words);
         request = {task, k, radius, queries.data(), codes.shape(0), threads_or_all(threads), index.path()};
         const size_t work = request.count * now->slots * static_cast<size_t>(now->words);
         lengthy = work > (size_t{1} << 28) || (allowed && allowed->size() > 1000000) ||
-                  (index.path() != Path::scan && now->slots > 200000 && request.count > 10) || now->file != nullptr;
+                  (index.path() != Path::scan && now->slots > 200000 && request.count > 10) ||
+                  now->file != nullptr;
     }
 
     template <class Finish>
     void run(Finish&& finish) {
         call(lengthy, [&](StopFlag& stop) {
-            index.search(request, allowed ? allowed->data() : nullptr, allowed ? allowed->size() : 0, stop, finish);
+            index.search(request, allowed ? allowed->data() : nullptr, allowed ? allowed->size() : 0, stop,
+                         finish);
         });
     }
 
@@ -95,13 +98,16 @@ nb::tuple radius_search(Index& index, Matrix<uint8_t> codes, int radius, Ids all
         }
         std::vector<Hit>().swap(of_query);
     }
-    return nb::make_tuple(to_numpy(std::move(lims)), to_numpy(std::move(ids)), to_numpy(std::move(distances)));
+    return nb::make_tuple(to_numpy(std::move(lims)), to_numpy(std::move(ids)),
+                          to_numpy(std::move(distances)));
 }
 
-nb::ndarray<nb::numpy, int64_t> count(Index& index, Matrix<uint8_t> codes, int radius, Ids allowed, int threads) {
+nb::ndarray<nb::numpy, int64_t> count(Index& index, Matrix<uint8_t> codes, int radius, Ids allowed,
+                                      int threads) {
     Call call(index, codes, allowed, Task::count, 0, radius, threads);
     std::vector<int64_t> counts(call.request.count);
-    call.run([&](size_t query, Collector& collector) { counts[query] = static_cast<int64_t>(collector.count()); });
+    call.run(
+        [&](size_t query, Collector& collector) { counts[query] = static_cast<int64_t>(collector.count()); });
     return to_numpy(std::move(counts));
 }
 
@@ -111,7 +117,7 @@ nb::ndarray<nb::numpy, int64_t> add(Index& index, Matrix<uint8_t> codes, Ids ids
     std::vector<int64_t> given(count);
     call(false, [&](StopFlag&) {
         const int64_t first = index.add(words.data(), ids ? ids->data() : nullptr, count);
-        for (size_t i = 0; i < count; ++i) given[i] = ids ? ids->data()[i] : first + static_cast<int64_t>(i);
+        for (size_t i = 0; i < count; ++i) given[i] = ids ? ids->data()[i] : after_id(first, i);
     });
     return to_numpy(std::move(given));
 }
@@ -137,7 +143,8 @@ nb::ndarray<nb::numpy, int64_t> all_ids(Index& index) {
         const auto now = index.snapshot();
         ids.reserve(now->size());
         for (uint64_t slot = 0; slot < now->slots; ++slot)
-            if (!now->is_dead(static_cast<uint32_t>(slot))) ids.push_back(now->id_of(static_cast<uint32_t>(slot)));
+            if (!now->is_dead(static_cast<uint32_t>(slot)))
+                ids.push_back(now->id_of(static_cast<uint32_t>(slot)));
         if (!now->sorted) std::sort(ids.begin(), ids.end());
     });
     return to_numpy(std::move(ids));
@@ -188,56 +195,67 @@ void translate(const std::exception_ptr& pointer, void*) {
 void bind_hamming(nb::module_& module) {
     nb::register_exception_translator(translate);
     nb::class_<Index>(module, "HammingCore")
-        .def("__init__", [](Index* self, int n_bits, int path) { new (self) Index(n_bits, static_cast<Path>(path)); },
-             nb::arg("n_bits"), nb::arg("path"))
-        .def_static("open",
-                    [](int descriptor, bool map, const std::string& name, int path) {
-                        auto file = std::make_shared<const MappedFile>(descriptor, map, name);
-                        return std::make_shared<Index>(open_snapshot(std::move(file)), static_cast<Path>(path));
-                    },
-                    nb::arg("descriptor"), nb::arg("map"), nb::arg("name"), nb::arg("path"))
+        .def(
+            "__init__",
+            [](Index* self, int n_bits, int path) { new (self) Index(n_bits, static_cast<Path>(path)); },
+            nb::arg("n_bits"), nb::arg("path"))
+        .def_static(
+            "open",
+            [](int descriptor, bool map, const std::string& name, int path) {
+                auto file = std::make_shared<const MappedFile>(descriptor, map, name);
+                return std::make_shared<Index>(open_snapshot(std::move(file)), static_cast<Path>(path));
+            },
+            nb::arg("descriptor"), nb::arg("mapped"), nb::arg("name"), nb::arg("path"))
         .def("verify", [](Index& self) { call(false, [&](StopFlag&) { self.snapshot(); }); })
-        .def("save", [](Index& self, int fd) { interruptible([&](StopFlag&) { self.save(fd); }); }, nb::arg("descriptor"))
+        .def(
+            "save", [](Index& self, int fd) { interruptible([&](StopFlag&) { self.save(fd); }); },
+            nb::arg("descriptor"))
         .def("n_bits", [](Index& self) { return self.glance()->n_bits; })
         .def("size", [](Index& self) { return self.glance()->size(); })
         .def("add", &add, nb::arg("codes"), nb::arg("ids").none())
-        .def("remove",
-             [](Index& self, Vector<int64_t> ids) {
-                 call(false, [&](StopFlag&) { self.remove(ids.data(), ids.size()); });
-             },
-             nb::arg("ids"))
-        .def("update",
-             [](Index& self, Matrix<uint8_t> codes, Vector<int64_t> ids) {
-                 const std::vector<uint64_t> words = to_words(codes, self.glance()->words);
-                 call(false, [&](StopFlag&) { self.update(words.data(), ids.data(), ids.size()); });
-             },
-             nb::arg("codes"), nb::arg("ids"))
-        .def("contains",
-             [](Index& self, int64_t id) {
-                 const nb::gil_scoped_release released;
-                 return self.locate(&id, 1).second[0] >= 0;
-             },
-             nb::arg("id"))
+        .def(
+            "remove",
+            [](Index& self, Vector<int64_t> ids) {
+                call(false, [&](StopFlag&) { self.remove(ids.data(), ids.size()); });
+            },
+            nb::arg("ids"))
+        .def(
+            "update",
+            [](Index& self, Matrix<uint8_t> codes, Vector<int64_t> ids) {
+                const std::vector<uint64_t> words = to_words(codes, self.glance()->words);
+                call(false, [&](StopFlag&) { self.update(words.data(), ids.data(), ids.size()); });
+            },
+            nb::arg("codes"), nb::arg("ids"))
+        .def(
+            "contains",
+            [](Index& self, int64_t id) {
+                const nb::gil_scoped_release released;
+                return self.locate(&id, 1).second[0] >= 0;
+            },
+            nb::arg("id"))
         .def("codes", &codes_of, nb::arg("ids"))
         .def("ids", &all_ids)
         .def("search", &search, nb::arg("codes"), nb::arg("k"), nb::arg("within"), nb::arg("allowed").none(),
              nb::arg("threads"))
         .def("radius_search", &radius_search, nb::arg("codes"), nb::arg("radius"), nb::arg("allowed").none(),
              nb::arg("threads"))
-        .def("count", &count, nb::arg("codes"), nb::arg("radius"), nb::arg("allowed").none(), nb::arg("threads"))
-        .def("build_tables",
-             [](Index& self, int threads) {
-                 interruptible([&](StopFlag& stop) { self.build(threads_or_all(threads), stop); });
-             },
+        .def("count", &count, nb::arg("codes"), nb::arg("radius"), nb::arg("allowed").none(),
              nb::arg("threads"))
+        .def(
+            "build_tables",
+            [](Index& self, int threads) {
+                interruptible([&](StopFlag& stop) { self.build(threads_or_all(threads), stop); });
+            },
+            nb::arg("threads"))
         .def("stats", &stats);
     nb::class_<Join>(module, "HammingJoin")
-        .def("__init__",
-             [](Join* self, Index& left, Index& right, int radius, int threads) {
-                 new (self) Join(left, right, radius, threads_or_all(threads));
-             },
-             nb::arg("left"), nb::arg("right"), nb::arg("radius"), nb::arg("threads"), nb::keep_alive<1, 2>(),
-             nb::keep_alive<1, 3>())
+        .def(
+            "__init__",
+            [](Join* self, Index& left, Index& right, int radius, int threads) {
+                new (self) Join(left, right, radius, threads_or_all(threads));
+            },
+            nb::arg("left"), nb::arg("right"), nb::arg("radius"), nb::arg("threads"), nb::keep_alive<1, 2>(),
+            nb::keep_alive<1, 3>())
         .def("next", &next_pairs);
 }
 

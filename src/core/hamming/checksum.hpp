@@ -10,12 +10,13 @@ namespace sthash::hamming {
 
 // Takes the data in pieces; every piece but the last must be a multiple of 32 bytes long.
 class Checksum {
-   public:
+ public:
     void update(const void* data, size_t size) {
         const unsigned char* p = static_cast<const unsigned char*>(data);
         total_ += size;
         for (; size >= 32; size -= 32, p += 32)
-            for (int lane = 0; lane < 4; ++lane) lanes_[lane] = round(lanes_[lane], load<uint64_t>(p + 8 * lane));
+            for (int lane = 0; lane < 4; ++lane)
+                lanes_[lane] = round(lanes_[lane], load<uint64_t>(p + 8 * lane));
         std::memcpy(rest_, p, size);
         rest_size_ = size;
     }
@@ -23,12 +24,14 @@ class Checksum {
     uint64_t digest() const {
         uint64_t hash = kPrime5;
         if (total_ >= 32) {
-            hash = std::rotl(lanes_[0], 1) + std::rotl(lanes_[1], 7) + std::rotl(lanes_[2], 12) + std::rotl(lanes_[3], 18);
+            hash = std::rotl(lanes_[0], 1) + std::rotl(lanes_[1], 7) + std::rotl(lanes_[2], 12) +
+                   std::rotl(lanes_[3], 18);
             for (uint64_t lane : lanes_) hash = (hash ^ round(0, lane)) * kPrime1 + kPrime4;
         }
         hash += total_;
         const unsigned char *p = rest_, *end = rest_ + rest_size_;
-        for (; end - p >= 8; p += 8) hash = std::rotl(hash ^ round(0, load<uint64_t>(p)), 27) * kPrime1 + kPrime4;
+        for (; end - p >= 8; p += 8)
+            hash = std::rotl(hash ^ round(0, load<uint64_t>(p)), 27) * kPrime1 + kPrime4;
         if (end - p >= 4) {
             hash = std::rotl(hash ^ load<uint32_t>(p) * kPrime1, 23) * kPrime2 + kPrime3;
             p += 4;
@@ -45,7 +48,7 @@ class Checksum {
         return checksum.digest();
     }
 
-   private:
+ private:
     static constexpr uint64_t kPrime1 = 0x9E3779B185EBCA87u, kPrime2 = 0xC2B2AE3D27D4EB4Fu,
                               kPrime3 = 0x165667B19E3779F9u, kPrime4 = 0x85EBCA77C2B2AE63u,
                               kPrime5 = 0x27D4EB2F165667C5u;

@@ -19,12 +19,15 @@ struct Hit {
 
 enum class Task { nearest, radius, count };
 
-// Collects the hits of one query. For the k nearest, a histogram of the distances tightens the limit with every hit,
-// so no heap is needed: stale hits are swept out when they have piled up.
+// Collects the hits of one query. For the k nearest, a histogram of the distances tightens the limit with
+// every hit, so no heap is needed: stale hits are swept out when they have piled up.
 class Collector {
-   public:
+ public:
     Collector(Task task, size_t k, int radius, int n_bits)
-        : task_(task), k_(k), limit_(std::min(radius, n_bits)), sweep_at_(std::max<size_t>(256, k < kMany ? 4 * k : k)) {
+        : task_(task),
+          k_(k),
+          limit_(std::min(radius, n_bits)),
+          sweep_at_(std::max<size_t>(256, k < kMany ? 4 * k : k)) {
         if (task == Task::nearest) histogram_.resize(static_cast<size_t>(limit_) + 1);
     }
 
@@ -83,7 +86,7 @@ class Collector {
         return hits_;
     }
 
-   private:
+ private:
     static constexpr size_t kMany = size_t{1} << 40;
 
     void tighten() {

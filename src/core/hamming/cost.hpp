@@ -1,7 +1,7 @@
 // The cost model that chooses between scanning and probing, in nanoseconds.
 //
-// The figures below are those of one core of a server with AVX-512; what this machine makes of them is learnt from
-// the calls themselves, as one factor a kind of work. A wrong factor costs time, never an answer.
+// The figures below are those of one core of a server with AVX-512; what this machine makes of them is learnt
+// from the calls themselves, as one factor a kind of work. A wrong factor costs time, never an answer.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace sthash::hamming {
 enum class Work { batch_scan, single_scan, probes, build };
 
 class CostModel {
-   public:
+ public:
     // Queries a thread from which on the bit-sliced scan pays for its transposition.
     static constexpr size_t kBatch = 12;
 
@@ -56,19 +56,21 @@ class CostModel {
         value.store(std::clamp(old * std::pow(ratio, 0.2), 0.1, 10.0), std::memory_order_relaxed);
     }
 
-    double factor(Work work) const { return factors_[static_cast<int>(work)].load(std::memory_order_relaxed); }
+    double factor(Work work) const {
+        return factors_[static_cast<int>(work)].load(std::memory_order_relaxed);
+    }
 
-   private:
+ private:
     std::atomic<double> factors_[4] = {1.0, 1.0, 1.0, 1.0};
 };
 
 class Stopwatch {
-   public:
+ public:
     double nanoseconds() const {
         return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start_).count();
     }
 
-   private:
+ private:
     std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 

@@ -23,9 +23,11 @@ struct PageBuffer {
 
 // One writer at a time may edit. `room` is the buffer of the last page, kept from edit to edit.
 class Edit {
-   public:
+ public:
     Edit(const Snapshot& before, std::shared_ptr<PageBuffer> room)
-        : after_(std::make_shared<Snapshot>(before)), room_(std::move(room)), own_dead_(before.pages.size()) {}
+        : after_(std::make_shared<Snapshot>(before)),
+          room_(std::move(room)),
+          own_dead_(before.pages.size()) {}
 
     Snapshot& after() { return *after_; }
     std::shared_ptr<Snapshot> result() { return after_; }
@@ -56,18 +58,18 @@ class Edit {
         ++after_->dead;
     }
 
-   private:
+ private:
     uint32_t append_to_page(const uint64_t* codes, const int64_t* ids, uint64_t count) {
         Snapshot& after = *after_;
         const int words = after.words;
         const bool fresh = after.pages.empty() || after.pages.back()->count == kPageSlots;
         auto page = fresh ? std::make_shared<Page>() : std::make_shared<Page>(*after.pages.back());
         const uint32_t take = static_cast<uint32_t>(std::min<uint64_t>(count, kPageSlots - page->count));
-        const int64_t first = ids ? ids[0] : after.max_id + 1;
+        const int64_t first = ids ? ids[0] : after_id(after.max_id, 1);
         if (fresh) page->first_id = first;
         // Ids that go on counting need no storage.
-        bool counting = page->ids == nullptr && first == page->first_id + static_cast<int64_t>(page->count);
-        for (uint32_t i = 1; ids && counting && i < take; ++i) counting = ids[i] == ids[i - 1] + 1;
+        bool counting = page->ids == nullptr && first == after_id(page->first_id, page->count);
+        for (uint32_t i = 1; ids && counting && i < take; ++i) counting = ids[i] == after_id(first, i);
         const bool roomy = !fresh && room_ && page->owner == room_ && page->count + take <= room_->capacity &&
                            (counting || (room_->ids && page->ids));
         if (!roomy) {
@@ -82,12 +84,13 @@ class Edit {
             page->codes = room_->codes.get();
             page->ids = room_->ids.get();
         }
-        std::memcpy(room_->codes.get() + size_t{page->count} * words, codes, size_t{take} * words * sizeof(uint64_t));
+        std::memcpy(room_->codes.get() + size_t{page->count} * words, codes,
+                    size_t{take} * words * sizeof(uint64_t));
         if (!counting)
             for (uint32_t i = 0; i < take; ++i)
-                room_->ids[page->count + i] = ids ? ids[i] : first + static_cast<int64_t>(i);
+                room_->ids[page->count + i] = ids ? ids[i] : after_id(first, i);
         for (uint32_t i = 0; i < take; ++i) {
-            const int64_t id = ids ? ids[i] : first + static_cast<int64_t>(i);
+            const int64_t id = ids ? ids[i] : after_id(first, i);
             after.sorted = after.sorted && (id > after.max_id);
             after.max_id = std::max(after.max_id, id);
         }
@@ -105,14 +108,16 @@ class Edit {
     std::vector<std::shared_ptr<DeadBits>> own_dead_;
 };
 
-// The live codes alone, in the order of their ids: everything that deletions and odd orders have cost is gone.
+// The live codes alone, in the order of their ids: everything that deletions and odd orders have cost is
+// gone.
 inline std::shared_ptr<Snapshot> compacted(const Snapshot& before) {
     std::vector<uint32_t> live;
     live.reserve(before.size());
     for (uint64_t slot = 0; slot < before.slots; ++slot)
         if (!before.is_dead(static_cast<uint32_t>(slot))) live.push_back(static_cast<uint32_t>(slot));
     if (!before.sorted)
-        std::sort(live.begin(), live.end(), [&](uint32_t a, uint32_t b) { return before.id_of(a) < before.id_of(b); });
+        std::sort(live.begin(), live.end(),
+                  [&](uint32_t a, uint32_t b) { return before.id_of(a) < before.id_of(b); });
     Edit edit(Snapshot(before.n_bits), nullptr);
     std::vector<uint64_t> codes(size_t{kPageSlots} * before.words);
     std::vector<int64_t> ids(kPageSlots);

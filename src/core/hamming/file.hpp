@@ -4,8 +4,8 @@
 //   4096   codes: `count` rows of ceil(n_bits / 64) words, in the order of their ids
 //   then   ids: `count` int64, ascending; left out if they run from first_id on
 //
-// Opening maps the file and checks the header and the length, which takes no time; the codes and ids are checked, in
-// full, before they are first used.
+// Opening maps the file and checks the header and the length, which takes no time; the codes and ids are
+// checked, in full, before they are first used.
 #pragma once
 
 #include <fcntl.h>
@@ -51,14 +51,15 @@ class FileError : public std::runtime_error {
 };
 
 class MappedFile {
-   public:
+ public:
     // Maps the file, or reads it if `map` is false.
     MappedFile(int descriptor, bool map, std::string name) : name_(std::move(name)) {
         struct stat status;
         if (fstat(descriptor, &status) != 0) throw std::system_error(errno, std::generic_category(), "fstat");
         size_ = static_cast<uint64_t>(status.st_size);
         if (size_ < kHeaderBytes)
-            throw FileError(name_ + " is no index: " + std::to_string(size_) + " bytes are fewer than a header has");
+            throw FileError(name_ + " is no index: " + std::to_string(size_) +
+                            " bytes are fewer than a header has");
         void* address = mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, descriptor, 0);
         if (address == MAP_FAILED) throw std::system_error(errno, std::generic_category(), "mmap");
         data_ = static_cast<const unsigned char*>(address);
@@ -77,7 +78,8 @@ class MappedFile {
     const FileHeader& header() const { return header_; }
     const uint64_t* codes() const { return reinterpret_cast<const uint64_t*>(data_ + kHeaderBytes); }
     const int64_t* ids() const {
-        return header_.has_ids ? reinterpret_cast<const int64_t*>(data_ + kHeaderBytes + codes_bytes()) : nullptr;
+        return header_.has_ids ? reinterpret_cast<const int64_t*>(data_ + kHeaderBytes + codes_bytes())
+                               : nullptr;
     }
 
     // Checks codes and ids, once; throws each time if they are damaged.
@@ -88,13 +90,16 @@ class MappedFile {
         const uint64_t count = header_.count;
         const uint32_t words = (header_.n_bits + 63) / 64, spare = words * 64 - header_.n_bits;
         if (Checksum::of(codes(), codes_bytes()) != header_.codes_checksum)
-            throw FileError(name_ + " is damaged: the checksum of its codes is wrong; restore it from a backup");
+            throw FileError(name_ +
+                            " is damaged: the checksum of its codes is wrong; restore it from a backup");
         for (uint64_t i = 0; spare > 0 && i < count; ++i)
             if (codes()[(i + 1) * words - 1] >> (64 - spare) != 0)
-                throw FileError(name_ + " is malformed: code " + std::to_string(i) + " has bits beyond n_bits");
+                throw FileError(name_ + " is malformed: code " + std::to_string(i) +
+                                " has bits beyond n_bits");
         if (header_.has_ids) {
             if (Checksum::of(ids(), count * 8) != header_.ids_checksum)
-                throw FileError(name_ + " is damaged: the checksum of its ids is wrong; restore it from a backup");
+                throw FileError(name_ +
+                                " is damaged: the checksum of its ids is wrong; restore it from a backup");
             for (uint64_t i = 0; i < count; ++i)
                 if (ids()[i] < 0 || (i > 0 && ids()[i] <= ids()[i - 1]) || ids()[i] > header_.max_id)
                     throw FileError(name_ + " is malformed: its ids are not ascending");
@@ -102,7 +107,7 @@ class MappedFile {
         verified_.store(true, std::memory_order_release);
     }
 
-   private:
+ private:
     uint64_t codes_bytes() const { return header_.count * ((header_.n_bits + 63) / 64) * 8; }
 
     void check_header() {
@@ -110,12 +115,14 @@ class MappedFile {
         if (std::memcmp(header_.magic, kMagic, sizeof kMagic) != 0)
             throw FileError(name_ + " is no index: it does not begin with STHHAMIX");
         if (header_.version != kFileVersion)
-            throw FileError(name_ + " has version " + std::to_string(header_.version) + ", but this release reads version " +
-                            std::to_string(kFileVersion) + "; upgrade sthash, or restore the file if it is damaged");
+            throw FileError(name_ + " has version " + std::to_string(header_.version) +
+                            ", but this release reads version " + std::to_string(kFileVersion) +
+                            "; upgrade sthash, or restore the file if it is damaged");
         uint64_t stored;
         std::memcpy(&stored, data_ + kHeaderBytes - 8, 8);
         if (Checksum::of(data_, kHeaderBytes - 8) != stored)
-            throw FileError(name_ + " is damaged: the checksum of its header is wrong; restore it from a backup");
+            throw FileError(name_ +
+                            " is damaged: the checksum of its header is wrong; restore it from a backup");
         const bool sane = header_.n_bits >= 1 && header_.n_bits <= kMaxBits && header_.count < UINT32_MAX &&
                           header_.has_ids <= 1 && header_.max_id >= -1 && header_.first_id >= 0 &&
                           (header_.has_ids || header_.count == 0 ||
@@ -160,7 +167,7 @@ inline std::shared_ptr<Snapshot> open_snapshot(std::shared_ptr<const MappedFile>
         page->owner = file;
         page->codes = file->codes() + first * snapshot->words;
         page->ids = file->ids() ? file->ids() + first : nullptr;
-        page->first_id = header.first_id + static_cast<int64_t>(first);
+        page->first_id = after_id(header.first_id, first);
         page->count = static_cast<uint32_t>(std::min<uint64_t>(kPageSlots, header.count - first));
         snapshot->pages.push_back(std::move(page));
     }
@@ -191,7 +198,7 @@ inline void write_snapshot(const Snapshot& snapshot, int descriptor) {
     header.first_id = snapshot.slots > 0 ? snapshot.id_of(0) : 0;
     for (uint64_t i = 0; i < snapshot.pages.size(); ++i) {
         const Page& page = *snapshot.pages[i];
-        header.has_ids |= page.ids != nullptr || page.first_id != header.first_id + static_cast<int64_t>(i * kPageSlots);
+        header.has_ids |= page.ids != nullptr || page.first_id != after_id(header.first_id, i * kPageSlots);
     }
     uint64_t at = kHeaderBytes;
     Checksum codes, ids;

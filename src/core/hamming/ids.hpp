@@ -10,7 +10,7 @@ namespace sthash::hamming {
 
 // Open addressing with linear probing. Only slots are stored: their ids are read from the snapshot.
 class IdMap {
-   public:
+ public:
     static constexpr int64_t kNone = -1;
 
     uint64_t bytes() const { return cells_.capacity() * sizeof(uint32_t); }
@@ -56,7 +56,7 @@ class IdMap {
         while (2 * (count + 1) > cells_.size()) grow(snapshot);
     }
 
-   private:
+ private:
     static constexpr uint32_t kFree = UINT32_MAX;
 
     size_t mask() const { return cells_.size() - 1; }

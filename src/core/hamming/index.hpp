@@ -28,7 +28,7 @@ struct Usage {
 };
 
 class Index {
-   public:
+ public:
     using Reading = std::shared_ptr<const Snapshot>;
 
     Index(int n_bits, Path path) : path_(path), state_(std::make_shared<Snapshot>(n_bits)) {}
@@ -50,12 +50,13 @@ class Index {
         const std::lock_guard writing(writer_mutex_);
         const Reading before = snapshot();
         check_room(*before, count);
-        if (ids == nullptr && static_cast<uint64_t>(INT64_MAX - before->max_id) < count)
-            throw std::length_error("no ids are left after " + std::to_string(before->max_id) + "; give ids yourself");
+        if (ids == nullptr && uint64_t{INT64_MAX} - static_cast<uint64_t>(before->max_id) < count)
+            throw std::length_error("no ids are left after " + std::to_string(before->max_id) +
+                                    "; give ids yourself");
         Edit edit(*before, room_);
         edit.append(codes, ids, count);
         commit(*before, edit, {});
-        return before->max_id + 1;
+        return after_id(before->max_id, 1);
     }
 
     void remove(const int64_t* ids, uint64_t count) {
@@ -87,7 +88,8 @@ class Index {
 
     // Answers a request; `allowed` may restrict it to some ids. See Search::run for `finish`.
     template <class Finish>
-    void search(const Request& request, const int64_t* allowed, size_t n_allowed, StopFlag& stop, Finish&& finish) {
+    void search(const Request& request, const int64_t* allowed, size_t n_allowed, StopFlag& stop,
+                Finish&& finish) {
         if (allowed != nullptr) {
             const auto [now, slots] = locate(allowed, n_allowed);
             const Page gathered = gather(*now, slots);
@@ -111,7 +113,8 @@ class Index {
         const Stopwatch watch;
         const auto tables = build_tables(*now, threads, stop);
         if (!tables) return now;
-        CostModel::instance().observe(Work::build, build_cost(*now) / std::min<int>(threads, tables->tables.size()),
+        CostModel::instance().observe(Work::build,
+                                      build_cost(*now) / std::min<int>(threads, tables->tables.size()),
                                       watch.nanoseconds());
         owed_.store(0);
         const std::lock_guard writing(writer_mutex_);
@@ -157,7 +160,7 @@ class Index {
     Tally& tally() { return tally_; }
     Path path() const { return path_; }
 
-   private:
+ private:
     static constexpr uint64_t kWorthTables = 4096;
     static constexpr uint64_t kFewDead = 1024;
 

@@ -13,22 +13,28 @@ struct PairBlock {
     std::vector<int32_t> distances;
 };
 
-// Each code of the left side is a query to the right one. A self-join reports a pair once, the smaller id first.
+// Each code of the left side is a query to the right one. A self-join reports a pair once, the smaller id
+// first.
 class Join {
-   public:
+ public:
     Join(Index& left, Index& right, int radius, int threads)
-        : right_index_(right), self_(&left == &right), radius_(radius), threads_(threads), left_(left.snapshot()) {}
+        : right_index_(right),
+          self_(&left == &right),
+          radius_(radius),
+          threads_(threads),
+          left_(left.snapshot()) {}
 
-    // The next pairs, at least one unless none are left. A block holds about kBlock pairs at most, unless one code
-    // alone has more.
+    // The next pairs, at least one unless none are left. A block holds about kBlock pairs at most, unless one
+    // code alone has more.
     PairBlock next(StopFlag& stop) {
         prepare(stop);
         PairBlock block;
-        while (position_ < left_->slots && block.left.size() < kBlock / 2 && !stop.load()) advance(block, stop);
+        while (position_ < left_->slots && block.left.size() < kBlock / 2 && !stop.load())
+            advance(block, stop);
         return block;
     }
 
-   private:
+ private:
     static constexpr size_t kBlock = size_t{1} << 20;
     static constexpr size_t kGroup = 4096;
 
@@ -68,7 +74,8 @@ class Join {
         std::vector<std::vector<Hit>> hits(ids.size());
         std::atomic<bool> too_many{false};
         const size_t most = ids.size() > 1 ? kBlock / ids.size() : std::numeric_limits<size_t>::max();
-        const Request request{Task::radius, 0, radius_, queries.data(), ids.size(), threads_, right_index_.path(), most};
+        const Request request{Task::radius,        0,   radius_, queries.data(), ids.size(), threads_,
+                              right_index_.path(), most};
         Search search(*right_, request, right_index_.tally(), stop);
         // In order, earlier slots have smaller ids and have reported their pairs.
         if (self_ && right_->sorted) search.start_at(position_);

@@ -51,7 +51,8 @@ inline uint32_t distance(const uint64_t* a, const uint64_t* b, int words) {
     return sum;
 }
 
-// Appends offset and distance of every code within `limit` of the query; `offsets` and `distances` have room for all.
+// Appends offset and distance of every code within `limit` of the query; `offsets` and `distances` have room
+// for all.
 template <int Words>
 size_t filter_words(const uint64_t* codes, size_t count, int words, const uint64_t* query, uint32_t limit,
                     uint32_t* offsets, uint32_t* distances) {
@@ -87,8 +88,8 @@ inline size_t append(uint64_t mask, const uint64_t* codes, uint32_t first, uint6
     return found;
 }
 
-inline size_t filter_one(const uint64_t* codes, size_t count, uint64_t query, uint32_t limit, uint32_t* offsets,
-                         uint32_t* distances) {
+inline size_t filter_one(const uint64_t* codes, size_t count, uint64_t query, uint32_t limit,
+                         uint32_t* offsets, uint32_t* distances) {
     const __m512i wanted = _mm512_set1_epi64(static_cast<long long>(query)), bound = _mm512_set1_epi64(limit);
     size_t found = 0, i = 0;
     const auto near = [&](__m512i code) {
@@ -109,10 +110,11 @@ inline size_t filter_one(const uint64_t* codes, size_t count, uint64_t query, ui
     return found;
 }
 
-// Two or four words a code: the counts of eight codes are folded into one vector, in the order that folding leaves.
+// Two or four words a code: the counts of eight codes are folded into one vector, in the order that folding
+// leaves.
 template <int Words>
-size_t filter_folded(const uint64_t* codes, size_t count, const uint64_t* query, uint32_t limit, uint32_t* offsets,
-                     uint32_t* distances) {
+size_t filter_folded(const uint64_t* codes, size_t count, const uint64_t* query, uint32_t limit,
+                     uint32_t* offsets, uint32_t* distances) {
     static_assert(Words == 2 || Words == 4);
     static constexpr uint8_t kOrder2[8] = {0, 4, 1, 5, 2, 6, 3, 7}, kOrder4[8] = {0, 2, 1, 3, 4, 6, 5, 7};
     const uint8_t* order = Words == 2 ? kOrder2 : kOrder4;
@@ -127,7 +129,8 @@ size_t filter_folded(const uint64_t* codes, size_t count, const uint64_t* query,
     for (; i + 8 <= count; i += 8) {
         Lanes sum[Words];
         for (int j = 0; j < Words; ++j)
-            sum[j] = (Lanes)_mm512_popcnt_epi64((__m512i)wanted ^ _mm512_loadu_si512(codes + i * Words + 8 * j));
+            sum[j] =
+                (Lanes)_mm512_popcnt_epi64((__m512i)wanted ^ _mm512_loadu_si512(codes + i * Words + 8 * j));
         Lanes total = fold(sum[0], sum[1]);
         if constexpr (Words == 4) {
             // Each fold holds half sums of a code in neighbouring pairs of lanes; bring the halves together.
@@ -141,8 +144,8 @@ size_t filter_folded(const uint64_t* codes, size_t count, const uint64_t* query,
             distances[found++] = distance(codes + code * Words, query, Words);
         }
     }
-    const size_t rest = filter_words<Words>(codes + i * Words, count - i, Words, query, limit, offsets + found,
-                                            distances + found);
+    const size_t rest = filter_words<Words>(codes + i * Words, count - i, Words, query, limit,
+                                            offsets + found, distances + found);
     for (size_t j = 0; j < rest; ++j) offsets[found + j] += static_cast<uint32_t>(i);
     return found + rest;
 }
@@ -177,7 +180,8 @@ size_t filter(const uint64_t* codes, size_t count, int words, const uint64_t* qu
     }
 }
 
-// Transposes 64 vectors in place: afterwards bit i of lane j of vector p is bit p of lane j of the former vector i.
+// Transposes 64 vectors in place: afterwards bit i of lane j of vector p is bit p of lane j of the former
+// vector i.
 inline void transpose(Lanes* rows) {
     uint64_t low = 0x00000000FFFFFFFFu;
     for (int width = 32; width > 0; width >>= 1, low ^= low << width) {
@@ -190,10 +194,12 @@ inline void transpose(Lanes* rows) {
     }
 }
 
-// The bit planes of a block, followed by the parities of their triples: node 3i, 3i + 1 and 3i + 2 are added by full
-// adder i, whose sum is node planes + i. A sum only changes sign with the query, so every carry of the whole first
-// layer of the counter has just eight values, which are laid out in `table` for the queries to pick from.
-inline void build_carries(const uint64_t* codes, uint32_t count, int words, int planes, Lanes* nodes, Lanes* table) {
+// The bit planes of a block, followed by the parities of their triples: node 3i, 3i + 1 and 3i + 2 are added
+// by full adder i, whose sum is node planes + i. A sum only changes sign with the query, so every carry of
+// the whole first layer of the counter has just eight values, which are laid out in `table` for the queries
+// to pick from.
+inline void build_carries(const uint64_t* codes, uint32_t count, int words, int planes, Lanes* nodes,
+                          Lanes* table) {
     Lanes rows[64];
     for (int w = 0; w < words; ++w) {
         for (int i = 0; i < 64; ++i) {
@@ -211,7 +217,8 @@ inline void build_carries(const uint64_t* codes, uint32_t count, int words, int 
     const int adders = planes / 2;
     for (int i = 0; i < adders; ++i) {
         const Lanes a = nodes[3 * i], b = nodes[3 * i + 1];
-        const Lanes c = i + 1 < adders ? nodes[3 * i + 2] : Lanes{};  // the last one adds the threshold's lowest bit
+        const Lanes c =
+            i + 1 < adders ? nodes[3 * i + 2] : Lanes{};  // the last one adds the threshold's lowest bit
         nodes[planes + i] = parity(a, b, c);
         for (int variant = 0; variant < 4; ++variant) {
             const Lanes flip_a = Lanes{} - static_cast<uint64_t>(variant & 1);
@@ -223,9 +230,11 @@ inline void build_carries(const uint64_t* codes, uint32_t count, int words, int 
     }
 }
 
-// Adds 2^Level carries, those from First on, into the counters and gives the carry out of the highest of them.
+// Adds 2^Level carries, those from First on, into the counters and gives the carry out of the highest of
+// them.
 template <int Level, int First>
-inline __attribute__((always_inline)) Lanes count_up(const uint64_t* table, const uint16_t* picks, Lanes* counters) {
+inline __attribute__((always_inline)) Lanes count_up(const uint64_t* table, const uint16_t* picks,
+                                                     Lanes* counters) {
     if constexpr (Level == 0) {
         return *reinterpret_cast<const Lanes*>(table + picks[First]);
     } else {
@@ -269,8 +278,8 @@ inline bool any_near(Lanes far) {
 }
 
 // Hands the near codes of a block to the sink; apart, so that the hot loop keeps its registers.
-__attribute__((noinline)) void report(Lanes far, const uint64_t* block, uint32_t first, uint32_t size, size_t q,
-                                      BatchQueries& batch, HitSink sink, void* context) {
+__attribute__((noinline)) void report(Lanes far, const uint64_t* block, uint32_t first, uint32_t size,
+                                      size_t q, BatchQueries& batch, HitSink sink, void* context) {
     uint32_t offsets[kBlock], distances[kBlock];
     const int words = batch.words;
     const uint64_t* query = batch.queries + q * words;

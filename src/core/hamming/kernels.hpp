@@ -1,10 +1,10 @@
 // The Hamming kernels of every SIMD path, and the batch of queries that the bit-sliced scan works on.
 //
-// The bit-sliced scan turns a block of 128 to 512 codes into bit planes and counts, for all of them at once, the bits
-// that differ from a query with a network of full adders. Two things make it cheap. The counters start at
-// 2^b - 1 - limit, so that their overflow is the comparison with the limit. And the whole first layer of adders is
-// looked up: its inputs are planes or sums of planes, a query can only flip their signs, so each carry has eight
-// values a block, computed once and shared by all queries.
+// The bit-sliced scan turns a block of 128 to 512 codes into bit planes and counts, for all of them at once,
+// the bits that differ from a query with a network of full adders. Two things make it cheap. The counters
+// start at 2^b - 1 - limit, so that their overflow is the comparison with the limit. And the whole first
+// layer of adders is looked up: its inputs are planes or sums of planes, a query can only flip their signs,
+// so each carry has eight values a block, computed once and shared by all queries.
 #pragma once
 
 #include <algorithm>
@@ -22,17 +22,21 @@
 
 namespace sthash::hamming {
 
-// Takes hits of one query and gives its new limit: codes farther than it are of no more interest, none if negative.
-using HitSink = int (*)(void* context, size_t query, const uint32_t* offsets, const uint32_t* distances, size_t count);
+// Takes hits of one query and gives its new limit: codes farther than it are of no more interest, none if
+// negative.
+using HitSink = int (*)(void* context, size_t query, const uint32_t* offsets, const uint32_t* distances,
+                        size_t count);
 
 class BatchQueries {
-   public:
+ public:
     // `lanes`: 64-bit lanes of the kernel's vectors, in whose units the carries are picked.
     BatchQueries(const uint64_t* queries, size_t count, int n_bits, int lanes)
         : queries(queries),
           count(count),
           words((n_bits + 63) / 64),
-          planes(n_bits <= 16 ? 16 : n_bits <= 32 ? 32 : 64 * words),
+          planes(n_bits <= 16   ? 16
+                 : n_bits <= 32 ? 32
+                                : 64 * words),
           units(std::max(1, planes / 64)),
           counter_bits(std::bit_width(static_cast<unsigned>(planes - 1))),
           limits(count, -1),
@@ -41,7 +45,8 @@ class BatchQueries {
           seeds_(static_cast<size_t>(planes) * kSeeds),
           scratch_(static_cast<size_t>(planes) * 64 * 6 + 64) {
         for (int limit = 0; limit < planes; ++limit)
-            for (int j = 1; j < counter_bits; ++j) seeds_[limit * kSeeds + j - 1] = uint64_t{0} - (seed(limit) >> j & 1);
+            for (int j = 1; j < counter_bits; ++j)
+                seeds_[limit * kSeeds + j - 1] = uint64_t{0} - (seed(limit) >> j & 1);
         std::vector<uint8_t> sign(planes + adders());
         for (size_t q = 0; q < count; ++q) {
             for (int p = 0; p < planes; ++p) sign[p] = (queries[q * words + p / 64] >> (p % 64)) & 1;
@@ -76,7 +81,7 @@ class BatchQueries {
     const int words, planes, units, counter_bits;
     std::vector<int> limits;
 
-   private:
+ private:
     static constexpr int kSeeds = 10;  // bits of a counter for up to 1024; the lowest is in the picks
     uint32_t seed(int limit) const { return (1u << counter_bits) - 1 - static_cast<uint32_t>(limit); }
     int adders() const { return planes / 2; }
@@ -91,7 +96,8 @@ struct Kernels {
     int lanes;
     size_t (*filter)(const uint64_t* codes, size_t count, int words, const uint64_t* query, uint32_t limit,
                      uint32_t* offsets, uint32_t* distances);
-    void (*scan_batch)(const uint64_t* codes, uint32_t count, BatchQueries& batch, HitSink sink, void* context);
+    void (*scan_batch)(const uint64_t* codes, uint32_t count, BatchQueries& batch, HitSink sink,
+                       void* context);
 };
 
 #define STHASH_LANES 2

@@ -17,7 +17,8 @@ inline double combinations(int n, int k) {
     return k > n ? 0 : result;
 }
 
-// What finding everything within `radius` would cost a query, if the codes were spread evenly. Stops at `cap`.
+// What finding everything within `radius` would cost a query, if the codes were spread evenly. Stops at
+// `cap`.
 inline double probing_cost(const std::vector<Substring>& keys, uint64_t slots, int radius, double cap) {
     const int tables = static_cast<int>(keys.size());
     double cost = 0;
@@ -30,26 +31,23 @@ inline double probing_cost(const std::vector<Substring>& keys, uint64_t slots, i
     return cost;
 }
 
-// Step j probes table j % s with all keys at distance j / s from the query's; after it, every code within distance j
-// has been seen. A code is met once in each table at most, at the step that its substring's distance names, and counts
-// at the first such step only: that can be told from the code alone, so no set of visited codes is kept.
+// Step j probes table j % s with all keys at distance j / s from the query's; after it, every code within
+// distance j has been seen. A code is met once in each table at most, at the step that its substring's
+// distance names, and counts at the first such step only: that can be told from the code alone, so no set of
+// visited codes is kept.
 class Prober {
-   public:
+ public:
     static constexpr size_t kGroup = 32;
 
     Prober(const Snapshot& snapshot, const Tables& tables)
-        : snapshot_(snapshot),
-          tables_(tables),
-          offsets_(kChunk),
-          distances_(kChunk),
-          kernels_(kernels()) {
+        : snapshot_(snapshot), tables_(tables), offsets_(kChunk), distances_(kChunk), kernels_(kernels()) {
         for (const Table& table : tables.tables) deepest_ = std::max(deepest_, table.key.width);
     }
 
-    // Searches for up to kGroup queries; those that would cost more than `budget` are left over and appended to
-    // `leftovers`. Gives the modelled cost of the work done.
-    double search(const uint64_t* queries, const size_t* group, size_t count, Collector* collectors, double budget,
-                  std::vector<size_t>& leftovers) {
+    // Searches for up to kGroup queries; those that would cost more than `budget` are left over and appended
+    // to `leftovers`. Gives the modelled cost of the work done.
+    double search(const uint64_t* queries, const size_t* group, size_t count, Collector* collectors,
+                  double budget, std::vector<size_t>& leftovers) {
         const int tables = static_cast<int>(tables_.tables.size());
         const double slots = static_cast<double>(tables_.slots);
         std::vector<Seeker> seekers(count);
@@ -80,7 +78,7 @@ class Prober {
         return total;
     }
 
-   private:
+ private:
     static constexpr uint32_t kChunk = 2048;
     static constexpr size_t kProbes = 256;
 
@@ -129,10 +127,9 @@ class Prober {
         const Seeker& seeker = *probe.seeker;
         Collector& collector = *seeker.collector;
         for (uint32_t begin = probe.begin; begin < probe.end && !collector.gave_up(); begin += kChunk) {
-            const size_t found = kernels_.filter(&table.prints[begin], std::min(kChunk, probe.end - begin), 1,
-                                                 seeker.query + table.print_word,
-                                                 static_cast<uint32_t>(collector.limit()), offsets_.data(),
-                                                 distances_.data());
+            const size_t found = kernels_.filter(
+                &table.prints[begin], std::min(kChunk, probe.end - begin), 1, seeker.query + table.print_word,
+                static_cast<uint32_t>(collector.limit()), offsets_.data(), distances_.data());
             for (size_t i = 0; i < found; ++i) {
                 const uint32_t slot = table.slots[begin + offsets_[i]];
                 const uint64_t* code = &table.prints[begin + offsets_[i]];

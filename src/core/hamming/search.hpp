@@ -29,13 +29,14 @@ struct Tally {
 };
 
 class Search {
-   public:
+ public:
     Search(const Snapshot& snapshot, const Request& request, Tally& tally, StopFlag& stop)
         : snapshot_(snapshot), request_(request), tally_(tally), stop_(stop) {
         if (request.path != Path::scan && snapshot.tables) tables_ = snapshot.tables.get();
     }
 
-    // Restricts the search to a page of codes that were gathered from the snapshot in the order of their slots.
+    // Restricts the search to a page of codes that were gathered from the snapshot in the order of their
+    // slots.
     void restrict_to(const Page& gathered) {
         gathered_ = &gathered;
         tables_ = nullptr;
@@ -48,10 +49,12 @@ class Search {
     template <class Finish>
     void run(Finish&& finish) {
         const int threads = std::max(1, request_.threads);
-        const double work = scan_cost(first_, snapshot_.slots, request_.count) * static_cast<double>(request_.count);
+        const double work =
+            scan_cost(first_, snapshot_.slots, request_.count) * static_cast<double>(request_.count);
         // Many queries are dealt out to the threads; few are answered together, each thread scanning a part.
         const bool few = request_.count < kManyQueries * static_cast<size_t>(threads) || work < 100e3;
-        const size_t block = few ? kBlock : std::min<size_t>(kBlock, (request_.count + threads - 1) / threads);
+        const size_t block =
+            few ? kBlock : std::min<size_t>(kBlock, (request_.count + threads - 1) / threads);
         parallel_for(request_.count, block, few ? 1 : threads, stop_,
                      [&](size_t begin, size_t end, int) { answer(begin, end, few ? threads : 1, finish); });
     }
@@ -59,7 +62,7 @@ class Search {
     // Time that tables over all slots would have saved, by the model.
     double regret() const { return regret_.load(); }
 
-   private:
+ private:
     static constexpr size_t kBlock = 1024;
     static constexpr size_t kManyQueries = 32;  // a thread
 
@@ -107,17 +110,22 @@ class Search {
         }
         const bool forced = request_.path == Path::tables;
         const double scan = scan_cost(0, tables_->slots, request_.count);
-        std::atomic<float>& verdict = tables_->verdicts[2 * std::bit_width(request_.k) + (request_.count >= CostModel::kBatch)];
+        std::atomic<float>& verdict =
+            tables_->verdicts[2 * std::bit_width(request_.k) + (request_.count >= CostModel::kBatch)];
         const bool nearest = request_.task == Task::nearest;
         double limit = forced ? std::numeric_limits<double>::infinity() : scan;
-        if (!forced && !nearest && probing_cost(tables_->keys(), tables_->slots, request_.radius, scan) >= scan) limit = 0;
+        if (!forced && !nearest &&
+            probing_cost(tables_->keys(), tables_->slots, request_.radius, scan) >= scan)
+            limit = 0;
         if (!forced && nearest && verdict.load() > 1 && tables_->trials.fetch_add(1) % 64 != 0) limit = 0;
         Prober prober(snapshot_, *tables_);
         double spent = 0;
         for (size_t begin = 0; begin < order.size() && !stop_.load(std::memory_order_relaxed);) {
             const size_t count = std::min(Prober::kGroup, order.size() - begin);
             // Once the tables have cost more than scanning would have, the rest is scanned.
-            if (spent + static_cast<double>(leftovers.size()) * scan > scan * static_cast<double>(begin) + scan * 8 && !forced)
+            if (spent + static_cast<double>(leftovers.size()) * scan >
+                    scan * static_cast<double>(begin) + scan * 8 &&
+                !forced)
                 limit = 0;
             if (limit == 0) {
                 leftovers.insert(leftovers.end(), order.begin() + static_cast<ptrdiff_t>(begin), order.end());
@@ -125,7 +133,8 @@ class Search {
             }
             const size_t before = leftovers.size();
             const Stopwatch watch;
-            const double cost = prober.search(queries, &order[begin], count, collectors.data(), limit, leftovers);
+            const double cost =
+                prober.search(queries, &order[begin], count, collectors.data(), limit, leftovers);
             CostModel::instance().observe(Work::probes, cost, watch.nanoseconds());
             spent += cost;
             if (nearest) {
@@ -142,8 +151,8 @@ class Search {
             if (!left[q]) served.push_back(q);
     }
 
-    void scan_some(const uint64_t* queries, std::vector<Collector>& collectors, const std::vector<size_t>& chosen,
-                   uint64_t first, int threads) {
+    void scan_some(const uint64_t* queries, std::vector<Collector>& collectors,
+                   const std::vector<size_t>& chosen, uint64_t first, int threads) {
         if (chosen.empty()) return;
         const ScanData part = data(first);
         if (chosen.size() == collectors.size()) {
@@ -165,7 +174,8 @@ class Search {
     double regret_of(const std::vector<Collector>& collectors, const std::vector<size_t>& served,
                      const std::vector<size_t>& leftovers) const {
         if (tables_ != nullptr)
-            return scan_cost(tables_->slots, snapshot_.slots, request_.count) * static_cast<double>(served.size());
+            return scan_cost(tables_->slots, snapshot_.slots, request_.count) *
+                   static_cast<double>(served.size());
         const double scan = scan_cost(0, snapshot_.slots, request_.count);
         const std::vector<Substring> keys = choose_substrings(snapshot_.n_bits, snapshot_.slots);
         std::vector<double> saved(static_cast<size_t>(snapshot_.n_bits) + 1, -1);
@@ -173,7 +183,8 @@ class Search {
         for (size_t q : leftovers) {
             const size_t radius = static_cast<size_t>(std::max(0, collectors[q].limit()));
             if (saved[radius] < 0)
-                saved[radius] = std::max(0.0, scan - probing_cost(keys, snapshot_.slots, static_cast<int>(radius), scan));
+                saved[radius] =
+                    std::max(0.0, scan - probing_cost(keys, snapshot_.slots, static_cast<int>(radius), scan));
             sum += saved[radius];
         }
         return sum;

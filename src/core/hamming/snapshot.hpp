@@ -1,8 +1,8 @@
 // What a search reads: an immutable snapshot of the index.
 //
-// A code lives in a slot; slots are grouped into pages, all full but the last. A page never changes once a snapshot
-// holds it: an added code goes behind the last count that any snapshot knows, a removed one gets its bit in a copy of
-// the page's bitmap of the dead.
+// A code lives in a slot; slots are grouped into pages, all full but the last. A page never changes once a
+// snapshot holds it: an added code goes behind the last count that any snapshot knows, a removed one gets its
+// bit in a copy of the page's bitmap of the dead.
 #pragma once
 
 #include <algorithm>
@@ -15,6 +15,11 @@ namespace sthash::hamming {
 constexpr uint32_t kPageBits = 16;
 constexpr uint32_t kPageSlots = 1u << kPageBits;
 using DeadBits = std::vector<uint64_t>;  // one bit a slot of the page
+
+// The id `steps` after another; wraps around instead of overflowing when no such id exists.
+inline int64_t after_id(int64_t id, uint64_t steps) {
+    return static_cast<int64_t>(static_cast<uint64_t>(id) + steps);
+}
 
 struct Page {
     std::shared_ptr<const void> owner;  // of codes and ids
@@ -48,8 +53,8 @@ struct Snapshot {
     std::vector<std::shared_ptr<const Page>> pages;
     uint64_t slots = 0, dead = 0;
     uint64_t generation = 0;  // changes when codes move to other slots
-    int64_t max_id = -1;  // greatest id ever held: default ids go on from there
-    bool sorted = true;   // ids grow with the slots
+    int64_t max_id = -1;      // greatest id ever held: default ids go on from there
+    bool sorted = true;       // ids grow with the slots
     std::shared_ptr<const Tables> tables;
     std::shared_ptr<const MappedFile> file;  // whose pages are still to be verified, or null
 
@@ -66,7 +71,8 @@ struct Snapshot {
         std::vector<Run> result;
         while (first < last) {
             const uint32_t start = static_cast<uint32_t>(first) & (kPageSlots - 1);
-            const uint32_t count = static_cast<uint32_t>(std::min<uint64_t>(kPageSlots - start, last - first));
+            const uint32_t count =
+                static_cast<uint32_t>(std::min<uint64_t>(kPageSlots - start, last - first));
             result.push_back({pages[first >> kPageBits].get(), start, count});
             first += count;
         }
@@ -75,9 +81,9 @@ struct Snapshot {
 
     // The slot of an id in a sorted snapshot, or -1 if it never was there. Dead slots are found too.
     int64_t find_sorted(int64_t id) const {
-        const auto after = std::upper_bound(pages.begin(), pages.end(), id, [](int64_t wanted, const auto& page) {
-            return wanted < page->id(0);
-        });
+        const auto after =
+            std::upper_bound(pages.begin(), pages.end(), id,
+                             [](int64_t wanted, const auto& page) { return wanted < page->id(0); });
         if (after == pages.begin()) return -1;
         const size_t number = static_cast<size_t>(after - pages.begin()) - 1;
         const Page& page = *pages[number];

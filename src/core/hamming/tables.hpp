@@ -1,8 +1,9 @@
 // Hash tables over substrings of the codes (multi-index hashing), and over the whole code if it is short.
 //
-// If two codes differ in at most r bits, then among s disjoint substrings one differs in at most r / s. So table t,
-// keyed by substring t, is probed with every key within a small distance of the query's, and what lies in those
-// buckets is checked. With one table on the whole code this is the plain enumeration of a Hamming ball.
+// If two codes differ in at most r bits, then among s disjoint substrings one differs in at most r / s. So
+// table t, keyed by substring t, is probed with every key within a small distance of the query's, and what
+// lies in those buckets is checked. With one table on the whole code this is the plain enumeration of a
+// Hamming ball.
 #pragma once
 
 #include <algorithm>
@@ -30,8 +31,8 @@ struct Substring {
     }
 };
 
-// Buckets in the order of their keys, in each the slots in ascending order, next to a word of their code: all of it
-// if the code fits, otherwise a part that rules most candidates out before their code is fetched.
+// Buckets in the order of their keys, in each the slots in ascending order, next to a word of their code: all
+// of it if the code fits, otherwise a part that rules most candidates out before their code is fetched.
 struct Table {
     Substring key;
     int print_word;
@@ -44,8 +45,8 @@ struct Table {
 struct Tables {
     uint64_t slots;  // slots [0, slots) are covered
     std::vector<Table> tables;
-    // Cost of the k nearest by these tables over that of a scan, a running mean for each magnitude of k; for single
-    // queries and for batches, whose scans are cheaper.
+    // Cost of the k nearest by these tables over that of a scan, a running mean for each magnitude of k; for
+    // single queries and for batches, whose scans are cheaper.
     mutable std::array<std::atomic<float>, 2 * 65> verdicts{};
     mutable std::atomic<uint32_t> trials{0};
 
@@ -92,9 +93,11 @@ inline void build_table(Table& table, const Snapshot& snapshot, uint64_t slots, 
         table.begins[key] += table.begins[key - 1];
     }
     const double mean = static_cast<double>(slots) / static_cast<double>(table.begins.size() - 1);
-    table.crowding = slots > 0 ? std::max(1.0, squares / static_cast<double>(slots) / mean - 1.0 / mean) : 1.0;
+    table.crowding =
+        slots > 0 ? std::max(1.0, squares / static_cast<double>(slots) / mean - 1.0 / mean) : 1.0;
     uint32_t slot = 0;
-    for (const Run& run : runs) {  // begins[key] serves as the place of the next code, and ends as its successor's
+    for (const Run& run :
+         runs) {  // begins[key] serves as the place of the next code, and ends as its successor's
         const uint64_t* code = run.codes(words);
         for (uint32_t i = 0; i < run.count; ++i, code += words, ++slot) {
             const uint32_t place = table.begins[table.key.of(code)]++;
@@ -116,8 +119,9 @@ inline std::shared_ptr<const Tables> build_tables(const Snapshot& snapshot, int 
         table.key = key;
         table.print_word = (key.start / 64 + (snapshot.words + 1) / 2) % snapshot.words;
     }
-    parallel_for(result->tables.size(), 1, threads, stop,
-                 [&](size_t t, size_t, int) { build_table(result->tables[t], snapshot, snapshot.slots, stop); });
+    parallel_for(result->tables.size(), 1, threads, stop, [&](size_t t, size_t, int) {
+        build_table(result->tables[t], snapshot, snapshot.slots, stop);
+    });
     if (stop.load()) return nullptr;
     return result;
 }

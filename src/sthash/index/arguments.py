@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Set
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,13 @@ Ids = npt.NDArray[np.int64]
 _GREATEST_ID = np.iinfo(np.int64).max
 
 
-def check_ids(ids: npt.ArrayLike, name: str = "ids", count: int | None = None) -> Ids:
+def check_ids(ids: npt.ArrayLike | Set[int], name: str = "ids", count: int | None = None) -> Ids:
     """Give ``ids`` back as a contiguous int64 vector; ``count`` says how many there must be."""
+    if isinstance(ids, Set):
+        ids = sorted(ids)
     array = np.asarray(ids)
+    if array.dtype.kind == "f" and not isinstance(ids, np.ndarray):
+        array = np.asarray(ids, dtype=object)  # whole numbers of both int64 and uint64 size become floats
     if array.ndim != 1:
         raise ValueError(f"{name} must have one dimension, got shape {array.shape}")
     if array.size == 0:

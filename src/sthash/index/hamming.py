@@ -1,15 +1,15 @@
 """The index of packed codes: who is within a given number of bits of whom.
 
-An index scans, or it looks into hash tables over parts of the codes (multi-index hashing; for codes of up to 24 bits,
-one table over the whole code, in which the codes around the query are enumerated). Both give the same, exact answers:
-which of them a call uses, and when tables are built, only changes the time it takes.
+An index scans, or it looks into hash tables over parts of the codes (multi-index hashing; for codes of up to
+24 bits, one table over the whole code, in which the codes around the query are enumerated). Both give the
+same, exact answers: which of them a call uses, and when tables are built, only changes the time it takes.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, overload
@@ -23,6 +23,7 @@ from sthash.codes import Codes
 from sthash.index.arguments import Ids, check_id, check_ids, check_threads, check_whole
 
 Distances = npt.NDArray[np.int32]
+SomeIds = npt.ArrayLike | Set[int]
 SearchPath = Literal["auto", "scan", "tables"]
 
 MAX_BITS = 1024
@@ -50,8 +51,8 @@ class IndexStats:
     in_tables
         Codes, counting removed ones, that the tables cover; the others are scanned.
     scanned_in_batches, scanned_singly, probed, enumerated
-        Queries answered by the bit-sliced scan, by the scan for few queries, by multi-index hashing, and by enumeration
-        of the codes around the query.
+        Queries answered by the bit-sliced scan, by the scan for few queries, by multi-index hashing, and by
+        enumeration of the codes around the query.
     """
 
     size: int
@@ -76,29 +77,30 @@ class HammingIndex:
     n_bits : int
         Bits of a code, from 1 to 1024.
     path : {"auto", "scan", "tables"}
-        "auto" chooses for each call by an estimate of the cost, and builds tables once scanning has cost more time
-        than they would have. "scan" never builds tables, which takes the least memory; "tables" uses nothing else.
+        "auto" chooses for each call by an estimate of the cost, and builds tables once scanning has cost more
+        time than they would have. "scan" never builds tables, which takes the least memory; "tables" uses
+        nothing else.
 
     Examples
     --------
     >>> import numpy as np
     >>> import sthash
     >>> index = sthash.HammingIndex(n_bits=8)
-    >>> index.add(np.array([[0b0000], [0b0001], [0b1111]], dtype=np.uint8))
-    array([0, 1, 2])
+    >>> index.add(np.array([[0b0000], [0b0001], [0b1111]], dtype=np.uint8)).tolist()
+    [0, 1, 2]
     >>> ids, distances = index.search(np.array([[0b0011]], dtype=np.uint8), k=2)
-    >>> ids, distances
-    (array([[1, 0]]), array([[1, 2]], dtype=int32))
+    >>> ids.tolist(), distances.tolist()
+    ([[1, 0]], [[1, 2]])
     >>> index.remove([1])
     >>> lims, ids, distances = index.radius_search(np.array([[0b0011]], dtype=np.uint8), radius=2)
-    >>> ids
-    array([0, 2])
+    >>> ids.tolist()
+    [0, 2]
     """
 
     def __init__(self, n_bits: int, *, path: SearchPath = "auto") -> None:
         n_bits = check_whole(n_bits, "n_bits", 1, f"use 1 to {MAX_BITS}")
         if n_bits > MAX_BITS:
-            raise ValueError(f"n_bits must be at most {MAX_BITS}, got {n_bits}; cut the codes with sthash.codes.prefix")
+            raise ValueError(f"n_bits must be at most {MAX_BITS}, got {n_bits}; use sthash.codes.prefix")
         self._n_bits = n_bits
         self._core = _core.HammingCore(n_bits, _path_number(path))
 
@@ -124,12 +126,12 @@ class HammingIndex:
         ----------
         codes : array of uint8, one row a code
         ids : whole numbers, optional
-            New to the index, none negative. By default they go on from the greatest id that the index has ever held.
+            New to the index, none negative. By default they go on from the greatest id ever held.
         """
         codes = packed.check(codes, self._n_bits)
         return self._core.add(codes, None if ids is None else check_ids(ids, count=len(codes)))
 
-    def remove(self, ids: npt.ArrayLike) -> None:
+    def remove(self, ids: SomeIds) -> None:
         """Remove codes by their ids, in constant time each; other ids stay as they are."""
         self._core.remove(check_ids(ids))
 
@@ -152,7 +154,7 @@ class HammingIndex:
         k: int,
         *,
         within: int | None = None,
-        allowed: npt.ArrayLike | None = None,
+        allowed: SomeIds | None = None,
         threads: int | None = None,
     ) -> tuple[Ids, Distances]:
         """Find the k nearest codes of each query.
@@ -164,7 +166,8 @@ class HammingIndex:
         within : int, optional
             Only codes with at most this distance.
         allowed : whole numbers, optional
-            Only codes with these ids; ids that are not in the index are ignored. Takes time in proportion to them.
+            Only codes with these ids; ids that are not in the index are ignored. Takes time in proportion to
+            them.
         threads : int, optional
             By default all processors.
 
@@ -179,21 +182,22 @@ class HammingIndex:
         return self._core.search(codes, k, radius, _optional_ids(allowed), check_threads(threads))
 
     def radius_search(
-        self, codes: Codes, radius: int, *, allowed: npt.ArrayLike | None = None, threads: int | None = None
+        self, codes: Codes, radius: int, *, allowed: SomeIds | None = None, threads: int | None = None
     ) -> tuple[Ids, Ids, Distances]:
         """Find all codes with distance at most ``radius`` from each query.
 
         Returns
         -------
         lims, ids, distances : arrays
-            Query j owns ``ids[lims[j]:lims[j + 1]]`` and the same part of ``distances``, ordered by distance, then id.
+            Query j owns ``ids[lims[j]:lims[j + 1]]`` and the same part of ``distances``, ordered by distance,
+            then id.
         """
         codes = packed.check(codes, self._n_bits)
         radius = self._radius(radius, "radius")
         return self._core.radius_search(codes, radius, _optional_ids(allowed), check_threads(threads))
 
     def count(
-        self, codes: Codes, radius: int, *, allowed: npt.ArrayLike | None = None, threads: int | None = None
+        self, codes: Codes, radius: int, *, allowed: SomeIds | None = None, threads: int | None = None
     ) -> npt.NDArray[np.int64]:
         """Count the codes with distance at most ``radius`` from each query."""
         codes = packed.check(codes, self._n_bits)
@@ -210,8 +214,8 @@ class HammingIndex:
         """Give all pairs of codes at most ``radius`` bits apart, in blocks of bounded size.
 
         ``pairs(radius)`` joins the index with itself and gives each pair once, the smaller id first;
-        ``pairs(other, radius)`` joins it with another index, this one's ids on the left. Both see the indexes as they
-        were at the call.
+        ``pairs(other, radius)`` joins it with another index, this one's ids on the left. Both see the indexes
+        as they were at the call.
 
         Examples
         --------
@@ -219,8 +223,9 @@ class HammingIndex:
         >>> import sthash
         >>> index = sthash.HammingIndex(n_bits=8)
         >>> _ = index.add(np.array([[0], [1], [255]], dtype=np.uint8))
-        >>> [(block.left, block.right, block.distances) for block in index.pairs(radius=3)]
-        [(array([0]), array([1]), array([1], dtype=int32))]
+        >>> for block in index.pairs(radius=3):
+        ...     print(block.left, block.right, block.distances)
+        [0] [1] [1]
         """
         if radius is None:
             other, radius = None, other
@@ -230,8 +235,8 @@ class HammingIndex:
             raise TypeError(f"other must be a HammingIndex, got {type(other).__name__}")
         if other.n_bits != self._n_bits:
             raise ValueError(f"both indexes must have the same n_bits, got {self._n_bits} and {other.n_bits}")
-        join = _core.HammingJoin(self._core, other._core, self._radius(radius, "radius"), check_threads(threads))
-        return _blocks(join)
+        radius = self._radius(radius, "radius")
+        return _blocks(_core.HammingJoin(self._core, other._core, radius, check_threads(threads)))
 
     def build_tables(self, *, threads: int | None = None) -> None:
         """Build the hash tables now instead of when they have become worth it."""
@@ -267,23 +272,26 @@ class HammingIndex:
             os.close(folder)
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str], *, mmap: bool = True, search_path: SearchPath = "auto") -> HammingIndex:
+    def open(
+        cls, path: str | os.PathLike[str], *, mmap: bool = True, search_path: SearchPath = "auto"
+    ) -> HammingIndex:
         """Open a file that ``save`` has written.
 
         Parameters
         ----------
         path : path
         mmap : bool
-            Map the file, which takes milliseconds however large it is; its checksums are verified before the codes
-            are first used. Otherwise it is read and verified at once. Changes stay in memory until ``save``.
+            Map the file, which takes milliseconds however large it is; its checksums are verified before the
+            codes are first used. Otherwise it is read and verified at once. Changes stay in memory until
+            ``save``.
         search_path : {"auto", "scan", "tables"}
             As ``path`` of the class.
 
         Raises
         ------
         ValueError
-            If the file is no index, damaged, or of a version that this release does not know; with ``mmap`` damage to
-            the codes is found, and raised, at the first use.
+            If the file is no index, damaged, or of a version that this release does not know; with ``mmap``
+            damage to the codes is found, and raised, at the first use.
         """
         number = _path_number(search_path)
         with Path(path).open("rb") as file:
@@ -307,7 +315,7 @@ def _blocks(join: _core.HammingJoin) -> Iterator[Pairs]:
         yield block
 
 
-def _optional_ids(allowed: npt.ArrayLike | None) -> Ids | None:
+def _optional_ids(allowed: SomeIds | None) -> Ids | None:
     return None if allowed is None else check_ids(allowed, "allowed")
 
 
