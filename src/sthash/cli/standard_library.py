@@ -9,7 +9,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 # Tests and generated code document little and repeat much.
-LEFT_OUT = {"test", "tests", "idlelib", "lib2to3", "site-packages", "pydoc_data", "__phello__", "turtledemo", "idle_test"}
+LEFT_OUT = {
+    "test",
+    "tests",
+    "idlelib",
+    "lib2to3",
+    "site-packages",
+    "pydoc_data",
+    "__phello__",
+    "turtledemo",
+    "idle_test",
+}
 FEWEST_WORDS = 8
 
 
