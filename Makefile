@@ -67,3 +67,10 @@ $(VENV)/installed-dev: $(VENV)/installed
 $(VENV)/installed-bench: $(VENV)/installed
 	$(BIN)/pip install -q -c constraints.txt --no-build-isolation -e '.[bench]'
 	@touch $@
+
+.PHONY: pins
+pins: $(VENV)/installed-dev $(VENV)/installed-bench ## write the versions that are installed now to constraints.txt
+	@{ echo "# Exact versions that the make targets install; pyproject.toml has the lower bounds."; \
+	   echo "# Made by: make pins"; \
+	   $(BIN)/pip freeze --exclude-editable | grep -v -i -E '^(pip|setuptools|sthash)\b' | sort -f; } > constraints.new
+	@mv constraints.new constraints.txt
