@@ -33,13 +33,12 @@ format: $(VENV)/installed-dev ## format the code in place
 bench: $(VENV)/installed-bench ## measure against the peers (minutes)
 	@for script in benchmarks/fit.py benchmarks/encode.py benchmarks/graph.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
-package: $(VENV)/installed-dev ## build the sdist and the wheel, and try both in empty environments
-	rm -rf dist && $(BIN)/python -m build --outdir dist .
-	@for file in dist/*; do \
-	  rm -rf build/try && $(PYTHON) -m venv build/try && \
-	  build/try/bin/pip install -q -c constraints.txt $$file && \
-	  (cd build && try/bin/python -c "import sthash; print('$$file', sthash.__version__, sthash.simd_path())" && try/bin/sth version) || exit 1; \
-	done; rm -rf build/try
+package: $(VENV)/installed-dev ## build the sdist, from it the wheel, and try that in an empty environment
+	rm -rf dist build/try
+	$(BIN)/python -m build --outdir dist .
+	$(PYTHON) -m venv build/try
+	build/try/bin/pip install -q -c constraints.txt dist/*.whl
+	cd build && try/bin/sth version && rm -rf try
 
 clean: ## remove everything that was made
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
