@@ -10,8 +10,6 @@ from __future__ import annotations
 import hashlib
 import importlib
 import json
-import os
-import tempfile
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -20,6 +18,8 @@ import numpy as np
 import numpy.typing as npt
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
+
+from sthash.files import replacing
 
 FORMAT = 1
 
@@ -35,26 +35,14 @@ class ModelFileError(ValueError):
 
 
 def write(path: str | PathLike[str], kind: str, config: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> None:
-    """Write a model under a temporary name, sync it, then rename it: the path never holds half a model."""
-    target = Path(path)
+    """Write a model; the path never holds half of one."""
     tensors = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     header = json.dumps({"format": FORMAT, "kind": kind, "config": config}, sort_keys=True)
-    metadata = {"sthash": _signed(header, tensors)}
-    handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
-    os.close(handle)
-    try:
-        save_file(tensors, temporary, metadata)
-        # mkstemp keeps the file to its owner; a model is as public as any other new file.
-        umask = os.umask(0)
-        os.umask(umask)
-        Path(temporary).chmod(0o666 & ~umask)
-        _sync(temporary)
-        Path(temporary).replace(target)
-    except SafetensorError as error:
-        raise OSError(f"cannot write {target}: {error}") from error
-    finally:
-        Path(temporary).unlink(missing_ok=True)
-    _sync(target.parent)
+    with replacing(path) as temporary:
+        try:
+            save_file(tensors, temporary, {"sthash": _signed(header, tensors)})
+        except SafetensorError as error:
+            raise OSError(f"cannot write {path}: {error}") from error
 
 
 def load(path: str | PathLike[str]) -> Any:
@@ -135,11 +123,3 @@ def _signed(header: str, arrays: dict[str, npt.NDArray[Any]]) -> str:
         digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
         digest.update(array.data if array.size else b"")
     return f"{digest.hexdigest()}\n{header}"
-
-
-def _sync(path: str | Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

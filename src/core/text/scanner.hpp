@@ -186,10 +186,14 @@ inline ScannedTexts scan_texts(const std::vector<TextView>& texts, WordTable& ta
             numbers[thread].push_back(table.find_or_add(word, hash_of(word)));
         }
     for (size_t i = 0; i < texts.size(); ++i) result.starts[i + 1] += result.starts[i];
-    result.words.reserve(result.starts.back());
-    for (const Piece& piece : pieces)
-        for (int32_t number : piece.words)
-            result.words.push_back(number >= 0 ? number : numbers[piece.thread][-2 - number]);
+    result.words.resize(result.starts.back());
+    parallel_for(pieces.size(), 4, threads, stop, [&](size_t begin, size_t end, int) {
+        for (size_t p = begin; p < end; ++p) {
+            int32_t* out = result.words.data() + result.starts[p * grain];
+            for (int32_t number : pieces[p].words)
+                *out++ = number >= 0 ? number : numbers[pieces[p].thread][-2 - number];
+        }
+    });
     return result;
 }
 
