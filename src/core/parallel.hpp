@@ -17,9 +17,9 @@ inline int hardware_threads() {
     return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
-// Calls body(begin, end, thread) for pieces of [0, count) of at most `grain` items, on up to `threads` threads, the
-// caller's own among them. Pieces are handed out in order; none is started once `stop` is set. The first exception
-// thrown by a body ends the loop and is thrown again here.
+// Calls body(begin, end, thread) for pieces of [0, count) of at most `grain` items, on up to `threads`
+// threads, the caller's own among them. Pieces are handed out in order; none is started once `stop` is set.
+// The first exception thrown by a body ends the loop and is thrown again here.
 template <class Body>
 void parallel_for(size_t count, size_t grain, int threads, StopFlag& stop, Body&& body) {
     grain = std::max<size_t>(grain, 1);

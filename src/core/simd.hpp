@@ -1,8 +1,9 @@
 // Which SIMD path the kernels take, and how a kernel is compiled once for each path.
 //
-// A kernel file (*.inc) is written once, in plain functions over GCC's vector types, and compiled once for each path
-// by each_path.inc; STHASH_DISPATCH calls the one that the machine runs. A kernel file includes nothing and has no
-// templates, so that no inline function of a header is ever compiled for a newer machine than the one at hand.
+// A kernel file (*.inc) is written once, in plain functions over GCC's vector types, and compiled once for
+// each path by each_path.inc; STHASH_DISPATCH calls the one that the machine runs. A kernel file includes
+// nothing and has no templates, so that no inline function of a header is ever compiled for a newer machine
+// than the one at hand.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +15,7 @@
 #if defined(__x86_64__)
 #define STHASH_X86 1
 #define STHASH_TARGET_AVX2 "avx2,bmi,bmi2,popcnt,lzcnt"
-#define STHASH_TARGET_AVX512                                                                          \
+#define STHASH_TARGET_AVX512 \
     "avx512f,avx512bw,avx512dq,avx512vl,avx512vpopcntdq,prefer-vector-width=512,avx2,bmi,bmi2,popcnt,lzcnt"
 #else
 #define STHASH_X86 0
@@ -31,13 +32,13 @@
 #endif
 
 #if STHASH_X86
-#define STHASH_DISPATCH(call)            \
-    switch (::sthash::active_path()) {   \
-        case ::sthash::SimdPath::avx512: \
-            return ::sthash::avx512::call; \
-        case ::sthash::SimdPath::avx2:   \
-            return ::sthash::avx2::call; \
-        default:                         \
+#define STHASH_DISPATCH(call)                \
+    switch (::sthash::active_path()) {       \
+        case ::sthash::SimdPath::avx512:     \
+            return ::sthash::avx512::call;   \
+        case ::sthash::SimdPath::avx2:       \
+            return ::sthash::avx2::call;     \
+        default:                             \
             return ::sthash::portable::call; \
     }
 #else

@@ -9,12 +9,14 @@ from sthash._core import simd_path
 
 if TYPE_CHECKING:
     from sthash.hashing import LinearSVMBank, SelfTaughtHashing, knn_graph, laplacian_eigenmap, median_bits
+    from sthash.index import HammingIndex
     from sthash.model_file import ModelFileError, load
     from sthash.text import TextVectorizer
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "HammingIndex",
     "LinearSVMBank",
     "ModelFileError",
     "SelfTaughtHashing",
@@ -29,6 +31,7 @@ __all__ = [
 
 # Where each public name lives. They are imported when first used: a program pays only for the rooms it enters.
 _ROOMS = {
+    "HammingIndex": "sthash.index",
     "LinearSVMBank": "sthash.hashing",
     "ModelFileError": "sthash.model_file",
     "SelfTaughtHashing": "sthash.hashing",

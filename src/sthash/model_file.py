@@ -1,7 +1,8 @@
 """Model files: safetensors for the arrays, JSON for the rest, a checksum over both. Nothing in them can run.
 
-A file has the metadata entries ``sthash`` (JSON: format, kind, config) and ``sha256`` (over that JSON and, in
-the order of their names, each array's name, dtype, shape and bytes).
+A file has one metadata entry, ``sthash``: a SHA-256 sum in hexadecimal, a line feed, and a JSON header (format, kind,
+config). The sum is over the header and, in the order of their names, each array's name, dtype, shape and bytes. The
+same model always gives the same bytes.
 """
 
 from __future__ import annotations
@@ -9,8 +10,6 @@ from __future__ import annotations
 import hashlib
 import importlib
 import json
-import os
-import tempfile
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,8 @@ import numpy as np
 import numpy.typing as npt
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
+
+from sthash.files import replacing
 
 FORMAT = 1
 
@@ -42,29 +43,15 @@ class ModelFileError(ValueError):
     """The file is not a model, is damaged, or was written by a newer version."""
 
 
-def write(
-    path: str | PathLike[str], kind: str, config: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]
-) -> None:
-    """Write a model under a temporary name, sync it, then rename it: the path never holds half a model."""
-    target = Path(path)
+def write(path: str | PathLike[str], kind: str, config: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> None:
+    """Write a model; the path never holds half of one."""
     tensors = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     header = json.dumps({"format": FORMAT, "kind": kind, "config": config}, sort_keys=True)
-    metadata = {"sthash": header, "sha256": _checksum(header, tensors)}
-    handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
-    os.close(handle)
-    try:
-        save_file(tensors, temporary, metadata)
-        # mkstemp keeps the file to its owner; a model is as public as any other new file.
-        umask = os.umask(0)
-        os.umask(umask)
-        Path(temporary).chmod(0o666 & ~umask)
-        _sync(temporary)
-        Path(temporary).replace(target)
-    except SafetensorError as error:
-        raise OSError(f"cannot write {target}: {error}") from error
-    finally:
-        Path(temporary).unlink(missing_ok=True)
-    _sync(target.parent)
+    with replacing(path) as temporary:
+        try:
+            save_file(tensors, temporary, {"sthash": _signed(header, tensors)})
+        except SafetensorError as error:
+            raise OSError(f"cannot write {path}: {error}") from error
 
 
 def load(path: str | PathLike[str]) -> Any:
@@ -87,8 +74,20 @@ def load(path: str | PathLike[str]) -> Any:
     model = getattr(importlib.import_module(KINDS[kind]), kind)
     try:
         return model._restored(header["config"], arrays)
-    except (KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise ModelFileError(f"{path} is no valid {kind} model: {error}.") from error
+
+
+def check_array(
+    arrays: dict[str, npt.NDArray[Any]], name: str, dtype: npt.DTypeLike, shape: tuple[int | None, ...]
+) -> None:
+    """Refuse an array of another type or shape than a model has; None stands for any length."""
+    array = arrays[name]
+    fits = len(array.shape) == len(shape) and all(
+        want is None or have == want for have, want in zip(array.shape, shape, strict=True)
+    )
+    if array.dtype != dtype or not fits:
+        raise ValueError(f"{name} has dtype {array.dtype} and shape {array.shape}")
 
 
 def _read(path: Path) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
@@ -99,13 +98,14 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
             metadata = file.metadata() or {}
             if "sthash" not in metadata:
                 raise ModelFileError(f"{path} is not an sthash model; pass a file that save() wrote.")
-            header = _header(path, metadata["sthash"])
+            text = metadata["sthash"].partition("\n")[2]
+            header = _header(path, text)
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except (SafetensorError, KeyError, UnicodeDecodeError, OverflowError) as error:
         raise ModelFileError(
             f"{path} is not an sthash model or is damaged ({error}); save the model again or fetch a fresh copy."
         ) from error
-    if metadata.get("sha256") != _checksum(metadata["sthash"], arrays):
+    if metadata["sthash"] != _signed(text, arrays):
         raise ModelFileError(f"{path} is damaged: its checksum does not match; save the model again.")
     return header, arrays
 
@@ -120,23 +120,15 @@ def _header(path: Path, text: str) -> dict[str, Any]:
         raise ModelFileError(
             f"{path} has format {version}, newer than the format {FORMAT} that this sthash reads; upgrade sthash."
         )
-    if version != FORMAT or kind not in KINDS:
+    if version != FORMAT or kind not in list(KINDS):
         raise ModelFileError(f"{path} holds a {kind!r} of format {version!r}, which this sthash does not know.")
     return dict(header)
 
 
-def _checksum(header: str, arrays: dict[str, npt.NDArray[Any]]) -> str:
+def _signed(header: str, arrays: dict[str, npt.NDArray[Any]]) -> str:
     digest = hashlib.sha256(header.encode())
     for name in sorted(arrays):
         array = arrays[name]
         digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
         digest.update(array.data if array.size else b"")
-    return digest.hexdigest()
-
-
-def _sync(path: str | Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    return f"{digest.hexdigest()}\n{header}"

@@ -47,9 +47,7 @@ def plain_ball(corpus, queries, relevant, labels, n_bits, radius):
 def plain_groups(corpus, query, relevant, n_bits):
     """Relevance of the documents at each distance that occurs, nearest first."""
     order = sorted((plain_distance(code, query, n_bits), i) for i, code in enumerate(corpus))
-    return [
-        [i in relevant for _, i in group] for _, group in itertools.groupby(order, key=lambda pair: pair[0])
-    ]
+    return [[i in relevant for _, i in group] for _, group in itertools.groupby(order, key=lambda pair: pair[0])]
 
 
 def plain_precision_at(ranking, k):
@@ -130,9 +128,7 @@ def test_codes_longer_than_a_byte_can_count():
 @pytest.mark.parametrize("by_topic", [True, False])
 @pytest.mark.parametrize("seed", range(3))
 def test_rankings_are_the_mean_over_all_orders_of_ties(seed, by_topic):
-    corpus, queries, relevance, relevant, _ = random_case(
-        seed, n_corpus=7, n_queries=9, n_bits=4, by_topic=by_topic
-    )
+    corpus, queries, relevance, relevant, _ = random_case(seed, n_corpus=7, n_queries=9, n_bits=4, by_topic=by_topic)
     (seen,) = tally(codes.pack(corpus), codes.pack(queries), relevance, [4])
     for j, query in enumerate(queries):
         orders = list(every_order(plain_groups(corpus, query, relevant[j], 4)))
@@ -167,9 +163,7 @@ def test_average_precision_equals_scikit_learn_without_ties():
     (seen,) = tally(codes.pack(corpus), codes.pack(queries), Neighbours(indices, 65), [64])
     for j, row in enumerate(indices):
         truth = np.isin(np.arange(65), row)
-        assert average_precision(seen)[j] == pytest.approx(
-            average_precision_score(truth, -np.arange(65)), abs=1e-12
-        )
+        assert average_precision(seen)[j] == pytest.approx(average_precision_score(truth, -np.arange(65)), abs=1e-12)
         assert precision_at(seen, 10)[j] == pytest.approx(truth[:10].mean())
 
 
@@ -207,9 +201,7 @@ def test_bad_arguments_are_named(change, message):
 def test_an_average_over_no_query_is_refused():
     nothing = np.zeros((0, 1), dtype=np.uint8)
     with pytest.raises(ValueError, match="queries is empty"):
-        score(
-            np.zeros((3, 1), dtype=np.uint8), nothing, Topics(np.zeros(3, dtype=int), np.zeros(0, dtype=int))
-        )
+        score(np.zeros((3, 1), dtype=np.uint8), nothing, Topics(np.zeros(3, dtype=int), np.zeros(0, dtype=int)))
 
 
 def test_votes_need_labels():

@@ -22,22 +22,6 @@ LOADERS = {
 }
 
 
-@pytest.fixture
-def needs():
-    """Skip the test if one of the files is not here."""
-
-    def check(*names):
-        try:
-            directory = datasets.data_dir()
-        except DatasetError as error:
-            pytest.skip(str(error))
-        for name in names:
-            if not (directory / name).is_file():
-                pytest.skip(f"{name} is not in {directory}")
-
-    return check
-
-
 def write_archive(path, files):
     with tarfile.open(path, f"w:{path.suffix[1:]}") as archive:
         for name, content in files.items():
@@ -96,9 +80,7 @@ def test_a_missing_file_is_named_with_its_source(monkeypatch, tmp_path, name):
 
 
 @pytest.mark.parametrize("name", LOADERS)
-@pytest.mark.parametrize(
-    "content", [b"", b"rubbish" * 99, b"\xfd7zXZ\x00" + b"x" * 99, b"PK\x03\x04" + b"x" * 99]
-)
+@pytest.mark.parametrize("content", [b"", b"rubbish" * 99, b"\xfd7zXZ\x00" + b"x" * 99, b"PK\x03\x04" + b"x" * 99])
 def test_rubbish_is_refused(monkeypatch, tmp_path, name, content):
     monkeypatch.setenv("STHASH_DATA", str(tmp_path))
     (tmp_path / name).write_bytes(content)

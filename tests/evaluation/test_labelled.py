@@ -35,9 +35,7 @@ def write_csv(path, records, opener=open):
 
 
 @pytest.mark.parametrize("write", [write_jsonl, write_csv])
-@pytest.mark.parametrize(
-    ("suffix", "opener"), [("", open), (".gz", gzip.open), (".xz", lzma.open), (".bz2", bz2.open)]
-)
+@pytest.mark.parametrize(("suffix", "opener"), [("", open), (".gz", gzip.open), (".xz", lzma.open), (".bz2", bz2.open)])
 def test_every_format_gives_the_same(tmp_path, write, suffix, opener):
     kind = write.__name__.removeprefix("write_")
     data = load_labelled(write(tmp_path / f"mine.{kind}{suffix}", RECORDS, opener))

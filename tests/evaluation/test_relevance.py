@@ -28,9 +28,7 @@ def plain_nearest(train, test, k):
 def test_nearest_neighbours_equal_a_full_sort(monkeypatch, kind, k):
     monkeypatch.setattr("sthash.evaluation.relevance._CELLS", 170)
     train, test = tied_vectors(0, 50), tied_vectors(1, 20)
-    np.testing.assert_array_equal(
-        nearest_neighbours(kind(train), kind(test), k), plain_nearest(train, test, k)
-    )
+    np.testing.assert_array_equal(nearest_neighbours(kind(train), kind(test), k), plain_nearest(train, test, k))
 
 
 def test_length_does_not_matter_for_cosine():

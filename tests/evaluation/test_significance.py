@@ -76,8 +76,7 @@ def test_counts_equal_plain_loops(monkeypatch, by_topic, n_bits):
     for j in range(15):
         for i in range(40):
             by_a, by_b = (
-                sum(corpus[i, p] != queries[j, p] for p in range(n_bits)) <= radius
-                for corpus, queries in (a, b)
+                sum(corpus[i, p] != queries[j, p] for p in range(n_bits)) <= radius for corpus, queries in (a, b)
             )
             if by_a != by_b:
                 right["a" if by_a == truth[j, i] else "b"] += 1

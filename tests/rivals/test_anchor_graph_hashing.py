@@ -45,7 +45,7 @@ def test_vectors_are_eigenvectors_of_the_dense_anchor_graph(fitted):
     Y = hasher.decision_function(X)
     assert (Y**2).sum(axis=0) == pytest.approx(np.full(8, len(X)), rel=1e-3)  # YᵀY = n I
     assert Y.sum(axis=0) == pytest.approx(np.zeros(8), abs=0.05)
-    assert A @ Y == pytest.approx(Y * values[1:9], abs=1e-2)
+    assert pytest.approx(Y * values[1:9], abs=1e-2) == A @ Y
 
 
 def test_unseen_documents_get_the_mean_of_their_anchors(fitted):
@@ -90,7 +90,7 @@ def test_two_layers_halve_each_side_of_the_first():
     bits = codes.unpack(two.codes_, 8)
     assert np.array_equal(bits[:, ::2], Y > 0)
     above, below = two.splits_
-    assert np.array_equal(bits[:, 1::2], np.where(Y > 0, Y > above, Y < below))
+    assert np.array_equal(bits[:, 1::2], np.where(Y > 0, above < Y, below > Y))
 
 
 def test_k_means_ends_at_the_means_of_its_clusters():
@@ -104,8 +104,12 @@ def test_k_means_ends_at_the_means_of_its_clusters():
 
 @pytest.mark.parametrize(
     ("settings", "message"),
-    [({"layers": 3}, "layers=3"), ({"n_anchors": 1}, "n_anchors=1"), ({"n_nearest": 0}, "n_nearest=0"),
-     ({"n_anchors": 4, "n_nearest": 5}, "n_nearest=5 must be at most")],
+    [
+        ({"layers": 3}, "layers=3"),
+        ({"n_anchors": 1}, "n_anchors=1"),
+        ({"n_nearest": 0}, "n_nearest=0"),
+        ({"n_anchors": 4, "n_nearest": 5}, "n_nearest=5 must be at most"),
+    ],
 )
 def test_refuses_odd_settings(settings, message):
     with pytest.raises(ValueError, match=message):

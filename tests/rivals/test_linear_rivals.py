@@ -41,7 +41,7 @@ def test_lsi_is_the_dense_svd_cut_at_the_median():
     _, _, right = np.linalg.svd(X)
     places = X @ right[:6].T
     median = np.median(places, axis=0)
-    wanted, wanted_queries = places > median + 1e-9, Q @ right[:6].T > median
+    wanted, wanted_queries = places > median + 1e-9, median < Q @ right[:6].T
     signs = np.sign((right[:6].T * hasher.components_).sum(axis=0))
     flip = signs < 0
     exact = np.abs(places - median) > 1e-6  # the median document itself may go either way
@@ -175,7 +175,10 @@ def test_itq_finds_the_corners_of_a_turned_cube():
     turn = np.linalg.qr(rng.normal(size=(3, 3)))[0]
     hasher = IterativeQuantization(n_bits=3).fit(corners @ turn)
     assert len(np.unique(hasher.codes_)) == 8
-    groups = [np.unique(hasher.codes_[(np.sign(corners) == corner).all(axis=1)]) for corner in np.unique(np.sign(corners), axis=0)]
+    groups = [
+        np.unique(hasher.codes_[(np.sign(corners) == corner).all(axis=1)])
+        for corner in np.unique(np.sign(corners), axis=0)
+    ]
     assert all(len(group) == 1 for group in groups)
 
 

@@ -25,14 +25,14 @@ nb::tuple sparse_neighbours(Vector<int64_t> indptr, Vector<int32_t> indices, Vec
 }
 
 // `products` is scratch space: it is overwritten.
-nb::tuple dense_neighbours(Matrix<float> rows,
-                           nb::ndarray<float, nb::ndim<2>, nb::c_contig, nb::device::cpu> products, size_t first, Vector<float> penalty,
-                           Vector<float> norms, float largest_norm, size_t k, int threads) {
+nb::tuple dense_neighbours(Matrix<float> rows, nb::ndarray<float, nb::ndim<2>, nb::c_contig, nb::device::cpu> products,
+                           size_t first, Vector<float> penalty, Vector<float> norms, float largest_norm, size_t k,
+                           int threads) {
     const size_t count = products.shape(0);
     NeighbourLists lists(0, k);
     interruptible([&](StopFlag& stop) {
-        lists = best_of_block({rows.data(), products.data(), penalty.data(), norms.data(), largest_norm,
-                               rows.shape(0), rows.shape(1), first, count},
+        lists = best_of_block({rows.data(), products.data(), penalty.data(), norms.data(), largest_norm, rows.shape(0),
+                               rows.shape(1), first, count},
                               k, threads, stop);
     });
     return to_tuple(std::move(lists), count);

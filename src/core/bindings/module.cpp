@@ -16,6 +16,7 @@ NB_MODULE(_core, module) {
     bind_text(module);
     bind_graph(module);
     bind_svm(module);
+    bind_hamming(module);
 }
 
 }  // namespace sthash

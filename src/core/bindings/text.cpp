@@ -11,7 +11,8 @@ namespace {
 
 TextView view_of(PyObject* text) {
     if (PyUnicode_READY(text) != 0) throw nb::python_error();
-    return {PyUnicode_DATA(text), static_cast<size_t>(PyUnicode_GET_LENGTH(text)), static_cast<int>(PyUnicode_KIND(text))};
+    return {PyUnicode_DATA(text), static_cast<size_t>(PyUnicode_GET_LENGTH(text)),
+            static_cast<int>(PyUnicode_KIND(text))};
 }
 
 nb::tuple scan(WordTable& table, const nb::list& texts, int threads) {

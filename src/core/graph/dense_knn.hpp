@@ -1,4 +1,5 @@
-// Exact k nearest rows of a dense matrix, from inner products that a BLAS has already computed in single precision.
+// Exact k nearest rows of a dense matrix, from inner products that a BLAS has already computed in single
+// precision.
 #pragma once
 
 #include <cmath>
@@ -10,16 +11,16 @@
 namespace sthash {
 
 struct DenseBlock {
-    const float* rows;      // n × d, all rows
-    float* products;        // inner products of the rows first … first + count - 1 with all n rows; scratch
-    const float* penalty;   // n
-    const float* norms;     // n
+    const float* rows;     // n × d, all rows
+    float* products;       // inner products of the rows first … first + count - 1 with all n rows; scratch
+    const float* penalty;  // n
+    const float* norms;    // n
     float largest_norm;
     size_t n, d, first, count;
 };
 
-// The products only pick the candidates. Scores are computed anew in double precision, so that neither the BLAS nor
-// the number of its threads can change a score or a tie.
+// The products only pick the candidates. Scores are computed anew in double precision, so that neither the
+// BLAS nor the number of its threads can change a score or a tie.
 inline NeighbourLists best_of_block(const DenseBlock& block, size_t k, int threads, StopFlag& stop) {
     constexpr float rounding = 2e-5f;
     NeighbourLists lists(block.count, k);

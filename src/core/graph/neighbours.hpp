@@ -14,8 +14,8 @@
 
 namespace sthash {
 
-inline long rows_reaching(const float* scores, const float* penalty, const float* spread, float factor,
-                          float threshold, long first, long last, int* reached) {
+inline long rows_reaching(const float* scores, const float* penalty, const float* spread, float factor, float threshold,
+                          long first, long last, int* reached) {
     STHASH_DISPATCH(rows_reaching(scores, penalty, spread, factor, threshold, first, last, reached))
 }
 
@@ -58,8 +58,8 @@ inline float kth_largest(std::vector<float>& scores, size_t k) {
     return scores[k - 1];
 }
 
-// Scores of a query against all rows: scores[j] - penalty[j], known only up to factor * spread[j] each way. The
-// query itself stands at minus infinity.
+// Scores of a query against all rows: scores[j] - penalty[j], known only up to factor * spread[j] each way.
+// The query itself stands at minus infinity.
 struct RoughScores {
     const float* scores;
     const float* penalty;
@@ -78,18 +78,17 @@ struct Gathering {
 
 // Leaves in `own.candidates` every row but `self` that may be among the k best, with its rough score.
 //
-// The k-th largest of the blocks' maxima is at most the k-th largest score, and close to it where there are many
-// blocks; so only a few scores have to be looked at one by one.
+// The k-th largest of the blocks' maxima is at most the k-th largest score, and close to it where there are
+// many blocks; so only a few scores have to be looked at one by one.
 inline void gather_candidates(const RoughScores& rough, size_t self, size_t k, Gathering& own) {
     const auto n = static_cast<long>(rough.n);
     const float* const below_spread = rough.one_sided ? nullptr : rough.spread;
     own.reached.resize(rough.n);
     own.certain.resize(rough.n);
-    own.certain.resize(
-        block_maxima(rough.scores, rough.penalty, below_spread, -rough.factor, n, own.certain.data()));
+    own.certain.resize(block_maxima(rough.scores, rough.penalty, below_spread, -rough.factor, n, own.certain.data()));
     const float first_guess = kth_largest(own.certain, k);
-    long found = rows_reaching(rough.scores, rough.penalty, below_spread, -rough.factor, first_guess, 0, n,
-                               own.reached.data());
+    long found =
+        rows_reaching(rough.scores, rough.penalty, below_spread, -rough.factor, first_guess, 0, n, own.reached.data());
     own.certain.clear();
     for (long at = 0; at < found; ++at) {
         const int32_t j = own.reached[at];

@@ -1,9 +1,9 @@
 // Exact k nearest rows of a sparse matrix by inner product, each row against all others.
 //
-// Plain search adds up, for each query, the postings of all its terms; most of that work goes into the few terms that
-// many documents have and that weigh least. Here those common terms are left out at first: the postings of the rare
-// terms give every row a partial score, and |x_common| |y_common| bounds what is missing (Cauchy-Schwarz). Only
-// rows whose bound reaches the k-th best partial score are looked at again.
+// Plain search adds up, for each query, the postings of all its terms; most of that work goes into the few
+// terms that many documents have and that weigh least. Here those common terms are left out at first: the
+// postings of the rare terms give every row a partial score, and |x_common| |y_common| bounds what is missing
+// (Cauchy-Schwarz). Only rows whose bound reaches the k-th best partial score are looked at again.
 #pragma once
 
 #include <algorithm>
@@ -27,9 +27,9 @@ struct CsrView {
 };
 
 class SparseNeighbours {
-   public:
-    // `penalty` is taken off a row's score as a neighbour: zero ranks by inner product, half the squared norm by
-    // Euclidean distance. A term is common when more than `common_share` of the rows have it.
+ public:
+    // `penalty` is taken off a row's score as a neighbour: zero ranks by inner product, half the squared norm
+    // by Euclidean distance. A term is common when more than `common_share` of the rows have it.
     SparseNeighbours(const CsrView& matrix, const float* penalty, double common_share)
         : n_(matrix.rows), penalty_(penalty) {
         nonnegative_ = std::all_of(matrix.data, matrix.data + matrix.indptr[n_], [](float w) { return w >= 0; });
@@ -53,7 +53,7 @@ class SparseNeighbours {
         return lists;
     }
 
-   private:
+ private:
     static constexpr float rounding = 1e-5f;
 
     struct Scratch {
@@ -62,14 +62,14 @@ class SparseNeighbours {
         Gathering gathering;
     };
 
-    // Ranks go by document frequency, the most common term first; ties by column, so that they are reproducible.
+    // Ranks go by document frequency, the most common term first; ties by column, so that they are
+    // reproducible.
     void rank_terms(const CsrView& matrix) {
         std::vector<int64_t> frequency(matrix.columns, 0);
         for (int64_t at = 0; at < matrix.indptr[n_]; ++at) ++frequency[matrix.indices[at]];
         std::vector<int32_t> order(matrix.columns);
         std::iota(order.begin(), order.end(), 0);
-        std::stable_sort(order.begin(), order.end(),
-                         [&](int32_t a, int32_t b) { return frequency[a] > frequency[b]; });
+        std::stable_sort(order.begin(), order.end(), [&](int32_t a, int32_t b) { return frequency[a] > frequency[b]; });
         rank_.resize(matrix.columns);
         frequency_.resize(matrix.columns);
         for (size_t rank = 0; rank < order.size(); ++rank) {
@@ -157,7 +157,8 @@ class SparseNeighbours {
         std::erase_if(candidates, [&](const Candidate& candidate) { return candidate.score < enough; });
     }
 
-    // In double precision and in the order of the terms, so that no order of work can change a score or a tie.
+    // In double precision and in the order of the terms, so that no order of work can change a score or a
+    // tie.
     float exact_score(int32_t row, const Scratch& own) const {
         double sum = 0;
         for (int64_t at = indptr_[row]; at < indptr_[row + 1]; ++at)

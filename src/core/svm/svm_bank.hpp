@@ -1,9 +1,10 @@
 // A bank of linear support vector machines over the same rows, one a bit, by dual coordinate descent.
 //
-// Each machine solves, as LIBLINEAR does (Hsieh et al., "A Dual Coordinate Descent Method for Large-scale Linear SVM",
-// ICML 2008), min_w ½ wᵀw + C Σ loss(y_i wᵀx_i) with the squared or the plain hinge. All machines visit the rows in the
-// same order, so the walk along a sparse row, the expensive part, is done once for all bits of a block. A bit whose
-// projected gradients span at most the tolerance is done; it leaves the block, which is made narrower as bits leave.
+// Each machine solves, as LIBLINEAR does (Hsieh et al., "A Dual Coordinate Descent Method for Large-scale
+// Linear SVM", ICML 2008), min_w ½ wᵀw + C Σ loss(y_i wᵀx_i) with the squared or the plain hinge. All
+// machines visit the rows in the same order, so the walk along a sparse row, the expensive part, is done once
+// for all bits of a block. A bit whose projected gradients span at most the tolerance is done; it leaves the
+// block, which is made narrower as bits leave.
 #pragma once
 
 #include <algorithm>
@@ -68,15 +69,14 @@ inline void descend_rows(const SvmRows& rows, const int* order, long count, cons
     STHASH_DISPATCH(descend_rows(rows, order, count, settings, block))
 }
 
-inline void project_rows(const SvmRows& rows, long first, long last, const float* weights, long width,
-                         float* margins) {
+inline void project_rows(const SvmRows& rows, long first, long last, const float* weights, long width, float* margins) {
     STHASH_DISPATCH(project_rows(rows, first, last, weights, width, margins))
 }
 
 // Zeroed memory aligned for the widest vectors.
 template <class T>
 class AlignedArray {
-   public:
+ public:
     explicit AlignedArray(size_t size) : size_(size) {
         const size_t bytes = (std::max<size_t>(size, 1) * sizeof(T) + 63) / 64 * 64;
         data_.reset(static_cast<T*>(std::aligned_alloc(64, bytes)));
@@ -88,7 +88,7 @@ class AlignedArray {
     T& operator[](size_t i) { return data_.get()[i]; }
     size_t size() const { return size_; }
 
-   private:
+ private:
     struct Free {
         void operator()(T* p) const { std::free(p); }
     };
@@ -122,7 +122,7 @@ inline int groups_for(size_t lanes) {
 
 // The machines of one block; `lane_bit` says which bit a lane works on.
 class BlockSolver {
-   public:
+ public:
     BlockSolver(const SvmProblem& problem, size_t first_bit, size_t n_bits, SvmSolution& solution)
         : problem_(problem),
           solution_(solution),
@@ -150,8 +150,8 @@ class BlockSolver {
             shuffle(order, random);
             std::fill_n(most_.data(), width(), -std::numeric_limits<float>::infinity());
             std::fill_n(least_.data(), width(), std::numeric_limits<float>::infinity());
-            SvmBlock block{groups_,          weights_.data(), alphas_.data(), labels_.data(),
-                           intercepts_.data(), most_.data(),    least_.data(),  active_.data()};
+            SvmBlock block{groups_,      weights_.data(), alphas_.data(), labels_.data(), intercepts_.data(),
+                           most_.data(), least_.data(),   active_.data()};
             constexpr size_t chunk = 256;
             for (size_t from = 0; from < order.size(); from += chunk) {
                 if (stop.load(std::memory_order_relaxed)) return;
@@ -166,7 +166,7 @@ class BlockSolver {
         write_all();
     }
 
-   private:
+ private:
     size_t width() const { return static_cast<size_t>(groups_) * lanes_in_group; }
 
     static void shuffle(std::vector<int32_t>& order, uint64_t& random) {
@@ -247,8 +247,8 @@ class BlockSolver {
 }  // namespace detail
 
 inline SvmSolution solve_svm_bank(const SvmProblem& problem, int threads, StopFlag& stop) {
-    SvmSolution solution{std::vector<float>(problem.n_features * problem.n_bits),
-                         std::vector<float>(problem.n_bits), std::vector<int32_t>(problem.n_bits)};
+    SvmSolution solution{std::vector<float>(problem.n_features * problem.n_bits), std::vector<float>(problem.n_bits),
+                         std::vector<int32_t>(problem.n_bits)};
     size_t block = 4 * lanes_in_group;
     while (block > lanes_in_group && (problem.n_bits + block - 1) / block < static_cast<size_t>(threads)) block /= 2;
     parallel_for(problem.n_bits, block, threads, stop, [&](size_t begin, size_t end, int) {

@@ -11,7 +11,7 @@ namespace sthash {
 enum CharacterKind : uint8_t { separator = 0, letter = 1, mark = 2 };
 
 class Characters {
-   public:
+ public:
     static constexpr uint32_t limit = 0x110000;
 
     static const Characters& instance() {
@@ -22,7 +22,7 @@ class Characters {
     CharacterKind kind(uint32_t code) const { return static_cast<CharacterKind>(kinds_[code]); }
     uint32_t lower(uint32_t code) const { return code < lower_limit ? code + distances_[code] : lower_astral(code); }
 
-   private:
+ private:
     // Case exists in the basic plane and, beyond it, only in a few small scripts.
     static constexpr uint32_t lower_limit = 0x10000;
 
@@ -36,8 +36,7 @@ class Characters {
 
     static uint32_t lower_astral(uint32_t code) {
         for (const unicode::Lower& run : unicode::lowers)
-            if (code >= run.first && code < run.first + run.count * run.step &&
-                (code - run.first) % run.step == 0)
+            if (code >= run.first && code < run.first + run.count * run.step && (code - run.first) % run.step == 0)
                 return code + run.distance;
         return code;
     }

@@ -1,7 +1,7 @@
 // From texts to words: finds the words of each text and gives every distinct word a number.
 //
-// A word starts with a letter or a number of any script and goes on through letters, numbers and combining marks;
-// it is lower-cased character by character.
+// A word starts with a letter or a number of any script and goes on through letters, numbers and combining
+// marks; it is lower-cased character by character.
 #pragma once
 
 #include <array>
@@ -97,8 +97,8 @@ inline bool is_ascii(const uint8_t* text, size_t length) {
     return all < 128;
 }
 
-// The same for ASCII text, 64 characters at a time: a bit says whether a character belongs to a word, and words
-// begin and end where two bits next to each other differ. No branch depends on a single character.
+// The same for ASCII text, 64 characters at a time: a bit says whether a character belongs to a word, and
+// words begin and end where two bits next to each other differ. No branch depends on a single character.
 template <class Emit>
 void for_each_ascii_word(const uint8_t* text, size_t length, std::vector<char>& lowered, Emit&& emit) {
     constexpr size_t block = 64;
@@ -151,8 +151,8 @@ void for_each_word(const TextView& text, std::vector<char>& buffer, Emit&& emit)
     }
 }
 
-// Scans the texts on several threads. Words that `table` lacks are gathered by each thread on its own and added at
-// the end, so that the table is only read while threads run. On a stop the table is left as it was.
+// Scans the texts on several threads. Words that `table` lacks are gathered by each thread on its own and
+// added at the end, so that the table is only read while threads run. On a stop the table is left as it was.
 inline ScannedTexts scan_texts(const std::vector<TextView>& texts, WordTable& table, int threads, StopFlag& stop) {
     constexpr size_t grain = 32;
     struct Piece {
@@ -186,10 +186,14 @@ inline ScannedTexts scan_texts(const std::vector<TextView>& texts, WordTable& ta
             numbers[thread].push_back(table.find_or_add(word, hash_of(word)));
         }
     for (size_t i = 0; i < texts.size(); ++i) result.starts[i + 1] += result.starts[i];
-    result.words.reserve(result.starts.back());
-    for (const Piece& piece : pieces)
-        for (int32_t number : piece.words)
-            result.words.push_back(number >= 0 ? number : numbers[piece.thread][-2 - number]);
+    result.words.resize(result.starts.back());
+    parallel_for(pieces.size(), 4, threads, stop, [&](size_t begin, size_t end, int) {
+        for (size_t p = begin; p < end; ++p) {
+            int32_t* out = result.words.data() + result.starts[p * grain];
+            for (int32_t number : pieces[p].words)
+                *out++ = number >= 0 ? number : numbers[pieces[p].thread][-2 - number];
+        }
+    });
     return result;
 }
 

@@ -40,7 +40,7 @@ inline bool operator==(const PaddedWord& a, const PaddedWord& b) {
 }
 
 class WordTable {
-   public:
+ public:
     static constexpr int32_t absent = -1;
 
     size_t size() const { return starts_.size() - 1; }
@@ -74,9 +74,9 @@ class WordTable {
         return number;
     }
 
-   private:
-    // The first bytes of a word lie in its slot: for most words they are the whole of it, and tell without a look
-    // into the arena. The tag has the size of a short word, and other bits of the hash for a long one.
+ private:
+    // The first bytes of a word lie in its slot: for most words they are the whole of it, and tell without a
+    // look into the arena. The tag has the size of a short word, and other bits of the hash for a long one.
     struct Slot {
         uint64_t head;
         uint32_t tag;

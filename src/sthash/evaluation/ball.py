@@ -127,6 +127,4 @@ def score_ball(seen: Tally, radius: int) -> BallScore:
 
 def score_ranking(seen: Tally, k: int) -> RankingScore:
     """Averages of the ranking."""
-    return RankingScore(
-        seen.n_bits, k, float(precision_at(seen, k).mean()), float(average_precision(seen).mean())
-    )
+    return RankingScore(seen.n_bits, k, float(precision_at(seen, k).mean()), float(average_precision(seen).mean()))

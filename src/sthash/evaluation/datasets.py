@@ -189,9 +189,7 @@ def split_tdt2(collection: CountCollection, seed: int) -> LabelledCounts:
     The documents of both parts stay in their order, so a split depends on `seed` alone.
     """
     if collection.counts.shape[0] != 9394:
-        raise DatasetError(
-            f"collection has {collection.counts.shape[0]} documents, TDT2 has 9394; pass load_tdt2()"
-        )
+        raise DatasetError(f"collection has {collection.counts.shape[0]} documents, TDT2 has 9394; pass load_tdt2()")
     order = np.random.default_rng(seed).permutation(9394)
     train, test = np.sort(order[:5597]), np.sort(order[5597:])
     counts, labels = collection.counts, collection.labels

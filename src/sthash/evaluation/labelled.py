@@ -74,9 +74,7 @@ def _records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     kind = next((suffix for suffix in reversed(suffixes) if suffix not in _OPENERS), "")
     reader = {".jsonl": _json_records, ".csv": _csv_records}.get(kind)
     if reader is None:
-        raise DatasetError(
-            f"{path} is neither .jsonl nor .csv (.xz, .gz and .bz2 may follow); rename or convert it"
-        )
+        raise DatasetError(f"{path} is neither .jsonl nor .csv (.xz, .gz and .bz2 may follow); rename or convert it")
     try:
         with opener(path, mode="rt", encoding="utf-8-sig", newline="") as stream:
             yield from reader(path, stream)
@@ -103,9 +101,7 @@ def _csv_records(path: Path, stream: TextIO) -> Iterator[tuple[int, dict[str, An
         for record in reader:
             yield reader.line_num, record
     except csv.Error as error:
-        raise DatasetError(
-            f"{path}, line {reader.line_num}: {error}; JSON lines have no such limits"
-        ) from error
+        raise DatasetError(f"{path}, line {reader.line_num}: {error}; JSON lines have no such limits") from error
 
 
 def _field(path: Path, line: int, record: dict[str, Any], name: str) -> str:
@@ -131,16 +127,12 @@ def _training(path: Path, parts: list[str | None], name: str, test_size: float, 
     """Which records are for training, as booleans."""
     if any(parts):
         if not all(parts):
-            raise DatasetError(
-                f"{path}: some records have a field {name!r} and some have not; give all or none"
-            )
+            raise DatasetError(f"{path}: some records have a field {name!r} and some have not; give all or none")
         train = np.array([part == "train" for part in parts])
     else:
         order = np.random.default_rng(seed).permutation(len(parts))
         train = np.ones(len(parts), dtype=bool)
         train[order[: round(test_size * len(parts))]] = False
     if not train.any() or train.all():
-        raise DatasetError(
-            f"{path}: {int(train.sum())} of {len(parts)} records are for training; both parts need some"
-        )
+        raise DatasetError(f"{path}: {int(train.sum())} of {len(parts)} records are for training; both parts need some")
     return train

@@ -120,12 +120,7 @@ def _log_tail(heads: int, tails: int) -> float:
     Each further term is the last one times (tails - j) / (heads + 1 + j) < 1, so the sum is short.
     """
     total = heads + tails
-    first = (
-        special.gammaln(total + 1)
-        - special.gammaln(heads + 1)
-        - special.gammaln(tails + 1)
-        - total * math.log(2)
-    )
+    first = special.gammaln(total + 1) - special.gammaln(heads + 1) - special.gammaln(tails + 1) - total * math.log(2)
     term, rest = 1.0, 0.0
     for j in range(tails):
         term *= (tails - j) / (heads + 1 + j)

@@ -92,15 +92,11 @@ def check_codes(corpus: Codes, queries: Codes, relevance: Relevance, n_bits: int
         ("queries", queries, relevance.n_queries),
     ):
         if codes.ndim != 2 or codes.dtype != np.uint8:
-            raise ValueError(
-                f"{name} must be a 2-d uint8 array of packed codes, got {codes.ndim}-d {codes.dtype}"
-            )
+            raise ValueError(f"{name} must be a 2-d uint8 array of packed codes, got {codes.ndim}-d {codes.dtype}")
         if len(codes) != rows:
             raise ValueError(f"{name} has {len(codes)} codes, but relevance is given for {rows} documents")
         if codes.shape[1] < n_bytes(n_bits):
-            raise ValueError(
-                f"{name} has codes of {codes.shape[1]} bytes; {n_bits} bits need {n_bytes(n_bits)}"
-            )
+            raise ValueError(f"{name} has codes of {codes.shape[1]} bytes; {n_bits} bits need {n_bytes(n_bits)}")
 
 
 def _classes(relevance: Relevance) -> tuple[int, npt.NDArray[np.intp], Counts | None]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from sthash.checks import check_whole
 from sthash.hashing.graph import knn_graph
 from sthash.hashing.vectors import Vectors
 
@@ -46,8 +46,8 @@ class ClassGraph:
 
     def from_labels(self, X: Vectors, y: npt.NDArray[Any]) -> sp.csr_array:
         """Build the graph of the rows of X, whose categories are y."""
-        if self.n_neighbors is not None and (not isinstance(self.n_neighbors, Integral) or self.n_neighbors < 1):
-            raise ValueError(f"n_neighbors={self.n_neighbors!r} must be None or an int of at least 1.")
+        if self.n_neighbors is not None:
+            check_whole("n_neighbors", self.n_neighbors)
         rows, columns, weights = [], [], []
         for category in np.unique(y):
             members = np.flatnonzero(y == category)

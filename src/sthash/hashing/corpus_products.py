@@ -10,6 +10,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from sthash.hashing.vectors import Vectors
+from sthash.model_file import check_array
 
 # Inner products held at once.
 BLOCK_ENTRIES = 1 << 23
@@ -30,20 +31,16 @@ def corpus_arrays(corpus: Vectors) -> dict[str, npt.NDArray[Any]]:
     """Take a corpus apart for a model file."""
     if not sp.issparse(corpus):
         return {"corpus": corpus}
-    shape = np.array(corpus.shape, dtype=np.int64)
-    return {
-        "corpus.data": corpus.data,
-        "corpus.indices": corpus.indices,
-        "corpus.indptr": corpus.indptr,
-        "corpus.shape": shape,
-    }
+    return {"corpus.data": corpus.data, "corpus.indices": corpus.indices, "corpus.indptr": corpus.indptr}
 
 
-def corpus_from(arrays: dict[str, npt.NDArray[Any]]) -> Vectors:
-    """Put a corpus together again."""
+def corpus_from(arrays: dict[str, npt.NDArray[Any]], n_features: int) -> Vectors:
+    """Put a corpus together again, and refuse parts that do not fit."""
     if "corpus" in arrays:
+        check_array(arrays, "corpus", np.float32, (None, n_features))
         return arrays["corpus"]
-    n, m = (int(size) for size in arrays["corpus.shape"])
-    corpus = sp.csr_array((arrays["corpus.data"], arrays["corpus.indices"], arrays["corpus.indptr"]), shape=(n, m))
+    check_array(arrays, "corpus.data", np.float32, (None,))
+    shape = (len(arrays["corpus.indptr"]) - 1, n_features)
+    corpus = sp.csr_array((arrays["corpus.data"], arrays["corpus.indices"], arrays["corpus.indptr"]), shape=shape)
     corpus.check_format(full_check=True)
     return corpus

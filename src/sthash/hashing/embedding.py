@@ -6,7 +6,6 @@ the degrees and L = D − W. With v = D^-½ u they are the eigenvectors u of A =
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +14,8 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from threadpoolctl import threadpool_limits
+
+from sthash.checks import check_whole
 
 Array = npt.NDArray[np.float64]
 
@@ -38,7 +39,7 @@ def laplacian_eigenmap(W: Any, n_components: int) -> Array:
 
     The constant vector (λ = 0) is left out. A graph of c components has c − 1 further solutions with λ = 0, which
     tell the components apart; they come first, the largest components first. A node without edges has no place in
-    the problem: its row is zero. Each vector's sign makes its entry of largest size (the first of them) positive.
+    the problem: its row is zero. Signs are such that the first of a vector's largest entries is positive.
     The result is the same on every run and for any number of threads.
 
     Parameters
@@ -73,8 +74,7 @@ def laplacian_eigenpairs(W: Any, n_components: int) -> Eigenpairs:
     n = W.shape[0]
     degrees = np.asarray(W.sum(axis=1), dtype=np.float64).ravel()
     joined = np.flatnonzero(degrees > 0)
-    if not isinstance(n_components, Integral) or n_components < 1:
-        raise ValueError(f"n_components={n_components!r} must be an int of at least 1.")
+    n_components = check_whole("n_components", n_components)
     if n_components > len(joined) - 2:
         raise ValueError(
             f"n_components={n_components} needs at least {n_components + 2} documents with neighbours, "
@@ -82,11 +82,18 @@ def laplacian_eigenpairs(W: Any, n_components: int) -> Eigenpairs:
         )
     # On a busy machine the threads of a BLAS fight each other, and their number changes the rounding.
     with threadpool_limits(limits=1, user_api="blas"):
-        pairs = _solve(W[joined][:, joined], degrees[joined], int(n_components))
+        pairs = _solve(W[joined][:, joined] if len(joined) < n else W, degrees[joined], n_components)
     vectors = np.zeros((n, n_components))
     vectors[joined] = pairs.vectors
-    largest = vectors[np.abs(vectors).argmax(axis=0), np.arange(n_components)]
-    return Eigenpairs(pairs.values, vectors * np.where(largest < 0, -1.0, 1.0))
+    return Eigenpairs(pairs.values, vectors * _signs(vectors))
+
+
+def _signs(vectors: Array) -> Array:
+    """−1 for each column whose first entry of (nearly) largest size is negative, else 1."""
+    size = np.abs(vectors)
+    # Symmetric vectors have several largest entries, which differ by rounding only: the first of them decides.
+    first = (size >= (1 - 1e-6) * size.max(axis=0)).argmax(axis=0)
+    return np.where(vectors[first, np.arange(vectors.shape[1])] < 0, -1.0, 1.0)
 
 
 def _check_graph(W: Any) -> sp.csr_array:
@@ -110,7 +117,7 @@ def _solve(W: sp.csr_array, degrees: Array, n_components: int) -> Eigenpairs:
     """Solve component by component: copies of a component then cannot hide each other's eigenvalues."""
     n = W.shape[0]
     n_parts, part_of = connected_components(W, directed=False)
-    volumes = np.bincount(part_of, weights=degrees, minlength=n_parts)
+    volumes: Array = np.bincount(part_of, weights=degrees, minlength=n_parts).astype(np.float64)
     first_node = np.full(n_parts, n)
     np.minimum.at(first_node, part_of, np.arange(n))
     parts = np.lexsort((first_node, -volumes))
@@ -134,9 +141,7 @@ def _solve(W: sp.csr_array, degrees: Array, n_components: int) -> Eigenpairs:
     for place, at in enumerate(chosen):
         nodes, own = vectors[owner[at]]
         spread[nodes, place] = own[:, column[at]]
-    return Eigenpairs(
-        np.concatenate([np.zeros(indicators.shape[1]), merged[chosen]]), np.hstack([indicators, spread])
-    )
+    return Eigenpairs(np.concatenate([np.zeros(indicators.shape[1]), merged[chosen]]), np.hstack([indicators, spread]))
 
 
 def _component_vectors(part_of: npt.NDArray[Any], volumes: Array, parts: npt.NDArray[Any]) -> Array:
@@ -207,7 +212,7 @@ def _lanczos(A: sp.csr_array, known: Array, k: int, tol: float, rng: np.random.G
         vectors = eigsh(operator, k=k, which="LA", tol=tol, v0=start)[1]
     except ArpackNoConvergence as failure:
         vectors = failure.eigenvectors
-    return vectors.astype(np.float64)
+    return np.asarray(vectors, dtype=np.float64)
 
 
 def _block_iteration(A: sp.csr_array, trivial: Array, start: Array, k: int) -> tuple[Array, Array]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
@@ -14,10 +13,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
+from sthash.checks import check_positive, check_whole
 from sthash.codes import Bits
 from sthash.hashing.corpus_products import corpus_arrays, corpus_from, product_blocks
 from sthash.hashing.graph import squared_norms
 from sthash.hashing.vectors import Vectors, check_vectors, check_width
+from sthash.model_file import check_array
 
 Array = npt.NDArray[np.float32]
 
@@ -115,27 +116,26 @@ class GaussianSVM(BaseEstimator):  # type: ignore[misc]
             yield rows, np.exp(-self.gamma_ * distances)
 
     def _validate(self) -> None:
-        for name in ("C", "tol"):
-            value = getattr(self, name)
-            if not isinstance(value, Real) or not 0 < value < np.inf:
-                raise ValueError(f"{name}={value!r} must be a positive number.")
-        if self.gamma is not None and not (isinstance(self.gamma, Real) and 0 < self.gamma < np.inf):
-            raise ValueError(f"gamma={self.gamma!r} must be None or a positive number.")
-        if not isinstance(self.max_iter, Integral) or self.max_iter < 1:
-            raise ValueError(f"max_iter={self.max_iter!r} must be an int of at least 1.")
+        check_positive("C", self.C)
+        check_positive("tol", self.tol)
+        check_whole("max_iter", self.max_iter)
+        if self.gamma is not None:
+            check_positive("gamma", self.gamma)
 
     def _arrays(self) -> dict[str, npt.NDArray[Any]]:
         return {**corpus_arrays(self.corpus_), "duals": self.duals_, "gamma": np.array([self.gamma_])}
 
-    def _set_arrays(self, arrays: dict[str, npt.NDArray[Any]]) -> None:
-        self.corpus_ = corpus_from(arrays)
+    def _set_arrays(self, arrays: dict[str, npt.NDArray[Any]], n_features: int, n_bits: int) -> None:
+        self.corpus_ = corpus_from(arrays, n_features)
+        check_array(arrays, "duals", np.float32, (self.corpus_.shape[0], n_bits))
+        check_array(arrays, "gamma", np.float64, (1,))
         self.duals_, self.gamma_ = arrays["duals"], float(arrays["gamma"][0])
 
 
 def _descend(
     K: Array, bits: Bits, diagonal: float, tol: float, max_iter: int, order: np.random.Generator
 ) -> tuple[Array, int, bool]:
-    """Dual coordinate descent, a document at a time for all bits: min ½ αᵀ(Q + dI)α − 1ᵀα, α ≥ 0, Q_ij = y_i y_j K_ij."""
+    """Minimise ½ αᵀ(Q + dI)α − 1ᵀα over α ≥ 0, Q_ij = y_i y_j K_ij: one document at a time, for all bits."""
     signs = np.where(bits, np.float32(1), np.float32(-1))
     alphas, duals = np.zeros_like(signs), np.zeros_like(signs)
     step = 1 / (K.diagonal() + np.float32(diagonal))

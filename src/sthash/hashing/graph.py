@@ -5,16 +5,15 @@ W is symmetric and non-negative: ``W[i, j] > 0`` where j is among the k nearest 
 
 from __future__ import annotations
 
-from numbers import Integral, Real
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
 from sthash import _core
+from sthash.checks import check_choice, check_positive, check_whole, resolve_threads
 from sthash.hashing.vectors import Vectors, as_rows, check_vectors
-from sthash.threads import resolve_threads
 
 Metric = Literal["cosine", "euclidean"]
 
@@ -58,22 +57,22 @@ def knn_graph(
     >>> import numpy as np
     >>> from sthash import knn_graph
     >>> W = knn_graph(np.array([[1.0, 0.0], [0.8, 0.6], [0.0, 1.0]]), n_neighbors=1)
-    >>> W.toarray().round(1).tolist()
-    [[0.0, 0.800000011920929, 0.0], [0.800000011920929, 0.0, 0.6000000238418579], [0.0, 0.6000000238418579, 0.0]]
+    >>> print(W.toarray())
+    [[0.  0.8 0. ]
+     [0.8 0.  0.6]
+     [0.  0.6 0. ]]
     """
     X = check_vectors(X)
     n = X.shape[0]
-    if not isinstance(n_neighbors, Integral) or n_neighbors < 1:
-        raise ValueError(f"n_neighbors={n_neighbors!r} must be an int of at least 1.")
+    n_neighbors = check_whole("n_neighbors", n_neighbors)
     if n_neighbors >= n:
         raise ValueError(
             f"n_neighbors={n_neighbors} must be less than the number of documents, {n}; "
             "lower n_neighbors or bring more documents."
         )
-    if metric not in ("cosine", "euclidean"):
-        raise ValueError(f"metric={metric!r} is not known; use 'cosine' or 'euclidean'.")
-    if bandwidth is not None and not (isinstance(bandwidth, Real) and 0 < bandwidth < np.inf):
-        raise ValueError(f"bandwidth={bandwidth!r} must be None or a positive number.")
+    check_choice("metric", metric, get_args(Metric))
+    if bandwidth is not None:
+        bandwidth = check_positive("bandwidth", bandwidth)
     squares = squared_norms(X)
     if metric == "cosine":
         scale = 1 / np.sqrt(np.where(squares > 0, squares, 1))
@@ -114,7 +113,7 @@ def nearest_rows(
 
 def symmetric_graph(rows: npt.NDArray[np.int32], weights: npt.NDArray[np.float32]) -> sp.csr_array:
     """Turn lists of neighbours and weights into W = max(W, Wᵀ), without edges of weight zero."""
-    n, k = rows.shape
+    n = len(rows)
     edge = (rows >= 0) & (weights > 0)
     indptr = np.concatenate([[0], np.cumsum(edge.sum(axis=1))])
     directed = sp.csr_array((weights[edge], rows[edge], indptr), shape=(n, n))
@@ -126,8 +125,10 @@ def symmetric_graph(rows: npt.NDArray[np.int32], weights: npt.NDArray[np.float32
 def squared_norms(X: Vectors) -> npt.NDArray[np.float64]:
     """Squared Euclidean length of each row."""
     if sp.issparse(X):
-        return np.asarray(X.multiply(X).sum(axis=1, dtype=np.float64)).ravel()
-    return np.einsum("ij,ij->i", X, X, dtype=np.float64)
+        squares = X.multiply(X).sum(axis=1, dtype=np.float64)
+    else:
+        squares = np.einsum("ij,ij->i", X, X, dtype=np.float64)
+    return np.asarray(squares, dtype=np.float64).ravel()
 
 
 def _scaled(X: Any, scale: npt.NDArray[np.float64]) -> Vectors:

@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sthash import codes, model_file
+from sthash.checks import check_whole
 from sthash.hashing.vectors import Vectors, check_vectors
 
 
@@ -35,7 +36,7 @@ class Hasher(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit_transform(self, X: Vectors, y: object = None) -> codes.Codes:
         """Learn from a corpus and return its own codes, ``codes_``."""
-        return self.fit(X, y).codes_  # type: ignore[attr-defined,no-any-return]
+        return self.fit(X, y).codes_  # type: ignore[no-any-return]
 
     def get_feature_names_out(self, input_features: object = None) -> npt.NDArray[np.object_]:
         """Name the bytes of a packed code."""
@@ -70,8 +71,7 @@ class Hasher(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def _check_corpus(self, X: Vectors) -> None:
         """Refuse what no hasher can learn from: an odd code length, or documents without a single weight."""
-        if not isinstance(self.n_bits, Integral) or isinstance(self.n_bits, bool) or self.n_bits < 1:
-            raise ValueError(f"n_bits={self.n_bits!r} must be an int of at least 1.")
+        check_whole("n_bits", self.n_bits)
         if not (X.data if hasattr(X, "indptr") else X).any():
             raise ValueError(
                 f"all {X.shape[0]} documents are blank (every weight is zero): check the text, the stop words, and "
@@ -83,3 +83,8 @@ class Hasher(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = []
         return tags
+
+
+def saved_seed(random_state: Any) -> int | None:
+    """Return what a model file can keep of a random state."""
+    return int(random_state) if isinstance(random_state, Integral) else None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -12,10 +11,12 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import Ridge
 from threadpoolctl import threadpool_limits
 
+from sthash.checks import check_positive
 from sthash.codes import Bits
 from sthash.hashing.binarize import median_thresholds
 from sthash.hashing.svm import project
 from sthash.hashing.vectors import Vectors, check_vectors, check_width
+from sthash.model_file import check_array
 
 
 class LinearEmbedding(BaseEstimator):  # type: ignore[misc]
@@ -57,10 +58,9 @@ class LinearEmbedding(BaseEstimator):  # type: ignore[misc]
     def __init__(self, alpha: float = 1.0) -> None:
         self.alpha = alpha
 
-    def extend(self, X: Vectors, W: Any, embedding: npt.NDArray[Any], bits: Bits) -> Self:  # noqa: ARG002
+    def extend(self, X: Vectors, W: Any, embedding: npt.NDArray[Any], bits: Bits) -> Self:
         """Learn the linear map from the vectors to the embedding."""
-        if not isinstance(self.alpha, Real) or not 0 < self.alpha < np.inf:
-            raise ValueError(f"alpha={self.alpha!r} must be a positive number.")
+        check_positive("alpha", self.alpha)
         X = check_vectors(X)
         # Eigenvectors shrink with the number of documents; the regression should not stop the sooner for it.
         spread = embedding.std(axis=0)
@@ -75,13 +75,17 @@ class LinearEmbedding(BaseEstimator):  # type: ignore[misc]
     def decision_function(self, X: Vectors) -> npt.NDArray[np.float32]:
         """Return the linear map less its median over the corpus, shape (n, n_bits)."""
         if not hasattr(self, "weights_"):
-            raise NotFittedError("this LinearEmbedding has not been fitted; call extend, or fit the hasher that holds it.")
+            raise NotFittedError(
+                "this LinearEmbedding has not been fitted; call extend, or fit the hasher that holds it."
+            )
         X = check_vectors(X)
         check_width(X, self.weights_.shape[0])
-        return project(X, self.weights_, None) - self.thresholds_
+        return project(X, self.weights_, None) - self.thresholds_  # type: ignore[no-any-return]
 
     def _arrays(self) -> dict[str, npt.NDArray[Any]]:
         return {"weights": self.weights_, "thresholds": self.thresholds_}
 
-    def _set_arrays(self, arrays: dict[str, npt.NDArray[Any]]) -> None:
+    def _set_arrays(self, arrays: dict[str, npt.NDArray[Any]], n_features: int, n_bits: int) -> None:
+        check_array(arrays, "weights", np.float32, (n_features, n_bits))
+        check_array(arrays, "thresholds", np.float32, (n_bits,))
         self.weights_, self.thresholds_ = arrays["weights"], arrays["thresholds"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -12,11 +11,13 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
+from sthash.checks import check_whole
 from sthash.codes import Bits
 from sthash.hashing.binarize import separating_thresholds
 from sthash.hashing.corpus_products import corpus_arrays, corpus_from, product_blocks
 from sthash.hashing.graph import squared_norms
 from sthash.hashing.vectors import Vectors, check_vectors, check_width
+from sthash.model_file import check_array
 
 
 class NystromExtension(BaseEstimator):  # type: ignore[misc]
@@ -68,8 +69,7 @@ class NystromExtension(BaseEstimator):  # type: ignore[misc]
 
     def extend(self, X: Vectors, W: Any, embedding: npt.NDArray[Any], bits: Bits) -> Self:
         """Take over the corpus, its graph and its embedding."""
-        if not isinstance(self.n_neighbors, Integral) or self.n_neighbors < 1:
-            raise ValueError(f"n_neighbors={self.n_neighbors!r} must be an int of at least 1.")
+        check_whole("n_neighbors", self.n_neighbors)
         W = sp.csr_array(W, dtype=np.float64)
         degrees = np.asarray(W.sum(axis=1)).ravel()
         eigenvalues = (embedding * (W @ embedding)).sum(axis=0) / (degrees @ embedding**2)
@@ -82,7 +82,9 @@ class NystromExtension(BaseEstimator):  # type: ignore[misc]
     def decision_function(self, X: Vectors) -> npt.NDArray[np.float64]:
         """Return the extended eigenvectors less their thresholds, shape (n, n_bits)."""
         if not hasattr(self, "embedding_"):
-            raise NotFittedError("this NystromExtension has not been fitted; call extend, or fit the hasher that holds it.")
+            raise NotFittedError(
+                "this NystromExtension has not been fitted; call extend, or fit the hasher that holds it."
+            )
         X = check_vectors(X)
         check_width(X, self.corpus_.shape[1])
         margins = np.zeros((X.shape[0], self.embedding_.shape[1]))
@@ -104,9 +106,11 @@ class NystromExtension(BaseEstimator):  # type: ignore[misc]
         names = ("embedding", "reach", "thresholds")
         return {**corpus_arrays(self.corpus_), **{name: getattr(self, f"{name}_") for name in names}}
 
-    def _set_arrays(self, arrays: dict[str, npt.NDArray[Any]]) -> None:
-        self.corpus_ = corpus_from(arrays)
-        for name in ("embedding", "reach", "thresholds"):
+    def _set_arrays(self, arrays: dict[str, npt.NDArray[Any]], n_features: int, n_bits: int) -> None:
+        self.corpus_ = corpus_from(arrays, n_features)
+        n = self.corpus_.shape[0]
+        for name, shape in (("embedding", (n, n_bits)), ("reach", (n,)), ("thresholds", (n_bits,))):
+            check_array(arrays, name, np.float64, shape)
             setattr(self, f"{name}_", arrays[name])
 
 

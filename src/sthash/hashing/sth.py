@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from numbers import Integral
 from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
@@ -12,13 +11,13 @@ import numpy.typing as npt
 from sklearn.base import clone, is_classifier
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from sthash import codes
+from sthash import codes, model_file
 from sthash.codes import Bits
 from sthash.hashing.binarize import median_bits
 from sthash.hashing.embedding import laplacian_eigenmap
 from sthash.hashing.gaussian_svm import GaussianSVM
 from sthash.hashing.graph import knn_graph
-from sthash.hashing.hasher import Hasher
+from sthash.hashing.hasher import Hasher, saved_seed
 from sthash.hashing.linear_embedding import LinearEmbedding
 from sthash.hashing.nystrom import NystromExtension
 from sthash.hashing.per_bit import ClassifierPerBit
@@ -33,25 +32,30 @@ Binarizer = Callable[[npt.NDArray[Any]], Bits]
 class HashFunction(Protocol):
     """Stage 2: learns bits from vectors, and predicts them for unseen ones."""
 
-    def fit(self, X: Vectors, bits: Bits) -> Self: ...
+    def fit(self, X: Vectors, bits: Bits) -> Self:
+        """Learn to predict each column of ``bits``."""
 
-    def decision_function(self, X: Vectors) -> npt.NDArray[Any]: ...
+    def decision_function(self, X: Vectors) -> npt.NDArray[Any]:
+        """Return a column of margins a bit; the bit is on where they are positive."""
 
 
 @runtime_checkable
 class SupervisedGraph(Protocol):
     """Stage 1, first step, where it needs the documents' categories: ``fit(X, y)`` hands them over."""
 
-    def from_labels(self, X: Vectors, y: npt.NDArray[Any]) -> Any: ...
+    def from_labels(self, X: Vectors, y: npt.NDArray[Any]) -> Any:
+        """Return the sparse symmetric graph of the rows of X, whose categories are y."""
 
 
 @runtime_checkable
 class EmbeddingExtension(Protocol):
     """Stage 2 that extends the real-valued embedding itself to unseen vectors, instead of learning the bits."""
 
-    def extend(self, X: Vectors, W: Any, embedding: npt.NDArray[Any], bits: Bits) -> Self: ...
+    def extend(self, X: Vectors, W: Any, embedding: npt.NDArray[Any], bits: Bits) -> Self:
+        """Take over the corpus: its vectors, graph, embedding, and the bits cut from that."""
 
-    def decision_function(self, X: Vectors) -> npt.NDArray[Any]: ...
+    def decision_function(self, X: Vectors) -> npt.NDArray[Any]:
+        """Return a column of margins a bit; the bit is on where they are positive."""
 
 
 # Hash functions that a model file may hold beside the default one.
@@ -118,6 +122,10 @@ class SelfTaughtHashing(Hasher):
     (3, 2)
     """
 
+    embedding_: npt.NDArray[Any]
+    hash_function_: HashFunction | EmbeddingExtension
+    stage_seconds_: dict[str, float]
+
     def __init__(
         self,
         n_bits: int = 64,
@@ -151,11 +159,11 @@ class SelfTaughtHashing(Hasher):
                 f"n_bits={self.n_bits} needs at least {self.n_bits + 2} documents, got n_samples = {n}; "
                 "ask for fewer bits or bring more documents."
             )
-        self.stage_seconds_: dict[str, float] = {}
+        self.stage_seconds_ = {}
         W = self._build_graph(X, y)
         joined = np.asarray(abs(W).sum(axis=1)).ravel() > 0
         embedding = self._timed("embedding", self.embedding or laplacian_eigenmap, W, self.n_bits)
-        self.embedding_ = _checked_stage("embedding", embedding, (n, self.n_bits))
+        self.embedding_ = _checked_stage("embedding", embedding, (n, self.n_bits)).astype(np.float64, copy=False)
         bits = self._timed("binarizer", self.binarizer or median_bits, self.embedding_[joined])
         bits = _checked_stage("binarizer", bits, (int(joined.sum()), self.n_bits)).astype(bool)
         function = self._new_hash_function()
@@ -207,10 +215,14 @@ class SelfTaughtHashing(Hasher):
     def _state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
         function = self.hash_function_
         kind = type(function).__name__
-        settings = {name: getattr(self, name) for name in ("n_bits", "n_neighbors", "C", "threads")}
-        settings["random_state"] = _seed(self.random_state)
-        config: dict[str, Any] = {"settings": settings, "n_features": self.n_features_in_}
-        arrays = {"codes": self.codes_, "embedding": self.embedding_}
+        settings = {
+            "n_bits": int(self.n_bits),
+            "n_neighbors": int(self.n_neighbors),
+            "C": float(self.C),
+            "random_state": saved_seed(self.random_state),
+        }
+        config: dict[str, Any] = {"settings": settings}
+        arrays: dict[str, npt.NDArray[Any]] = {"codes": self.codes_, "embedding": self.embedding_}
         if isinstance(function, LinearSVMBank):
             config["svm"] = {"loss": function.loss, "fit_intercept": function.fit_intercept}
             return config, arrays | {"weights": function.weights_, "intercept": function.intercept_}
@@ -220,37 +232,37 @@ class SelfTaughtHashing(Hasher):
                 f"default hash_function=None or one of {', '.join(sorted(SAVED_FUNCTIONS))} to save."
             )
         own = function.get_params(deep=False)
-        own |= {"random_state": _seed(own["random_state"])} if "random_state" in own else {}
-        config["hash_function"] = {"kind": kind, "settings": own}
+        own |= {"random_state": saved_seed(own["random_state"])} if "random_state" in own else {}
+        config |= {"hash_function": {"kind": kind, "settings": own}, "n_features": self.n_features_in_}
         return config, arrays | {f"function.{name}": array for name, array in function._arrays().items()}
 
     @classmethod
     def _restored(cls, config: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Self:
         hasher = cls(**config["settings"])
+        model_file.check_array(arrays, "codes", np.uint8, (None, codes.n_bytes(hasher.n_bits)))
+        model_file.check_array(arrays, "embedding", np.float64, (len(arrays["codes"]), hasher.n_bits))
         hasher.codes_, hasher.embedding_ = arrays["codes"], arrays["embedding"]
         if "hash_function" in config:
             stage = SAVED_FUNCTIONS[config["hash_function"]["kind"]]
             hasher.hash_function = stage(**config["hash_function"]["settings"])
             function: Any = stage(**config["hash_function"]["settings"])
             prefix = "function."
-            function._set_arrays({n.removeprefix(prefix): a for n, a in arrays.items() if n.startswith(prefix)})
+            own = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
+            hasher.n_features_in_ = config["n_features"]
+            function._set_arrays(own, hasher.n_features_in_, hasher.n_bits)
         else:
-            seed, threads = hasher.random_state, hasher.threads
-            function = LinearSVMBank(hasher.C, random_state=seed, threads=threads, **config["svm"])
+            function = LinearSVMBank(hasher.C, random_state=hasher.random_state, **config["svm"])
+            model_file.check_array(arrays, "weights", np.float32, (None, hasher.n_bits))
+            model_file.check_array(arrays, "intercept", np.float32, (hasher.n_bits,))
             function.weights_, function.intercept_ = arrays["weights"], arrays["intercept"]
+            hasher.n_features_in_ = function.weights_.shape[0]
         hasher.hash_function_ = function
-        hasher.n_features_in_ = config["n_features"]
         return hasher
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = isinstance(self.graph, SupervisedGraph)
         return tags
-
-
-def _seed(random_state: Any) -> int | None:
-    """Return what a file can keep of a random state."""
-    return int(random_state) if isinstance(random_state, Integral) else None
 
 
 def _checked_stage(name: str, result: Any, shape: tuple[int, int]) -> npt.NDArray[Any]:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from numbers import Integral, Real
-from typing import Literal, Self
+from typing import Literal, Self, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -14,10 +13,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from sthash import _core
+from sthash.checks import check_choice, check_positive, check_whole, resolve_threads
 from sthash.codes import Bits
 from sthash.hashing.graph import squared_norms
 from sthash.hashing.vectors import Vectors, as_rows, check_vectors, check_width
-from sthash.threads import resolve_threads
 
 Loss = Literal["squared_hinge", "hinge"]
 
@@ -128,14 +127,10 @@ class LinearSVMBank(BaseEstimator):  # type: ignore[misc]
         return project(X, self.weights_, self.threads) + self.intercept_
 
     def _validate(self) -> None:
-        for name in ("C", "tol"):
-            value = getattr(self, name)
-            if not isinstance(value, Real) or not 0 < value < np.inf:
-                raise ValueError(f"{name}={value!r} must be a positive number.")
-        if self.loss not in ("squared_hinge", "hinge"):
-            raise ValueError(f"loss={self.loss!r} is not known; use 'squared_hinge' or 'hinge'.")
-        if not isinstance(self.max_iter, Integral) or self.max_iter < 1:
-            raise ValueError(f"max_iter={self.max_iter!r} must be an int of at least 1.")
+        check_positive("C", self.C)
+        check_positive("tol", self.tol)
+        check_choice("loss", self.loss, get_args(Loss))
+        check_whole("max_iter", self.max_iter)
 
 
 def project(X: Vectors, weights: npt.NDArray[np.float32], threads: int | None) -> npt.NDArray[np.float32]:

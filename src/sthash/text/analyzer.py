@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import Stemmer
 
 
@@ -26,11 +28,11 @@ class WordAnalyzer:
     stop_words: frozenset[str]
     stemmer: str | None
 
-    def terms(self, words: list[str]) -> list[str | None]:
-        """Return the term of each word, None where it has none."""
+    def terms(self, words: list[str]) -> tuple[list[str], npt.NDArray[np.bool_]]:
+        """Return the stem of each word, and whether it counts: a stop word does not."""
         stems = self._algorithm.stemWords(words) if self.stemmer else words
-        stop_words = self.stop_words
-        return [None if word in stop_words else stem for word, stem in zip(words, stems, strict=True)]
+        is_stop_word = np.fromiter(map(self.stop_words.__contains__, words), dtype=bool, count=len(words))
+        return stems, ~is_stop_word
 
     @cached_property
     def _algorithm(self) -> Any:

@@ -5,6 +5,7 @@ The texts are scanned in C++; each distinct word is analysed once, in Python, an
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -30,7 +31,8 @@ class TermCounter(Protocol):
 
     columns: dict[str, int]
 
-    def count(self, texts: list[str]) -> sp.csr_array: ...
+    def count(self, texts: list[str]) -> sp.csr_array:
+        """Return a row of counts a text."""
 
 
 class WordCounter:
@@ -51,13 +53,15 @@ class WordCounter:
         self._grow = grow
         self._threads = threads
         self._lock = threading.Lock()
-        self._forget()
+        self._words = _core.WordTable()
+        self._column_of_word = np.empty(0, dtype=np.int32)
 
     def count(self, texts: list[str]) -> sp.csr_array:
         """Return a row of counts a text."""
         with self._lock:
             if len(self._words) > MAX_REMEMBERED_WORDS and not self._grow:
-                self._forget()
+                self._words = _core.WordTable()
+                self._column_of_word = np.empty(0, dtype=np.int32)
             starts, words = self._words.scan(texts, self._threads)
             new_words = self._words.words_from(len(self._column_of_word))
             if new_words:
@@ -66,25 +70,20 @@ class WordCounter:
         parts = _core.count_terms(starts, words, column_of_word, len(self.columns), self._threads)
         return count_matrix(*parts, n_columns=len(self.columns))
 
-    def _forget(self) -> None:
-        self._words = _core.WordTable()
-        self._column_of_word = np.empty(0, dtype=np.int32)
-
     def _look_up(self, words: list[str]) -> npt.NDArray[np.int32]:
-        columns = self.columns
-        terms = self.analyzer.terms(words)
+        terms, counts = self.analyzer.terms(words)
         if self._grow:
-            found = (-1 if term is None else columns.setdefault(term, len(columns)) for term in terms)
-        else:
-            found = (-1 if term is None else columns.get(term, -1) for term in terms)
-        return np.fromiter(found, dtype=np.int32, count=len(words))
+            for term in dict.fromkeys(itertools.compress(terms, counts)):
+                self.columns.setdefault(term, len(self.columns))
+        found = map(self.columns.get, terms, itertools.repeat(-1))
+        return np.where(counts, np.fromiter(found, dtype=np.int32, count=len(words)), np.int32(-1))
 
     def frozen(self, columns: dict[str, int]) -> WordCounter:
         """Return a counter for a final vocabulary that already knows the words this one has seen."""
         counter = WordCounter(self.analyzer, columns, grow=False, threads=self._threads)
+        # The last entry is for words without a column, which have the number -1.
         final = np.full(len(self.columns) + 1, -1, dtype=np.int32)
-        for term, column in self.columns.items():
-            final[column] = columns.get(term, -1)
+        final[:-1] = np.fromiter(map(columns.get, self.columns, itertools.repeat(-1)), dtype=np.int32)
         counter._words, counter._column_of_word = self._words, final[self._column_of_word]
         return counter
 
@@ -127,7 +126,11 @@ class TokenCounter:
 
 
 def count_matrix(
-    indptr: npt.NDArray[np.int64], indices: npt.NDArray[np.int32], counts: npt.NDArray[np.int32], *, n_columns: int
+    indptr: npt.NDArray[np.int64],
+    indices: npt.NDArray[np.int32],
+    counts: npt.NDArray[np.int32],
+    *,
+    n_columns: int,
 ) -> sp.csr_array:
     """Put the parts of a count matrix together, with 32-bit row bounds where they suffice."""
     bounds: npt.NDArray[Any] = indptr.astype(np.int32) if indptr[-1] <= np.iinfo(np.int32).max else indptr

@@ -15,10 +15,10 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from sthash import model_file
+from sthash.checks import check_choice, check_whole, resolve_threads
 from sthash.text.analyzer import WordAnalyzer, check_stemmer, resolve_stop_words
 from sthash.text.counting import TokenCounter, Tokenizer, WordCounter, batches
 from sthash.text.weighting import WEIGHTINGS, CorpusStatistics, Weighting, weigh
-from sthash.threads import resolve_threads
 
 
 class TextVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -127,7 +127,10 @@ class TextVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             "mean_length": self.statistics_.mean_length,
         }
         terms = np.frombuffer(json.dumps(list(self.vocabulary_)).encode(), dtype=np.uint8)
-        arrays = {"terms": terms, "document_frequency": self.statistics_.document_frequency}
+        arrays: dict[str, npt.NDArray[Any]] = {
+            "terms": terms,
+            "document_frequency": self.statistics_.document_frequency,
+        }
         model_file.write(path, "TextVectorizer", config, arrays)
 
     @classmethod
@@ -135,6 +138,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         stop_words = frozenset(config["stop_words"])
         vectorizer = cls(stop_words=sorted(stop_words) or None, **config["settings"])
         terms = json.loads(arrays["terms"].tobytes())
+        model_file.check_array(arrays, "document_frequency", np.int64, (len(terms),))
         vectorizer.vocabulary_ = {term: column for column, term in enumerate(terms)}
         vectorizer.statistics_ = CorpusStatistics(
             config["n_documents"], arrays["document_frequency"], config["mean_length"]
@@ -205,17 +209,17 @@ class TextVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return kept
 
     def _validate(self) -> None:
-        if self.weighting not in WEIGHTINGS:
-            raise ValueError(f"weighting={self.weighting!r} is not known; use one of: {', '.join(WEIGHTINGS)}.")
+        check_choice("weighting", self.weighting, WEIGHTINGS)
         if self.analyzer != "word" and not callable(self.analyzer):
             raise ValueError(f"analyzer={self.analyzer!r} is neither 'word' nor a callable from str to tokens.")
         for name in ("min_df", "max_df"):
             value = getattr(self, name)
-            whole = isinstance(value, Integral) and not isinstance(value, bool)
-            if not (whole and value >= 1 or isinstance(value, Real) and not whole and 0 <= value <= 1):
+            if isinstance(value, Integral):
+                check_whole(name, value)
+            elif not isinstance(value, Real) or not 0 <= float(value) <= 1:
                 raise ValueError(f"{name}={value!r} must be an int of at least 1 or a float between 0 and 1.")
-        if self.max_features is not None and not (isinstance(self.max_features, Integral) and self.max_features >= 1):
-            raise ValueError(f"max_features={self.max_features!r} must be None or an int of at least 1.")
+        if self.max_features is not None:
+            check_whole("max_features", self.max_features)
 
     def _counter(
         self, stop_words: frozenset[str], columns: dict[str, int], *, grow: bool

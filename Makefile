@@ -1,0 +1,75 @@
+# Two commands on a fresh machine: `make demo` and `make test`. Both set everything up first.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+CPP := $(shell find src/core tests -name '*.hpp' -o -name '*.cpp' -o -name '*.inc' 2>/dev/null | grep -v unicode_tables)
+SOURCES := CMakeLists.txt pyproject.toml constraints.txt $(shell find src/core -type f)
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint format unit bench package clean
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: $(VENV)/installed ## learn codes for the standard library's documentation and search them
+	@$(BIN)/sth demo
+
+test: lint unit ## check style and types, then run all tests
+
+lint: $(VENV)/installed-dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/clang-format --dry-run --Werror $(CPP)
+	$(BIN)/mypy
+
+unit: $(VENV)/installed-dev
+	$(BIN)/pytest -n auto --dist worksteal
+
+format: $(VENV)/installed-dev ## format the code in place
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+	$(BIN)/clang-format -i $(CPP)
+
+bench: $(VENV)/installed-bench ## measure against the peers (minutes)
+	@for script in benchmarks/fit.py benchmarks/encode.py benchmarks/graph.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+package: $(VENV)/installed-dev ## build the sdist, from it the wheel, and try that in an empty environment
+	rm -rf dist build/try
+	$(BIN)/python -m build --outdir dist .
+	$(PYTHON) -m venv build/try
+	build/try/bin/pip install -q -c constraints.txt dist/*.whl
+	cd build && try/bin/sth version && rm -rf try
+
+clean: ## remove everything that was made
+	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+
+# The environment. Stamps are made anew when the C++ sources or the pinned versions change; Python is not copied.
+$(VENV)/ready: constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
+	  { echo "sthash needs Python 3.11 or newer; set PYTHON=/path/to/python3.11"; exit 1; }
+	@command -v $${CXX:-c++} >/dev/null || \
+	  { echo "sthash needs a C++20 compiler (g++ 11 or clang 14 and newer); install one or set CXX"; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \
+	  { echo "sthash needs Python's venv module (on Debian: apt-get install python3-venv)"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install -q -c constraints.txt scikit-build-core nanobind cmake ninja
+	@touch $@
+
+$(VENV)/installed: $(VENV)/ready $(SOURCES)
+	$(BIN)/pip install -q -c constraints.txt --no-build-isolation -e .
+	@touch $@
+
+$(VENV)/installed-dev: $(VENV)/installed
+	$(BIN)/pip install -q -c constraints.txt --no-build-isolation -e '.[dev]'
+	@touch $@
+
+$(VENV)/installed-bench: $(VENV)/installed
+	$(BIN)/pip install -q -c constraints.txt --no-build-isolation -e '.[bench]'
+	@touch $@
+
+.PHONY: pins
+pins: $(VENV)/installed-dev $(VENV)/installed-bench ## write the versions that are installed now to constraints.txt
+	@{ echo "# Exact versions that the make targets install; pyproject.toml has the lower bounds."; \
+	   echo "# Made by: make pins"; \
+	   $(BIN)/pip freeze --exclude-editable | grep -v -i -E '^(pip|setuptools|sthash)\b' | sort -f; } > constraints.new
+	@mv constraints.new constraints.txt

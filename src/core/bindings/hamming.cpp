@@ -1,0 +1,262 @@
+// HammingIndex as seen from Python. Arguments are validated there.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+
+#include "bindings.hpp"
+#include "hamming/index.hpp"
+#include "hamming/join.hpp"
+
+namespace sthash {
+namespace {
+
+using namespace hamming;
+using Ids = std::optional<Vector<int64_t>>;
+
+std::vector<uint64_t> to_words(const Matrix<uint8_t>& codes, int words) {
+    const size_t rows = codes.shape(0), bytes = codes.shape(1);
+    std::vector<uint64_t> result(rows * words);
+    if (bytes == static_cast<size_t>(words) * 8)
+        std::memcpy(result.data(), codes.data(), rows * bytes);
+    else
+        for (size_t i = 0; i < rows; ++i) std::memcpy(&result[i * words], codes.data() + i * bytes, bytes);
+    return result;
+}
+
+// Short calls skip the thread that Ctrl-C needs: starting it would take longer than they do.
+template <class Work>
+void call(bool lengthy, Work&& work) {
+    if (lengthy) {
+        interruptible(work);
+        return;
+    }
+    const nb::gil_scoped_release released;
+    StopFlag stop{false};
+    work(stop);
+}
+
+int threads_or_all(int threads) {
+    return threads > 0 ? threads : hardware_threads();
+}
+
+struct Call {
+    Call(Index& index, const Matrix<uint8_t>& codes, const Ids& allowed, Task task, size_t k, int radius,
+         int threads)
+        : index(index), allowed(allowed) {
+        const auto now = index.glance();
+        queries = to_words(codes, now->words);
+        request = {task, k, radius, queries.data(), codes.shape(0), threads_or_all(threads), index.path()};
+        const size_t work = request.count * now->slots * static_cast<size_t>(now->words);
+        lengthy = work > (size_t{1} << 28) || (allowed && allowed->size() > 1000000) ||
+                  (index.path() != Path::scan && now->slots > 200000 && request.count > 10) ||
+                  now->file != nullptr;
+    }
+
+    template <class Finish>
+    void run(Finish&& finish) {
+        call(lengthy, [&](StopFlag& stop) {
+            index.search(request, allowed ? allowed->data() : nullptr, allowed ? allowed->size() : 0, stop,
+                         finish);
+        });
+    }
+
+    Index& index;
+    const Ids& allowed;
+    std::vector<uint64_t> queries;
+    Request request;
+    bool lengthy;
+};
+
+nb::tuple search(Index& index, Matrix<uint8_t> codes, size_t k, int within, Ids allowed, int threads) {
+    Call call(index, codes, allowed, Task::nearest, k, within, threads);
+    std::vector<int64_t> ids(call.request.count * k, -1);
+    std::vector<int32_t> distances(call.request.count * k, -1);
+    call.run([&](size_t query, Collector& collector) {
+        size_t place = query * k;
+        for (const Hit& hit : collector.finish()) {
+            ids[place] = hit.id;
+            distances[place++] = hit.distance;
+        }
+    });
+    const size_t count = call.request.count;
+    return nb::make_tuple(to_numpy(std::move(ids), {count, k}), to_numpy(std::move(distances), {count, k}));
+}
+
+nb::tuple radius_search(Index& index, Matrix<uint8_t> codes, int radius, Ids allowed, int threads) {
+    Call call(index, codes, allowed, Task::radius, 0, radius, threads);
+    std::vector<std::vector<Hit>> hits(call.request.count);
+    call.run([&](size_t query, Collector& collector) { hits[query] = std::move(collector.finish()); });
+    std::vector<int64_t> lims(hits.size() + 1);
+    for (size_t q = 0; q < hits.size(); ++q) lims[q + 1] = lims[q] + static_cast<int64_t>(hits[q].size());
+    std::vector<int64_t> ids(static_cast<size_t>(lims.back()));
+    std::vector<int32_t> distances(ids.size());
+    size_t place = 0;
+    for (std::vector<Hit>& of_query : hits) {
+        for (const Hit& hit : of_query) {
+            ids[place] = hit.id;
+            distances[place++] = hit.distance;
+        }
+        std::vector<Hit>().swap(of_query);
+    }
+    return nb::make_tuple(to_numpy(std::move(lims)), to_numpy(std::move(ids)),
+                          to_numpy(std::move(distances)));
+}
+
+nb::ndarray<nb::numpy, int64_t> count(Index& index, Matrix<uint8_t> codes, int radius, Ids allowed,
+                                      int threads) {
+    Call call(index, codes, allowed, Task::count, 0, radius, threads);
+    std::vector<int64_t> counts(call.request.count);
+    call.run(
+        [&](size_t query, Collector& collector) { counts[query] = static_cast<int64_t>(collector.count()); });
+    return to_numpy(std::move(counts));
+}
+
+nb::ndarray<nb::numpy, int64_t> add(Index& index, Matrix<uint8_t> codes, Ids ids) {
+    const std::vector<uint64_t> words = to_words(codes, index.glance()->words);
+    const size_t count = codes.shape(0);
+    std::vector<int64_t> given(count);
+    call(false, [&](StopFlag&) {
+        const int64_t first = index.add(words.data(), ids ? ids->data() : nullptr, count);
+        for (size_t i = 0; i < count; ++i) given[i] = ids ? ids->data()[i] : after_id(first, i);
+    });
+    return to_numpy(std::move(given));
+}
+
+nb::ndarray<nb::numpy, uint8_t> codes_of(Index& index, Vector<int64_t> ids) {
+    std::vector<uint8_t> codes;
+    size_t bytes = 0;
+    call(false, [&](StopFlag&) {
+        const auto [now, slots] = index.locate(ids.data(), ids.size());
+        bytes = (static_cast<size_t>(now->n_bits) + 7) / 8;
+        codes.resize(ids.size() * bytes);
+        for (size_t i = 0; i < slots.size(); ++i) {
+            if (slots[i] < 0) throw UnknownId(ids.data()[i]);
+            std::memcpy(&codes[i * bytes], now->code_of(static_cast<uint32_t>(slots[i])), bytes);
+        }
+    });
+    return to_numpy(std::move(codes), {ids.size(), bytes});
+}
+
+nb::ndarray<nb::numpy, int64_t> all_ids(Index& index) {
+    std::vector<int64_t> ids;
+    call(false, [&](StopFlag&) {
+        const auto now = index.snapshot();
+        ids.reserve(now->size());
+        for (uint64_t slot = 0; slot < now->slots; ++slot)
+            if (!now->is_dead(static_cast<uint32_t>(slot)))
+                ids.push_back(now->id_of(static_cast<uint32_t>(slot)));
+        if (!now->sorted) std::sort(ids.begin(), ids.end());
+    });
+    return to_numpy(std::move(ids));
+}
+
+nb::dict stats(Index& index) {
+    const auto now = index.glance();
+    const Usage usage = index.usage();
+    const Tally& tally = index.tally();
+    nb::dict result;
+    result["size"] = now->size();
+    result["dead"] = now->dead;
+    result["code_bytes"] = usage.codes;
+    result["id_bytes"] = usage.ids;
+    result["table_bytes"] = usage.tables;
+    result["in_tables"] = usage.table_slots;
+    result["scanned_in_batches"] = tally.sliced_scan.load();
+    result["scanned_singly"] = tally.plain_scan.load();
+    result["probed"] = tally.tables.load();
+    result["enumerated"] = tally.ball.load();
+    return result;
+}
+
+nb::tuple next_pairs(Join& join) {
+    PairBlock block;
+    interruptible([&](StopFlag& stop) { block = join.next(stop); });
+    return nb::make_tuple(to_numpy(std::move(block.left)), to_numpy(std::move(block.right)),
+                          to_numpy(std::move(block.distances)));
+}
+
+void translate(const std::exception_ptr& pointer, void*) {
+    try {
+        std::rethrow_exception(pointer);
+    } catch (const UnknownId& error) {
+        PyErr_SetString(PyExc_KeyError, error.what());
+    } catch (const DuplicateId& error) {
+        PyErr_SetString(PyExc_ValueError, error.what());
+    } catch (const FileError& error) {
+        PyErr_SetString(PyExc_ValueError, error.what());
+    } catch (const std::system_error& error) {
+        const nb::object arguments = nb::make_tuple(error.code().value(), error.code().message());
+        PyErr_SetObject(PyExc_OSError, arguments.ptr());
+    }
+}
+
+}  // namespace
+
+void bind_hamming(nb::module_& module) {
+    nb::register_exception_translator(translate);
+    nb::class_<Index>(module, "HammingCore")
+        .def(
+            "__init__",
+            [](Index* self, int n_bits, int path) { new (self) Index(n_bits, static_cast<Path>(path)); },
+            nb::arg("n_bits"), nb::arg("path"))
+        .def_static(
+            "open",
+            [](int descriptor, bool map, const std::string& name, int path) {
+                auto file = std::make_shared<const MappedFile>(descriptor, map, name);
+                return std::make_shared<Index>(open_snapshot(std::move(file)), static_cast<Path>(path));
+            },
+            nb::arg("descriptor"), nb::arg("mapped"), nb::arg("name"), nb::arg("path"))
+        .def("verify", [](Index& self) { call(false, [&](StopFlag&) { self.snapshot(); }); })
+        .def(
+            "save", [](Index& self, int fd) { interruptible([&](StopFlag&) { self.save(fd); }); },
+            nb::arg("descriptor"))
+        .def("n_bits", [](Index& self) { return self.glance()->n_bits; })
+        .def("size", [](Index& self) { return self.glance()->size(); })
+        .def("add", &add, nb::arg("codes"), nb::arg("ids").none())
+        .def(
+            "remove",
+            [](Index& self, Vector<int64_t> ids) {
+                call(false, [&](StopFlag&) { self.remove(ids.data(), ids.size()); });
+            },
+            nb::arg("ids"))
+        .def(
+            "update",
+            [](Index& self, Matrix<uint8_t> codes, Vector<int64_t> ids) {
+                const std::vector<uint64_t> words = to_words(codes, self.glance()->words);
+                call(false, [&](StopFlag&) { self.update(words.data(), ids.data(), ids.size()); });
+            },
+            nb::arg("codes"), nb::arg("ids"))
+        .def(
+            "contains",
+            [](Index& self, int64_t id) {
+                const nb::gil_scoped_release released;
+                return self.locate(&id, 1).second[0] >= 0;
+            },
+            nb::arg("id"))
+        .def("codes", &codes_of, nb::arg("ids"))
+        .def("ids", &all_ids)
+        .def("search", &search, nb::arg("codes"), nb::arg("k"), nb::arg("within"), nb::arg("allowed").none(),
+             nb::arg("threads"))
+        .def("radius_search", &radius_search, nb::arg("codes"), nb::arg("radius"), nb::arg("allowed").none(),
+             nb::arg("threads"))
+        .def("count", &count, nb::arg("codes"), nb::arg("radius"), nb::arg("allowed").none(),
+             nb::arg("threads"))
+        .def(
+            "build_tables",
+            [](Index& self, int threads) {
+                interruptible([&](StopFlag& stop) { self.build(threads_or_all(threads), stop); });
+            },
+            nb::arg("threads"))
+        .def("stats", &stats);
+    nb::class_<Join>(module, "HammingJoin")
+        .def(
+            "__init__",
+            [](Join* self, Index& left, Index& right, int radius, int threads) {
+                new (self) Join(left, right, radius, threads_or_all(threads));
+            },
+            nb::arg("left"), nb::arg("right"), nb::arg("radius"), nb::arg("threads"), nb::keep_alive<1, 2>(),
+            nb::keep_alive<1, 3>())
+        .def("next", &next_pairs);
+}
+
+}  // namespace sthash

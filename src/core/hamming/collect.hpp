@@ -1,0 +1,117 @@
+// What a query has found so far.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+namespace sthash::hamming {
+
+struct Hit {
+    int64_t id;
+    int32_t distance;
+    friend bool operator<(const Hit& a, const Hit& b) {
+        return a.distance != b.distance ? a.distance < b.distance : a.id < b.id;
+    }
+};
+
+enum class Task { nearest, radius, count };
+
+// Collects the hits of one query. For the k nearest, a histogram of the distances tightens the limit with
+// every hit, so no heap is needed: stale hits are swept out when they have piled up.
+class Collector {
+ public:
+    Collector(Task task, size_t k, int radius, int n_bits)
+        : task_(task),
+          k_(k),
+          limit_(std::min(radius, n_bits)),
+          sweep_at_(std::max<size_t>(256, k < kMany ? 4 * k : k)) {
+        if (task == Task::nearest) histogram_.resize(static_cast<size_t>(limit_) + 1);
+    }
+
+    // Hits farther than this are of no interest.
+    int limit() const { return limit_; }
+    // The same, when all codes still to come have greater ids than those seen: a tie cannot win any more.
+    int limit_of_later() const { return task_ == Task::nearest && held_ >= k_ ? limit_ - 1 : limit_; }
+    uint64_t count() const { return count_; }
+
+    // Gives up when more than `most` hits have come, so that memory stays bounded.
+    void give_up_beyond(size_t most) { most_ = most; }
+    bool gave_up() const { return limit_ < 0; }
+
+    void push(int64_t id, int distance) {
+        if (distance > limit_) return;
+        ++count_;
+        if (task_ == Task::count) return;
+        hits_.push_back({id, distance});
+        if (task_ == Task::radius) {
+            if (hits_.size() > most_) {
+                limit_ = -1;
+                hits_.clear();
+            }
+            return;
+        }
+        ++histogram_[distance];
+        ++held_;
+        tighten();
+        if (hits_.size() >= sweep_at_) sweep();
+    }
+
+    void merge(const Collector& other) {
+        if (other.gave_up()) limit_ = -1;
+        if (task_ == Task::count) count_ += other.count_;
+        for (const Hit& hit : other.hits_) push(hit.id, hit.distance);
+    }
+
+    // Forgets the hits but keeps the limit, which stays right for as long as the hits will be found again.
+    void restart() {
+        hits_.clear();
+        std::fill(histogram_.begin(), histogram_.end(), 0);
+        held_ = 0;
+        count_ = 0;
+    }
+
+    // The hits in the order (distance, id), the k best of them if k nearest were asked for.
+    std::vector<Hit>& finish() {
+        if (task_ == Task::nearest) {
+            std::erase_if(hits_, [this](const Hit& hit) { return hit.distance > limit_; });
+            if (hits_.size() > k_) {
+                std::nth_element(hits_.begin(), hits_.begin() + static_cast<ptrdiff_t>(k_), hits_.end());
+                hits_.resize(k_);
+            }
+        }
+        std::sort(hits_.begin(), hits_.end());
+        return hits_;
+    }
+
+ private:
+    static constexpr size_t kMany = size_t{1} << 40;
+
+    void tighten() {
+        while (held_ - histogram_[limit_] >= k_) held_ -= histogram_[limit_--];
+    }
+
+    void sweep() {
+        std::erase_if(hits_, [this](const Hit& hit) { return hit.distance > limit_; });
+        if (hits_.size() > k_ && 2 * hits_.size() > sweep_at_) {  // ties at the limit: the smallest ids win
+            std::nth_element(hits_.begin(), hits_.begin() + static_cast<ptrdiff_t>(k_), hits_.end());
+            histogram_[limit_] -= static_cast<uint32_t>(hits_.size() - k_);
+            hits_.resize(k_);
+            held_ = k_;
+        }
+    }
+
+    Task task_;
+    size_t k_;
+    int limit_;
+    size_t sweep_at_;
+    size_t most_ = std::numeric_limits<size_t>::max();
+    size_t held_ = 0;  // hits within the limit
+    uint64_t count_ = 0;
+    std::vector<uint32_t> histogram_;
+    std::vector<Hit> hits_;
+};
+
+}  // namespace sthash::hamming

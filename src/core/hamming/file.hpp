@@ -1,0 +1,228 @@
+// The file of an index, version 1. Little-endian; every byte of it is covered by a checksum.
+//
+//   0      FileHeader, the rest of its 4096 bytes zero
+//   4096   codes: `count` rows of ceil(n_bits / 64) words, in the order of their ids
+//   then   ids: `count` int64, ascending; left out if they run from first_id on
+//
+// Opening maps the file and checks the header and the length, which takes no time; the codes and ids are
+// checked, in full, before they are first used.
+#pragma once
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <bit>
+#include <cerrno>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+
+#include "hamming/checksum.hpp"
+#include "hamming/snapshot.hpp"
+
+namespace sthash::hamming {
+
+static_assert(std::endian::native == std::endian::little, "the file format is little-endian");
+
+constexpr uint64_t kHeaderBytes = 4096;
+constexpr uint32_t kFileVersion = 1;
+constexpr char kMagic[8] = {'S', 'T', 'H', 'H', 'A', 'M', 'I', 'X'};
+constexpr int kMaxBits = 1024;
+
+struct FileHeader {
+    char magic[8];
+    uint32_t version;
+    uint32_t n_bits;
+    uint64_t count;
+    int64_t max_id;
+    int64_t first_id;
+    uint64_t has_ids;
+    uint64_t codes_checksum;
+    uint64_t ids_checksum;
+};
+static_assert(sizeof(FileHeader) == 64);
+
+class FileError : public std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+class MappedFile {
+ public:
+    // Maps the file, or reads it if `map` is false.
+    MappedFile(int descriptor, bool map, std::string name) : name_(std::move(name)) {
+        struct stat status;
+        if (fstat(descriptor, &status) != 0) throw std::system_error(errno, std::generic_category(), "fstat");
+        size_ = static_cast<uint64_t>(status.st_size);
+        if (size_ < kHeaderBytes)
+            throw FileError(name_ + " is no index: " + std::to_string(size_) +
+                            " bytes are fewer than a header has");
+        void* address = mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, descriptor, 0);
+        if (address == MAP_FAILED) throw std::system_error(errno, std::generic_category(), "mmap");
+        data_ = static_cast<const unsigned char*>(address);
+        try {
+            check_header();
+            if (!map) copy_to_memory();
+        } catch (...) {
+            release();
+            throw;
+        }
+    }
+    MappedFile(const MappedFile&) = delete;
+    MappedFile& operator=(const MappedFile&) = delete;
+    ~MappedFile() { release(); }
+
+    const FileHeader& header() const { return header_; }
+    const uint64_t* codes() const { return reinterpret_cast<const uint64_t*>(data_ + kHeaderBytes); }
+    const int64_t* ids() const {
+        return header_.has_ids ? reinterpret_cast<const int64_t*>(data_ + kHeaderBytes + codes_bytes())
+                               : nullptr;
+    }
+
+    // Checks codes and ids, once; throws each time if they are damaged.
+    void verify() const {
+        if (verified_.load(std::memory_order_acquire)) return;
+        const std::lock_guard lock(mutex_);
+        if (verified_.load(std::memory_order_relaxed)) return;
+        const uint64_t count = header_.count;
+        const uint32_t words = (header_.n_bits + 63) / 64, spare = words * 64 - header_.n_bits;
+        if (Checksum::of(codes(), codes_bytes()) != header_.codes_checksum)
+            throw FileError(name_ +
+                            " is damaged: the checksum of its codes is wrong; restore it from a backup");
+        for (uint64_t i = 0; spare > 0 && i < count; ++i)
+            if (codes()[(i + 1) * words - 1] >> (64 - spare) != 0)
+                throw FileError(name_ + " is malformed: code " + std::to_string(i) +
+                                " has bits beyond n_bits");
+        if (header_.has_ids) {
+            if (Checksum::of(ids(), count * 8) != header_.ids_checksum)
+                throw FileError(name_ +
+                                " is damaged: the checksum of its ids is wrong; restore it from a backup");
+            for (uint64_t i = 0; i < count; ++i)
+                if (ids()[i] < 0 || (i > 0 && ids()[i] <= ids()[i - 1]) || ids()[i] > header_.max_id)
+                    throw FileError(name_ + " is malformed: its ids are not ascending");
+        }
+        verified_.store(true, std::memory_order_release);
+    }
+
+ private:
+    uint64_t codes_bytes() const { return header_.count * ((header_.n_bits + 63) / 64) * 8; }
+
+    void check_header() {
+        std::memcpy(&header_, data_, sizeof header_);
+        if (std::memcmp(header_.magic, kMagic, sizeof kMagic) != 0)
+            throw FileError(name_ + " is no index: it does not begin with STHHAMIX");
+        if (header_.version != kFileVersion)
+            throw FileError(name_ + " has version " + std::to_string(header_.version) +
+                            ", but this release reads version " + std::to_string(kFileVersion) +
+                            "; upgrade sthash, or restore the file if it is damaged");
+        uint64_t stored;
+        std::memcpy(&stored, data_ + kHeaderBytes - 8, 8);
+        if (Checksum::of(data_, kHeaderBytes - 8) != stored)
+            throw FileError(name_ +
+                            " is damaged: the checksum of its header is wrong; restore it from a backup");
+        const bool sane = header_.n_bits >= 1 && header_.n_bits <= kMaxBits && header_.count < UINT32_MAX &&
+                          header_.has_ids <= 1 && header_.max_id >= -1 && header_.first_id >= 0 &&
+                          (header_.has_ids || header_.count == 0 ||
+                           (header_.first_id <= header_.max_id &&
+                            header_.count - 1 <= static_cast<uint64_t>(header_.max_id - header_.first_id)));
+        if (!sane) throw FileError(name_ + " is malformed: its header contradicts itself");
+        const uint64_t expected = kHeaderBytes + codes_bytes() + (header_.has_ids ? header_.count * 8 : 0);
+        if (size_ != expected)
+            throw FileError(name_ + " is damaged: it has " + std::to_string(size_) + " bytes instead of " +
+                            std::to_string(expected) + "; restore it from a backup");
+    }
+
+    void copy_to_memory() {
+        auto copy = std::make_unique_for_overwrite<uint64_t[]>((size_ + 7) / 8);
+        std::memcpy(copy.get(), data_, size_);
+        release();
+        memory_ = std::move(copy);
+        data_ = reinterpret_cast<const unsigned char*>(memory_.get());
+    }
+
+    void release() {
+        if (data_ != nullptr && memory_ == nullptr) munmap(const_cast<unsigned char*>(data_), size_);
+        data_ = nullptr;
+    }
+
+    const std::string name_;
+    const unsigned char* data_ = nullptr;
+    uint64_t size_ = 0;
+    FileHeader header_;
+    std::unique_ptr<uint64_t[]> memory_;
+    mutable std::atomic<bool> verified_{false};
+    mutable std::mutex mutex_;
+};
+
+inline std::shared_ptr<Snapshot> open_snapshot(std::shared_ptr<const MappedFile> file) {
+    const FileHeader& header = file->header();
+    auto snapshot = std::make_shared<Snapshot>(static_cast<int>(header.n_bits));
+    snapshot->slots = header.count;
+    snapshot->max_id = header.max_id;
+    for (uint64_t first = 0; first < header.count; first += kPageSlots) {
+        auto page = std::make_shared<Page>();
+        page->owner = file;
+        page->codes = file->codes() + first * snapshot->words;
+        page->ids = file->ids() ? file->ids() + first : nullptr;
+        page->first_id = after_id(header.first_id, first);
+        page->count = static_cast<uint32_t>(std::min<uint64_t>(kPageSlots, header.count - first));
+        snapshot->pages.push_back(std::move(page));
+    }
+    snapshot->file = std::move(file);
+    return snapshot;
+}
+
+inline void write_all(int descriptor, const void* data, size_t size, uint64_t at) {
+    const char* p = static_cast<const char*>(data);
+    while (size > 0) {
+        const ssize_t written = pwrite(descriptor, p, size, static_cast<off_t>(at));
+        if (written < 0 && errno == EINTR) continue;
+        if (written < 0) throw std::system_error(errno, std::generic_category(), "write");
+        p += written;
+        at += static_cast<uint64_t>(written);
+        size -= static_cast<size_t>(written);
+    }
+}
+
+// Writes a snapshot without dead codes and sorted by id; see compacted().
+inline void write_snapshot(const Snapshot& snapshot, int descriptor) {
+    FileHeader header{};
+    std::memcpy(header.magic, kMagic, sizeof kMagic);
+    header.version = kFileVersion;
+    header.n_bits = static_cast<uint32_t>(snapshot.n_bits);
+    header.count = snapshot.slots;
+    header.max_id = snapshot.max_id;
+    header.first_id = snapshot.slots > 0 ? snapshot.id_of(0) : 0;
+    for (uint64_t i = 0; i < snapshot.pages.size(); ++i) {
+        const Page& page = *snapshot.pages[i];
+        header.has_ids |= page.ids != nullptr || page.first_id != after_id(header.first_id, i * kPageSlots);
+    }
+    uint64_t at = kHeaderBytes;
+    Checksum codes, ids;
+    for (const auto& page : snapshot.pages) {
+        const size_t size = size_t{page->count} * snapshot.words * 8;
+        codes.update(page->codes, size);
+        write_all(descriptor, page->codes, size, at);
+        at += size;
+    }
+    std::vector<int64_t> buffer(header.has_ids ? kPageSlots : 0);
+    for (size_t i = 0; header.has_ids && i < snapshot.pages.size(); ++i) {
+        const Page& page = *snapshot.pages[i];
+        for (uint32_t j = 0; j < page.count; ++j) buffer[j] = page.id(j);
+        ids.update(buffer.data(), size_t{page.count} * 8);
+        write_all(descriptor, buffer.data(), size_t{page.count} * 8, at);
+        at += size_t{page.count} * 8;
+    }
+    header.codes_checksum = codes.digest();
+    header.ids_checksum = ids.digest();
+    std::vector<unsigned char> block(kHeaderBytes, 0);
+    std::memcpy(block.data(), &header, sizeof header);
+    const uint64_t checksum = Checksum::of(block.data(), kHeaderBytes - 8);
+    std::memcpy(block.data() + kHeaderBytes - 8, &checksum, 8);
+    write_all(descriptor, block.data(), kHeaderBytes, 0);
+}
+
+}  // namespace sthash::hamming

@@ -1,0 +1,86 @@
+// From ids to slots, for indexes whose ids do not grow with the slots.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "hamming/snapshot.hpp"
+
+namespace sthash::hamming {
+
+// Open addressing with linear probing. Only slots are stored: their ids are read from the snapshot.
+class IdMap {
+ public:
+    static constexpr int64_t kNone = -1;
+
+    uint64_t bytes() const { return cells_.capacity() * sizeof(uint32_t); }
+    void clear() { *this = IdMap(); }
+
+    int64_t find(const Snapshot& snapshot, int64_t id) const {
+        if (cells_.empty()) return kNone;
+        for (size_t cell = home(id);; cell = next(cell)) {
+            if (cells_[cell] == kFree) return kNone;
+            if (snapshot.id_of(cells_[cell]) == id) return cells_[cell];
+        }
+    }
+
+    // False if the id is there already.
+    bool insert(const Snapshot& snapshot, int64_t id, uint32_t slot) {
+        if (2 * (used_ + 1) > cells_.size()) grow(snapshot);
+        size_t cell = home(id);
+        for (; cells_[cell] != kFree; cell = next(cell))
+            if (snapshot.id_of(cells_[cell]) == id) return false;
+        cells_[cell] = slot;
+        ++used_;
+        return true;
+    }
+
+    void erase(const Snapshot& snapshot, int64_t id) {
+        if (cells_.empty()) return;
+        size_t hole = home(id);
+        while (cells_[hole] != kFree && snapshot.id_of(cells_[hole]) != id) hole = next(hole);
+        if (cells_[hole] == kFree) return;
+        // Close the gap: move back every later entry whose way from home leads over the hole.
+        for (size_t cell = next(hole); cells_[cell] != kFree; cell = next(cell)) {
+            const size_t wanted = home(snapshot.id_of(cells_[cell]));
+            if (((cell - wanted) & mask()) >= ((cell - hole) & mask())) {
+                cells_[hole] = cells_[cell];
+                hole = cell;
+            }
+        }
+        cells_[hole] = kFree;
+        --used_;
+    }
+
+    void reserve(const Snapshot& snapshot, uint64_t count) {
+        while (2 * (count + 1) > cells_.size()) grow(snapshot);
+    }
+
+ private:
+    static constexpr uint32_t kFree = UINT32_MAX;
+
+    size_t mask() const { return cells_.size() - 1; }
+    size_t next(size_t cell) const { return (cell + 1) & mask(); }
+    size_t home(int64_t id) const {
+        uint64_t x = static_cast<uint64_t>(id);
+        x = (x ^ (x >> 32)) * 0x9E3779B97F4A7C15u;
+        x = (x ^ (x >> 29)) * 0xBF58476D1CE4E5B9u;
+        return static_cast<size_t>(x ^ (x >> 32)) & mask();
+    }
+
+    void grow(const Snapshot& snapshot) {
+        std::vector<uint32_t> old(cells_.empty() ? 64 : 2 * cells_.size(), kFree);
+        old.swap(cells_);
+        for (uint32_t slot : old) {
+            if (slot == kFree) continue;
+            size_t cell = home(snapshot.id_of(slot));
+            while (cells_[cell] != kFree) cell = next(cell);
+            cells_[cell] = slot;
+        }
+    }
+
+    std::vector<uint32_t> cells_;
+    size_t used_ = 0;
+};
+
+}  // namespace sthash::hamming

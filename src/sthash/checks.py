@@ -1,0 +1,36 @@
+"""Checks of single arguments, with errors that name the argument, the value and the remedy."""
+
+from __future__ import annotations
+
+import math
+import os
+from numbers import Integral, Real
+from typing import Any
+
+
+def check_whole(name: str, value: Any, least: int = 1) -> int:
+    """Return ``value`` if it is a whole number of at least ``least``."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or int(value) < least:
+        raise ValueError(f"{name}={value!r} must be an int of at least {least}.")
+    return int(value)
+
+
+def check_positive(name: str, value: Any) -> float:
+    """Return ``value`` if it is a positive, finite number."""
+    if not isinstance(value, Real) or isinstance(value, bool) or not 0 < float(value) < math.inf:
+        raise ValueError(f"{name}={value!r} must be a positive number.")
+    return float(value)
+
+
+def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
+    """Return ``value`` if it is one of the choices."""
+    if value not in choices:
+        raise ValueError(f"{name}={value!r} is not known; use one of: {', '.join(choices)}.")
+    return str(value)
+
+
+def resolve_threads(threads: int | None) -> int:
+    """Return ``threads``, or the number of cores this process may use where it is None."""
+    if threads is None:
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return check_whole("threads", threads)

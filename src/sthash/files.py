@@ -1,0 +1,45 @@
+"""Writing a file so that its path holds the old content or the new, and nothing in between."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def replacing(target: str | os.PathLike[str]) -> Iterator[Path]:
+    """Give a temporary path beside ``target``; when the block ends well, sync it and rename it to ``target``.
+
+    When the block fails, or is interrupted, the temporary file is removed and ``target`` stays as it was.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from sthash.files import replacing
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     target = pathlib.Path(folder, "notes")
+    ...     with replacing(target) as temporary:
+    ...         _ = temporary.write_text("all or nothing")
+    ...     target.read_text()
+    'all or nothing'
+    """
+    path = Path(target)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.{os.urandom(4).hex()}.tmp")
+    os.close(os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666))
+    try:
+        yield temporary
+        _sync(temporary)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+    _sync(path.parent)
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,74 @@
+"""What the index demands of its arguments, with errors that say what to do."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Set
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Ids = npt.NDArray[np.int64]
+_GREATEST_ID = np.iinfo(np.int64).max
+
+
+def check_ids(ids: npt.ArrayLike | Set[int], name: str = "ids", count: int | None = None) -> Ids:
+    """Give ``ids`` back as a contiguous int64 vector; ``count`` says how many there must be."""
+    if isinstance(ids, Set):
+        ids = sorted(ids)
+    array = np.asarray(ids)
+    if array.dtype.kind == "f" and not isinstance(ids, np.ndarray):
+        array = np.asarray(ids, dtype=object)  # whole numbers of both int64 and uint64 size become floats
+    if array.ndim != 1:
+        raise ValueError(f"{name} must have one dimension, got shape {array.shape}")
+    if array.size == 0:
+        array = array.astype(np.int64)
+    if array.dtype == object:
+        array = _from_objects(array, name)
+    if array.dtype.kind not in "iu":
+        raise TypeError(f"{name} must be whole numbers, got dtype {array.dtype}; convert them to int64")
+    if array.size and (int(array.min()) < 0 or int(array.max()) > _GREATEST_ID):
+        wrong = int(array.min()) if int(array.min()) < 0 else int(array.max())
+        raise ValueError(f"{name} must be from 0 to 2**63 - 1 (-1 marks a missing result), got {wrong}")
+    if count is not None and len(array) != count:
+        raise ValueError(f"{name} must be as many as the codes, got {len(array)} for {count} codes")
+    return np.ascontiguousarray(array, dtype=np.int64)
+
+
+def check_id(value: Any) -> int | None:
+    """Give an id back as an int, or None if no index can hold it."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        return None
+    return number if 0 <= number <= _GREATEST_ID else None
+
+
+def check_whole(value: Any, name: str, least: int, remedy: str) -> int:
+    """Give a whole number of at least ``least`` back as an int."""
+    if isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name} must be a whole number, got {value!r}; {remedy}")
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} must be a whole number, got {value!r}; {remedy}") from None
+    if number < least:
+        raise ValueError(f"{name} must be at least {least}, got {number}; {remedy}")
+    return number
+
+
+def check_threads(threads: Any) -> int:
+    """Give the number of threads back, 0 for all."""
+    if threads is None:
+        return 0
+    return min(check_whole(threads, "threads", 1, "leave it out to use all processors"), 1024)
+
+
+def _from_objects(array: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
+    for value in array:
+        if not isinstance(value, int | np.integer) or isinstance(value, bool):
+            raise TypeError(f"{name} must be whole numbers, got {value!r}; convert them to int64")
+        if not 0 <= value <= _GREATEST_ID:
+            raise ValueError(f"{name} must be from 0 to 2**63 - 1 (-1 marks a missing result), got {value}")
+    return array.astype(np.int64)

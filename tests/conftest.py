@@ -1,0 +1,50 @@
+"""What all tests share: the data sets, if they are on this machine, and a forced SIMD path."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from sthash.evaluation.datasets import DatasetError, data_dir
+
+# The same examples on every run, no deadline: a slow machine must not make a test fail.
+settings.register_profile("sthash", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("sthash")
+
+
+@pytest.fixture(scope="session")
+def needs() -> Callable[..., None]:
+    """Skip a test that needs files of the paper's corpora where they are not."""
+
+    def check(*names: str) -> None:
+        try:
+            folder = data_dir()
+        except DatasetError as error:
+            pytest.skip(str(error))
+        for name in names:
+            if not (folder / name).is_file():
+                pytest.skip(f"{name} is not in {folder}; set STHASH_DATA")
+
+    return check
+
+
+@pytest.fixture
+def run_python() -> Callable[..., str]:
+    """Run a piece of Python in a process of its own and return what it printed."""
+
+    def run(source: str, **environment: str) -> str:
+        result = subprocess.run(
+            [sys.executable, "-c", source],
+            env=os.environ | environment,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert result.returncode == 0, result.stderr
+        return result.stdout
+
+    return run

@@ -1,0 +1,178 @@
+// The Hamming kernels and the index under the sanitizers, against plain loops. Exits with 1 at the first
+// difference.
+#include <cstdio>
+#include <map>
+#include <random>
+#include <thread>
+
+#include "hamming/index.hpp"
+#include "hamming/join.hpp"
+
+using namespace sthash;
+using namespace sthash::hamming;
+
+namespace {
+
+std::mt19937_64 generator(2010);
+
+size_t draw(size_t below) {
+    return std::uniform_int_distribution<size_t>(0, below - 1)(generator);
+}
+
+[[noreturn]] void fail(const char* what, int n_bits) {
+    std::fprintf(stderr, "%s differs at %d bits on path %s\n", what, n_bits, name_of(active_path()));
+    std::exit(1);
+}
+
+// Codes near each other, so that there are ties; a vector of exactly the right size, so that overruns are
+// seen.
+std::vector<uint64_t> random_codes(size_t count, int n_bits) {
+    const size_t words = (static_cast<size_t>(n_bits) + 63) / 64;
+    std::vector<uint64_t> codes(count * words);
+    for (size_t i = 0; i < count; ++i)
+        for (int p = 0; p < n_bits; ++p)
+            if (draw(8) == 0) codes[i * words + p / 64] |= uint64_t{1} << (p % 64);
+    return codes;
+}
+
+int distance(const uint64_t* a, const uint64_t* b, int words) {
+    int sum = 0;
+    for (int w = 0; w < words; ++w)
+        for (uint64_t x = a[w] ^ b[w]; x != 0; x &= x - 1) ++sum;
+    return sum;
+}
+
+struct Truth {
+    int words;
+    std::map<int64_t, std::vector<uint64_t>> held;
+
+    std::vector<Hit> near(const uint64_t* query, int radius) const {
+        std::vector<Hit> hits;
+        for (const auto& [id, code] : held)
+            if (const int d = distance(code.data(), query, words); d <= radius) hits.push_back({id, d});
+        std::sort(hits.begin(), hits.end());
+        return hits;
+    }
+};
+
+bool same(const std::vector<Hit>& a, const std::vector<Hit>& b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                      [](const Hit& x, const Hit& y) { return x.id == y.id && x.distance == y.distance; });
+}
+
+void check_searches(Index& index, const Truth& truth, int n_bits) {
+    for (const size_t queries : {size_t{1}, size_t{15}})
+        for (const int radius : {0, 2, n_bits / 4, n_bits}) {
+            const std::vector<uint64_t> codes = random_codes(queries, n_bits);
+            const size_t k = 1 + draw(20);
+            StopFlag stop{false};
+            for (const Task task : {Task::nearest, Task::radius, Task::count}) {
+                const Request request{task, k, radius, codes.data(), queries, 2, index.path()};
+                index.search(request, nullptr, 0, stop, [&](size_t q, Collector& collector) {
+                    std::vector<Hit> wanted = truth.near(&codes[q * truth.words], radius);
+                    if (task == Task::count) {
+                        if (collector.count() != wanted.size()) fail("count", n_bits);
+                        return;
+                    }
+                    if (task == Task::nearest && wanted.size() > k) wanted.resize(k);
+                    if (!same(collector.finish(), wanted)) fail("search", n_bits);
+                });
+            }
+        }
+}
+
+void check_pairs(Index& index, const Truth& truth, int n_bits) {
+    size_t wanted = 0, found = 0;
+    for (const auto& [id, code] : truth.held)
+        for (const Hit& hit : truth.near(code.data(), 2)) wanted += hit.id > id;
+    Join join(index, index, 2, 2);
+    StopFlag stop{false};
+    for (PairBlock block = join.next(stop); !block.left.empty(); block = join.next(stop))
+        found += block.left.size();
+    if (found != wanted) fail("join", n_bits);
+}
+
+void check_index(int n_bits, Path path) {
+    Truth truth{(n_bits + 63) / 64, {}};
+    Index index(n_bits, path);
+    const auto remember = [&](const std::vector<uint64_t>& codes, const std::vector<int64_t>& ids) {
+        for (size_t i = 0; i < ids.size(); ++i)
+            truth.held[ids[i]] = {&codes[i * truth.words], &codes[i * truth.words] + truth.words};
+    };
+    for (int round = 0; round < 3; ++round) {
+        const size_t count = 100 + draw(700);
+        std::vector<uint64_t> codes = random_codes(count, n_bits);
+        std::vector<int64_t> ids(count);
+        const bool own = round > 0;
+        for (size_t i = 0; i < count; ++i)
+            ids[i] = static_cast<int64_t>(own ? 10000 * round + 7 * (count - i) : i);
+        index.add(codes.data(), own ? ids.data() : nullptr, count);
+        remember(codes, ids);
+        check_searches(index, truth, n_bits);
+        try {
+            index.add(codes.data(), ids.data(), count);
+            fail("adding twice", n_bits);
+        } catch (const DuplicateId&) {
+        }
+        std::vector<int64_t> gone;
+        for (const auto& [id, code] : truth.held)
+            if (draw(4) == 0) gone.push_back(id);
+        index.remove(gone.data(), gone.size());
+        for (int64_t id : gone) truth.held.erase(id);
+        std::vector<int64_t> moved;
+        for (const auto& [id, code] : truth.held)
+            if (draw(10) == 0) moved.push_back(id);
+        codes = random_codes(moved.size(), n_bits);
+        index.update(codes.data(), moved.data(), moved.size());
+        remember(codes, moved);
+        check_searches(index, truth, n_bits);
+    }
+    check_pairs(index, truth, n_bits);
+    std::FILE* file = std::tmpfile();
+    index.save(fileno(file));
+    Index opened(open_snapshot(std::make_shared<const MappedFile>(fileno(file), path != Path::scan, "saved")),
+                 path);
+    std::fclose(file);
+    check_searches(opened, truth, n_bits);
+}
+
+// A writer beside readers: what the thread sanitizer is for.
+void check_threads() {
+    Index index(64, Path::automatic);
+    const std::vector<uint64_t> codes = random_codes(3000, 64);
+    index.add(codes.data(), nullptr, 2000);
+    std::atomic<bool> done{false};
+    std::vector<std::thread> readers;
+    for (int r = 0; r < 4; ++r)
+        readers.emplace_back([&] {
+            while (!done.load()) {
+                StopFlag stop{false};
+                const Request request{Task::nearest, 5, 64, codes.data(), 20, 2, Path::automatic};
+                index.search(request, nullptr, 0, stop,
+                             [](size_t, Collector& collector) { collector.finish(); });
+                const int64_t some[] = {1, 5, 99999};
+                index.locate(some, 3);
+                index.build(1, stop);
+            }
+        });
+    for (int64_t round = 0; round < 60; ++round) {
+        const int64_t ids[] = {5000 - round * 2, 5000 - round * 2 - 1};
+        index.add(&codes[2000 + static_cast<size_t>(round)], ids, 2);
+        index.update(codes.data(), ids, 2);
+        index.remove(ids, 1);
+    }
+    done.store(true);
+    for (std::thread& reader : readers) reader.join();
+}
+
+}  // namespace
+
+int main() {
+    for (const SimdPath simd : available_paths()) {
+        active_path() = simd;
+        for (const int n_bits : {1, 7, 16, 24, 32, 40, 64, 65, 128, 200, 256, 500, 512, 1024})
+            for (const Path path : {Path::automatic, Path::scan, Path::tables}) check_index(n_bits, path);
+        check_threads();
+    }
+    std::puts("Hamming kernels: all paths agree with the plain loops");
+}

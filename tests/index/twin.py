@@ -1,0 +1,99 @@
+"""The obvious index: a dictionary, searched by looking at everything."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sthash import codes as packed
+
+
+def random_codes(rng, n, n_bits, clusters=0, flip=0.05):
+    """Random codes, or codes scattered around ``clusters`` random centres."""
+    if clusters:
+        bits = rng.integers(0, 2, (clusters, n_bits), dtype=np.uint8)[rng.integers(0, clusters, n)]
+        bits ^= rng.random((n, n_bits)) < flip
+    else:
+        bits = rng.integers(0, 2, (n, n_bits), dtype=np.uint8)
+    return np.packbits(bits, axis=1, bitorder="little").reshape(n, packed.n_bytes(n_bits))
+
+
+class Twin:
+    def __init__(self, n_bits):
+        self.n_bits = n_bits
+        self.held = {}
+        self.greatest = -1
+
+    def __len__(self):
+        return len(self.held)
+
+    def add(self, codes, ids=None):
+        start = self.greatest + 1
+        ids = list(range(start, start + len(codes))) if ids is None else [int(i) for i in ids]
+        for key, code in zip(ids, codes, strict=True):
+            assert key not in self.held
+            self.held[key] = code.tobytes()
+            self.greatest = max(self.greatest, key)
+        return ids
+
+    def remove(self, ids):
+        for key in ids:
+            del self.held[int(key)]
+
+    def update(self, codes, ids):
+        for key, code in zip(ids, codes, strict=True):
+            assert int(key) in self.held
+            self.held[int(key)] = code.tobytes()
+
+    def ranked(self, query, allowed=None):
+        """Ids and distances of everything, by (distance, id)."""
+        keys = np.array(sorted(k for k in self.held if allowed is None or k in allowed), dtype=np.int64)
+        if len(keys) == 0:
+            return keys, np.zeros(0, dtype=np.int32)
+        rows = np.frombuffer(b"".join(self.held[int(k)] for k in keys), dtype=np.uint8).reshape(len(keys), -1)
+        distances = np.unpackbits(rows ^ query[None, :], axis=1).sum(axis=1, dtype=np.int32)
+        order = np.lexsort((keys, distances))
+        return keys[order], distances[order]
+
+    def search(self, queries, k, within=None, allowed=None):
+        ids = np.full((len(queries), k), -1, dtype=np.int64)
+        distances = np.full((len(queries), k), -1, dtype=np.int32)
+        for row, query in enumerate(queries):
+            found, how_far = self.ranked(query, allowed)
+            keep = slice(0, min(k, len(found) if within is None else int((how_far <= within).sum())))
+            ids[row, : len(found[keep])] = found[keep]
+            distances[row, : len(found[keep])] = how_far[keep]
+        return ids, distances
+
+    def radius_search(self, queries, radius, allowed=None):
+        lims, ids, distances = [0], [], []
+        for query in queries:
+            found, how_far = self.ranked(query, allowed)
+            near = how_far <= radius
+            ids.append(found[near])
+            distances.append(how_far[near])
+            lims.append(lims[-1] + int(near.sum()))
+        empty = np.zeros(0, dtype=np.int64)
+        return np.array(lims), np.concatenate([empty, *ids]), np.concatenate([empty, *distances])
+
+    def pairs(self, radius):
+        result = set()
+        for key, code in self.held.items():
+            found, how_far = self.ranked(np.frombuffer(code, dtype=np.uint8))
+            for other, distance in zip(found.tolist(), how_far.tolist(), strict=True):
+                if distance <= radius and other > key:
+                    result.add((key, other, distance))
+        return result
+
+
+def assert_same_answers(index, twin, queries, k, radius, **how):
+    """The index must answer exactly as its twin does."""
+    allowed = how.get("allowed")
+    allowed = None if allowed is None else {int(i) for i in allowed}
+    for within in (None, radius):
+        got, wanted = index.search(queries, k, within=within, **how), twin.search(queries, k, within, allowed)
+        for one, other in zip(got, wanted, strict=True):
+            np.testing.assert_array_equal(one, other)
+    got, wanted = index.radius_search(queries, radius, **how), twin.radius_search(queries, radius, allowed)
+    for one, other in zip(got, wanted, strict=True):
+        np.testing.assert_array_equal(one, other)
+    np.testing.assert_array_equal(index.count(queries, radius, **how), np.diff(wanted[0]))

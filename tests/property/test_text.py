@@ -1,0 +1,98 @@
+"""The scanner against its plain Python twin, on any Unicode text."""
+
+import math
+import sys
+import unicodedata
+from collections import Counter
+
+import pytest
+import Stemmer
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sthash import TextVectorizer, _core
+from sthash.text.analyzer import resolve_stop_words
+
+
+def twin_words(text):
+    """Words as the documentation defines them, character by character."""
+    found, word = [], ""
+    for character in text + " ":
+        category = unicodedata.category(character)
+        if category[0] in "LN" or (category in ("Mn", "Mc") and word):
+            word += character.lower()[0]
+        elif word:
+            found.append(word)
+            word = ""
+    return found
+
+
+def twin_terms(text, stemmer="porter", stop_words="english"):
+    stem = Stemmer.Stemmer(stemmer).stemWord if stemmer else str
+    drop = resolve_stop_words(stop_words)
+    return [stem(word) for word in twin_words(text) if word not in drop]
+
+
+def twin_tfidf(texts, **options):
+    """Vocabulary and rows: dicts from term to weight."""
+    counts = [Counter(twin_terms(text, **options)) for text in texts]
+    df = Counter(term for count in counts for term in count)
+    rows = []
+    for count in counts:
+        row = {term: (1 + math.log(tf)) * math.log(len(texts) / df[term]) for term, tf in count.items()}
+        norm = math.sqrt(sum(weight * weight for weight in row.values()))
+        rows.append({term: weight / norm for term, weight in row.items() if weight > 0})
+    return sorted(df), rows
+
+
+# Tables are of one Unicode version; a newer Python may know more characters, which are left out here.
+known = st.characters().filter(
+    lambda c: unicodedata.category(c) != "Cn" or _core.unicode_version == unicodedata.unidata_version
+)
+ascii_heavy = st.text(st.sampled_from("abcXYZ019 .,-_'\n\x00\x7f"), max_size=300)
+mixed = st.text(st.one_of(st.sampled_from("aZ5 _-"), st.sampled_from("éÉßİΣςǅⅧ²½ꙮاं्ก็中한𐐀𝒳"), known), max_size=80)
+texts = st.lists(st.one_of(ascii_heavy, mixed, st.text(known, max_size=40)), min_size=1, max_size=6)
+
+
+def scanned(batch, threads=2):
+    table = _core.WordTable()
+    starts, words = table.scan(batch, threads)
+    names = table.words_from(0)
+    return [[names[w] for w in words[starts[i] : starts[i + 1]]] for i in range(len(batch))]
+
+
+@given(texts)
+def test_words_equal_the_twins(batch):
+    assert scanned(batch) == [twin_words(text) for text in batch]
+
+
+@given(texts)
+def test_rows_equal_the_twins(batch):
+    vocabulary, rows = twin_tfidf(batch)
+    if not vocabulary:
+        with pytest.raises(ValueError, match="blank"):
+            TextVectorizer().fit(batch)
+        return
+    vectorizer = TextVectorizer()
+    X = vectorizer.fit_transform(batch)
+    assert vectorizer.get_feature_names_out().tolist() == vocabulary
+    for i, row in enumerate(rows):
+        part = slice(X.indptr[i], X.indptr[i + 1])
+        ours = {vocabulary[j]: weight for j, weight in zip(X.indices[part], X.data[part], strict=True)}
+        assert ours == pytest.approx(row, abs=1e-5)
+
+
+def test_every_character_is_classified_as_the_twin_does():
+    if _core.unicode_version != unicodedata.unidata_version:
+        pytest.skip(f"tables are of Unicode {_core.unicode_version}, this Python's of {unicodedata.unidata_version}")
+    batch = [f"a{chr(code)}b {chr(code)}" for code in range(sys.maxunicode + 1)]
+    for first in range(0, len(batch), 100_000):
+        part = batch[first : first + 100_000]
+        assert scanned(part) == [twin_words(text) for text in part]
+
+
+@pytest.mark.parametrize("length", [1, 7, 8, 9, 63, 64, 65, 127, 128, 129, 100_000])
+@pytest.mark.parametrize("letter", ["x", "é", "ж", "𐐨"])
+def test_words_of_any_length(letter, length):
+    text = f".{letter * length}.{letter * (length + 1)}"
+    assert scanned([text]) == [[letter * length, letter * (length + 1)]]
