@@ -42,7 +42,7 @@ class Case:
 
 
 def tiny_rbm(n_bits=8, **settings):
-    small = {"hidden_units": (12,), "pretrain_epochs": 3, "finetune_epochs": 3, "batch_size": 20}
+    small = {"hidden_units": (12,), "pretrain_epochs": 3, "finetune_epochs": 3, "batch_size": 20, "threshold": "median"}
     return rivals.StackedRBMHashing(n_bits, **(small | settings))
 
 

@@ -34,7 +34,7 @@ class GaussianSVM(BaseEstimator):  # type: ignore[misc]
     ----------
     C : float, default=1.0
     gamma : float or None, default=None
-        None takes 1 / (total variance of the rows), as ``SVC(gamma="scale")`` does.
+        None takes 1 / (features × variance of the entries), as ``SVC(gamma="scale")`` does.
     tol : float, default=0.1
         A round over the documents in which the projected gradients span at most this is the last.
     max_iter : int, default=200
@@ -153,5 +153,6 @@ def _descend(
 
 
 def _total_variance(X: Vectors) -> float:
-    mean = np.asarray(X.astype(np.float64).mean(axis=0)).ravel()
-    return float(max(squared_norms(X).mean() - mean @ mean, 0.0))
+    """Variance of all entries around their common mean, times the number of features."""
+    mean = float(X.astype(np.float64).mean())
+    return float(max(squared_norms(X).mean() - X.shape[1] * mean**2, 0.0))

@@ -66,10 +66,12 @@ def train_rbm(
                 (hidden - hidden_model).sum(axis=0),
             )
             for part, speed, gradient in zip(parts, speeds, gradients, strict=True):
-                decay = descent.weight_decay if part is rbm.weights else 0.0
-                step = gradient / np.float32(len(batch)) - np.float32(decay) * part
+                gradient *= np.float32(1 / len(batch))
+                if part is rbm.weights:
+                    gradient -= np.float32(descent.weight_decay) * part
+                gradient *= np.float32(descent.learning_rate)
                 speed *= np.float32(momentum)
-                speed += np.float32(descent.learning_rate) * step
+                speed += gradient
                 part += speed
         errors.append(error / n)
     return errors
