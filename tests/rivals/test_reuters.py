@@ -65,7 +65,6 @@ def test_laplacian_co_hashing_has_converged(needs):
     documents, terms = A.sum(axis=1), A.sum(axis=0)
     places = (A @ hasher.terms_) / documents[:, None]
     back = (A.T @ places) / terms[:, None]
-    # One step from terms to documents and back multiplies an eigenvector by s (the terms are stretched by 1 / s).
-    assert back == pytest.approx(
-        hasher.terms_ * hasher.singular_values_**2, abs=2e-4 * float(np.abs(hasher.terms_).max())
-    )
+    # A step from terms to documents and back multiplies an eigenvector by s².
+    tolerance = 2e-4 * float(np.abs(hasher.terms_).max())
+    assert back == pytest.approx(hasher.terms_ * hasher.singular_values_**2, abs=tolerance)

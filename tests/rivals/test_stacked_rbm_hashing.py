@@ -44,8 +44,8 @@ def test_reconstruction_errors_fall():
     assert errors[1, -1] < errors[1, 0]
     assert hasher.cross_entropies_[-1] < hasher.cross_entropies_[0]
     untaught = small(pretrain_epochs=0).fit(topics()[0])
-    assert untaught.cross_entropies_[-1] < untaught.cross_entropies_[0] - 0.1
-    assert hasher.cross_entropies_[0] < untaught.cross_entropies_[0] - 0.1  # what pre-training is worth
+    assert untaught.cross_entropies_[-1] < untaught.cross_entropies_[0]
+    assert hasher.cross_entropies_[0] < untaught.cross_entropies_[-1] - 0.1  # what pre-training is worth
 
 
 def test_codes_beat_random_ones_on_unseen_documents():
