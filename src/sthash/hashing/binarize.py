@@ -45,3 +45,44 @@ def median_bits(embedding: npt.NDArray[Any]) -> Bits:
     varied = ~from_median_on.all(axis=0)
     bits: Bits = np.where((excess_with_ties < excess) & varied, from_median_on, above)
     return bits
+
+
+def median_thresholds(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return a threshold a column such that ``values > thresholds`` gives `median_bits`: the median, but for ties.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sthash.hashing.binarize import median_thresholds
+    >>> median_thresholds(np.array([[1.0], [2.0], [4.0]]))
+    array([2.])
+    """
+    bits = median_bits(values)
+    median = np.median(values, axis=0).astype(values.dtype)
+    halves = (bits == (values > median)).all(axis=0)
+    return np.where(halves, median, separating_thresholds(values, bits))
+
+
+def separating_thresholds(values: npt.NDArray[Any], bits: Bits) -> npt.NDArray[Any]:
+    """Return a threshold a column such that ``values > thresholds`` gives exactly ``bits``.
+
+    It lies halfway between the largest value that is off and the smallest that is on; a column that is off throughout
+    gets its largest value, one that is on throughout minus infinity.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sthash.hashing.binarize import separating_thresholds
+    >>> separating_thresholds(np.array([[1.0], [2.0], [4.0]]), np.array([[False], [False], [True]]))
+    array([3.])
+    """
+    highest_off = np.where(bits, -np.inf, values).max(axis=0).astype(values.dtype)
+    lowest_on = np.where(bits, values, np.inf).min(axis=0).astype(values.dtype)
+    if (highest_off >= lowest_on).any():
+        column = int(np.argmax(highest_off >= lowest_on))
+        raise ValueError(f"bits are no threshold of the values in column {column}; use median_bits to binarize.")
+    finite = np.isfinite(highest_off) & np.isfinite(lowest_on)
+    middle = np.where(finite, highest_off, 0) / 2 + np.where(finite, lowest_on, 0) / 2
+    # Between neighbouring floats there is no middle: rounding may hit the value that is on.
+    inside = finite & (middle >= highest_off) & (middle < lowest_on)
+    return np.where(inside, middle, highest_off).astype(values.dtype)

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sthash import codes, model_file
+from sthash.checks import check_whole
 from sthash.hashing.vectors import Vectors, check_vectors
 
 
@@ -66,6 +67,15 @@ class Hasher(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 ) from None
             raise
         return check_vectors(X)
+
+    def _check_corpus(self, X: Vectors) -> None:
+        """Refuse what no hasher can learn from: an odd code length, or documents without a single weight."""
+        check_whole("n_bits", self.n_bits)
+        if not (X.data if hasattr(X, "indptr") else X).any():
+            raise ValueError(
+                f"all {X.shape[0]} documents are blank (every weight is zero): check the text, the stop words, and "
+                "that not every document has the same terms, which then weigh nothing in TF-IDF."
+            )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

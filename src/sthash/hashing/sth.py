@@ -5,19 +5,22 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from numbers import Integral
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone, is_classifier
+from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from sthash import codes, model_file
-from sthash.checks import check_whole
 from sthash.codes import Bits
 from sthash.hashing.binarize import median_bits
 from sthash.hashing.embedding import laplacian_eigenmap
+from sthash.hashing.gaussian_svm import GaussianSVM
 from sthash.hashing.graph import knn_graph
 from sthash.hashing.hasher import Hasher
+from sthash.hashing.linear_embedding import LinearEmbedding
+from sthash.hashing.nystrom import NystromExtension
 from sthash.hashing.per_bit import ClassifierPerBit
 from sthash.hashing.svm import LinearSVMBank
 from sthash.hashing.vectors import Vectors
@@ -35,6 +38,45 @@ class HashFunction(Protocol):
 
     def decision_function(self, X: Vectors) -> npt.NDArray[Any]:
         """Return a column of margins a bit; the bit is on where they are positive."""
+
+
+@runtime_checkable
+class SupervisedGraph(Protocol):
+    """Stage 1, first step, where it needs the documents' categories: ``fit(X, y)`` hands them over."""
+
+    def from_labels(self, X: Vectors, y: npt.NDArray[Any]) -> Any:
+        """Return W for the rows of X, whose categories are y."""
+
+
+@runtime_checkable
+class EmbeddingExtension(Protocol):
+    """Stage 2 that extends the real-valued embedding itself to unseen vectors, instead of learning the bits."""
+
+    def extend(self, X: Vectors, W: Any, embedding: npt.NDArray[Any], bits: Bits) -> Self:
+        """Learn from the joined documents: their vectors, graph, embedding and bits."""
+
+    def decision_function(self, X: Vectors) -> npt.NDArray[Any]:
+        """Return a column of margins a bit; the bit is on where they are positive."""
+
+
+# Hash functions that a model file may hold.
+SAVED_FUNCTIONS: dict[str, Any] = {
+    cls.__name__: cls for cls in (LinearSVMBank, GaussianSVM, LinearEmbedding, NystromExtension)
+}
+
+
+class StageClock:
+    """Runs the stages and keeps the seconds that each took."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+
+    def run(self, stage: str, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Call a stage."""
+        start = time.perf_counter()
+        result = function(*arguments)
+        self.seconds[stage] = time.perf_counter() - start
+        return result
 
 
 class SelfTaughtHashing(Hasher):
@@ -55,15 +97,17 @@ class SelfTaughtHashing(Hasher):
         Of the default graph.
     C : float, default=1.0
         Of the default SVMs.
-    graph : callable or None, default=None
-        From X to a sparse symmetric matrix without negative entries; None takes `knn_graph`.
+    graph : callable, SupervisedGraph or None, default=None
+        From X to a sparse symmetric matrix without negative entries; None takes `knn_graph`. A `SupervisedGraph`,
+        such as `ClassGraph`, also gets the categories: ``fit(X, y)``. Other graphs do not look at y.
     embedding : callable or None, default=None
         From W and the number of dimensions to an array (n, n_bits); None takes `laplacian_eigenmap`.
     binarizer : callable or None, default=None
         From an array (n, n_bits) to booleans; None takes `median_bits`.
-    hash_function : scikit-learn classifier, HashFunction or None, default=None
-        A classifier is copied for every bit, and may be a pipeline; anything else is given all bits at once. None
-        takes `LinearSVMBank`.
+    hash_function : scikit-learn classifier, HashFunction, EmbeddingExtension or None, default=None
+        A classifier is copied for every bit, and may be a pipeline; a `HashFunction`, such as `GaussianSVM`, is given
+        all bits at once; an `EmbeddingExtension`, such as `NystromExtension` or `LinearEmbedding`, is given the graph
+        and the embedding too. None takes `LinearSVMBank`.
     random_state : int, RandomState or None, default=0
     threads : int or None, default=None
         None takes one a core. The codes do not depend on it.
@@ -123,91 +167,113 @@ class SelfTaughtHashing(Hasher):
         self.threads = threads
 
     def fit(self, X: Vectors, y: object = None) -> Self:
-        """Learn the codes of a corpus and the functions that predict them."""
+        """Learn the codes of a corpus and the functions that predict them; y is for a supervised graph only."""
         X = self._check(X, reset=True)
         n = X.shape[0]
-        check_whole("n_bits", self.n_bits)
+        self._check_corpus(X)
         if self.n_bits > n - 2:
             raise ValueError(
                 f"n_bits={self.n_bits} needs at least {self.n_bits + 2} documents, got n_samples = {n}; "
                 "ask for fewer bits or bring more documents."
             )
-        if not (X.data if hasattr(X, "indptr") else X).any():
-            raise ValueError(
-                f"all {n} documents are blank (every weight is zero): check the text, the stop words, and that not "
-                "every document has the same terms, which then weigh nothing in TF-IDF."
-            )
-        self.stage_seconds_ = {}
-        W = self._timed("graph", self.graph or self._default_graph, X)
+        clock = StageClock()
+        W = clock.run("graph", self._build_graph, X, y)
         joined = np.asarray(abs(W).sum(axis=1)).ravel() > 0
-        embedding = self._timed("embedding", self.embedding or laplacian_eigenmap, W, self.n_bits)
-        self.embedding_ = _checked_stage("embedding", embedding, (n, self.n_bits)).astype(np.float64, copy=False)
-        bits = self._timed("binarizer", self.binarizer or median_bits, self.embedding_[joined])
+        embedding = clock.run("embedding", self.embedding or laplacian_eigenmap, W, self.n_bits)
+        embedding = _checked_stage("embedding", embedding, (n, self.n_bits)).astype(np.float64, copy=False)
+        bits = clock.run("binarizer", self.binarizer or median_bits, embedding[joined])
         bits = _checked_stage("binarizer", bits, (int(joined.sum()), self.n_bits)).astype(bool)
         function = self._new_hash_function()
-        self.hash_function_ = self._timed("hash_function", function.fit, X[joined], bits) or function
+        if isinstance(function, EmbeddingExtension):
+            clock.run("hash_function", function.extend, X[joined], W[joined][:, joined], embedding[joined], bits)
+        else:
+            clock.run("hash_function", function.fit, X[joined], bits)
         all_bits = np.empty((n, self.n_bits), dtype=bool)
         all_bits[joined] = bits
         if not joined.all():
-            all_bits[~joined] = self._margins(X[~joined]) > 0
+            all_bits[~joined] = function.decision_function(X[~joined]) > 0
+        # Set together, at the end: an interrupted fit leaves an earlier one whole.
         self.codes_ = codes.pack(all_bits)
+        self.embedding_ = embedding
+        self.hash_function_ = function
+        self.stage_seconds_ = clock.seconds
         return self
+
+    def _build_graph(self, X: Vectors, y: object) -> Any:
+        if not isinstance(self.graph, SupervisedGraph):
+            return (self.graph or self._default_graph)(X)
+        if y is None:
+            raise ValueError(
+                f"graph={self.graph!r} requires y to be passed, but the target y is None; pass the documents' "
+                "categories, fit(X, y), or use the default graph=None."
+            )
+        labels = column_or_1d(y)
+        check_consistent_length(X, labels)
+        return self.graph.from_labels(X, labels)
 
     def _default_graph(self, X: Vectors) -> Any:
         return knn_graph(X, self.n_neighbors, threads=self.threads)
 
-    def _new_hash_function(self) -> HashFunction:
+    def _new_hash_function(self) -> HashFunction | EmbeddingExtension:
         if self.hash_function is None:
             return LinearSVMBank(self.C, random_state=self.random_state, threads=self.threads)
         if is_classifier(self.hash_function):
             return ClassifierPerBit(self.hash_function)
-        function: HashFunction = clone(self.hash_function, safe=False)
+        function: HashFunction | EmbeddingExtension = clone(self.hash_function, safe=False)
         return function
-
-    def _timed(self, stage: str, function: Callable[..., Any], *arguments: Any) -> Any:
-        start = time.perf_counter()
-        result = function(*arguments)
-        self.stage_seconds_[stage] = time.perf_counter() - start
-        return result
 
     def _margins(self, X: Vectors) -> npt.NDArray[Any]:
         return self.hash_function_.decision_function(X)
 
     def _state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
         function = self.hash_function_
-        if not isinstance(function, LinearSVMBank):
+        kind = type(function).__name__
+        if SAVED_FUNCTIONS.get(kind) is not type(function):
             raise TypeError(
-                f"a model whose hash function is a {type(function).__name__} cannot be saved: the file format holds "
-                "linear functions only; use the default hash_function=None to save."
+                f"a model whose hash function is a {kind} cannot be saved: the file format holds arrays only; use the "
+                f"default hash_function=None or one of {', '.join(sorted(SAVED_FUNCTIONS))} to save."
             )
         settings = {
             "n_bits": int(self.n_bits),
             "n_neighbors": int(self.n_neighbors),
             "C": float(self.C),
-            "random_state": int(self.random_state) if isinstance(self.random_state, Integral) else None,
+            "random_state": _seed(self.random_state),
         }
-        config = {"settings": settings, "svm": {"loss": function.loss, "fit_intercept": function.fit_intercept}}
-        arrays: dict[str, npt.NDArray[Any]] = {
-            "weights": function.weights_,
-            "intercept": function.intercept_,
-            "codes": self.codes_,
-            "embedding": self.embedding_,
+        own = {name: value for name, value in function.get_params(deep=False).items() if name != "threads"}
+        own |= {"random_state": _seed(own["random_state"])} if "random_state" in own else {}
+        config = {
+            "settings": settings,
+            "n_features": self.n_features_in_,
+            "hash_function": {"kind": kind, "settings": own, "default": self.hash_function is None},
         }
-        return config, arrays
+        arrays = {f"function.{name}": array for name, array in function._arrays().items()}
+        return config, arrays | {"codes": self.codes_, "embedding": self.embedding_}
 
     @classmethod
     def _restored(cls, config: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Self:
         hasher = cls(**config["settings"])
-        function = LinearSVMBank(hasher.C, random_state=hasher.random_state, **config["svm"])
-        model_file.check_array(arrays, "weights", np.float32, (None, hasher.n_bits))
-        model_file.check_array(arrays, "intercept", np.float32, (hasher.n_bits,))
         model_file.check_array(arrays, "codes", np.uint8, (None, codes.n_bytes(hasher.n_bits)))
         model_file.check_array(arrays, "embedding", np.float64, (len(arrays["codes"]), hasher.n_bits))
-        function.weights_, function.intercept_ = arrays["weights"], arrays["intercept"]
-        hasher.hash_function_ = function
+        stage = SAVED_FUNCTIONS[config["hash_function"]["kind"]]
+        function = stage(**config["hash_function"]["settings"])
+        if not config["hash_function"]["default"]:
+            hasher.hash_function = clone(function)
+        own = {name.removeprefix("function."): array for name, array in arrays.items() if "." in name}
+        function._set_arrays(own, int(config["n_features"]), hasher.n_bits)
         hasher.codes_, hasher.embedding_ = arrays["codes"], arrays["embedding"]
-        hasher.n_features_in_ = function.weights_.shape[0]
+        hasher.hash_function_ = function
+        hasher.n_features_in_ = int(config["n_features"])
         return hasher
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = isinstance(self.graph, SupervisedGraph)
+        return tags
+
+
+def _seed(random_state: Any) -> int | None:
+    """Return what a file can keep of a random state."""
+    return int(random_state) if isinstance(random_state, Integral) else None
 
 
 def _checked_stage(name: str, result: Any, shape: tuple[int, int]) -> npt.NDArray[Any]:

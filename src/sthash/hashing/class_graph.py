@@ -1,0 +1,70 @@
+"""The supervised graph: stage 1, first step, when the documents' categories are known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from sthash.checks import check_whole
+from sthash.hashing.graph import knn_graph
+from sthash.hashing.vectors import Vectors
+
+
+@dataclass(frozen=True)
+class ClassGraph:
+    """Join each document to its nearest neighbours of the same category, with the cosine as weight.
+
+    The graph falls apart into categories, so the first bits tell these apart and the later ones the documents within.
+    A category with no more than ``n_neighbors`` documents is joined throughout; a document that is alone in its
+    category has no edges.
+
+    Parameters
+    ----------
+    n_neighbors : int or None, default=25
+        None joins all documents of a category, with weight 1: quadratic in its size.
+    threads : int or None, default=None
+        None takes one a core.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sthash import SelfTaughtHashing
+    >>> from sthash.hashing import ClassGraph
+    >>> X = np.random.default_rng(0).normal(size=(60, 8))
+    >>> y = np.arange(60) % 2
+    >>> codes = SelfTaughtHashing(n_bits=4, graph=ClassGraph(n_neighbors=10)).fit(X, y).codes_
+    >>> set((codes[y == 0] & 1).ravel()) & set((codes[y == 1] & 1).ravel())  # the first bit is the category
+    set()
+    """
+
+    n_neighbors: int | None = 25
+    threads: int | None = None
+
+    def from_labels(self, X: Vectors, y: npt.NDArray[Any]) -> sp.csr_array:
+        """Build the graph of the rows of X, whose categories are y."""
+        if self.n_neighbors is not None:
+            check_whole("n_neighbors", self.n_neighbors)
+        rows, columns, weights = [], [], []
+        for category in np.unique(y):
+            members = np.flatnonzero(y == category)
+            if len(members) < 2:
+                continue
+            part = self._category(X[members]).tocoo()
+            rows.append(members[part.row])
+            columns.append(members[part.col])
+            weights.append(part.data)
+        if not rows:
+            raise ValueError(f"y names no category twice among {len(y)} documents; pass their categories.")
+        places = np.concatenate(rows), np.concatenate(columns)
+        W = sp.coo_array((np.concatenate(weights), places), shape=(X.shape[0], X.shape[0]))
+        return sp.csr_array(W)
+
+    def _category(self, X: Vectors) -> Any:
+        size = X.shape[0]
+        if self.n_neighbors is None:
+            return sp.csr_array(np.ones((size, size), dtype=np.float32) - np.eye(size, dtype=np.float32))
+        return knn_graph(X, min(self.n_neighbors, size - 1), threads=self.threads)

@@ -1,0 +1,54 @@
+"""For hash functions that keep the corpus: inner products with it, block by block, and its arrays in a file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from sthash.hashing.vectors import Vectors
+from sthash.model_file import check_array
+
+# Inner products held at once.
+BLOCK_ENTRIES = 1 << 23
+
+
+def product_blocks(X: Vectors, corpus: Vectors) -> Iterator[tuple[slice, npt.NDArray[np.float64]]]:
+    """Yield slices of the rows of X with their inner products with the rows of the corpus, shape (block, n)."""
+    step = max(1, BLOCK_ENTRIES // corpus.shape[0])
+    turned = sp.csr_array(corpus.T) if sp.issparse(corpus) else corpus.T
+    turned = turned.astype(np.float64)
+    for first in range(0, X.shape[0], step):
+        rows = slice(first, min(first + step, X.shape[0]))
+        products = X[rows].astype(np.float64) @ turned
+        yield rows, products.toarray() if sp.issparse(products) else np.asarray(products)
+
+
+def corpus_arrays(corpus: Vectors) -> dict[str, npt.NDArray[Any]]:
+    """Take a corpus apart for a model file."""
+    if not sp.issparse(corpus):
+        return {"corpus": corpus}
+    shape = np.array(corpus.shape, dtype=np.int64)
+    return {
+        "corpus.data": corpus.data,
+        "corpus.indices": corpus.indices,
+        "corpus.indptr": corpus.indptr,
+        "corpus.shape": shape,
+    }
+
+
+def corpus_from(arrays: dict[str, npt.NDArray[Any]], n_features: int) -> Vectors:
+    """Put a corpus together again; refuse one of another width."""
+    if "corpus" in arrays:
+        check_array(arrays, "corpus", np.float32, (None, n_features))
+        return arrays["corpus"]
+    n, m = (int(size) for size in arrays["corpus.shape"])
+    if m != n_features:
+        raise ValueError(f"the corpus has {m} features, not {n_features}")
+    check_array(arrays, "corpus.data", np.float32, (None,))
+    corpus = sp.csr_array((arrays["corpus.data"], arrays["corpus.indices"], arrays["corpus.indptr"]), shape=(n, m))
+    corpus.check_format(full_check=True)
+    return corpus

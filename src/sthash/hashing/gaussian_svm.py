@@ -1,0 +1,157 @@
+"""Hash functions by support vector machines with a Gaussian kernel: stage 2, for borders that are not planes."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import threadpool_limits
+
+from sthash.checks import check_positive, check_whole
+from sthash.codes import Bits
+from sthash.hashing.corpus_products import corpus_arrays, corpus_from, product_blocks
+from sthash.hashing.graph import squared_norms
+from sthash.hashing.vectors import Vectors, check_vectors, check_width
+from sthash.model_file import check_array
+
+Array = npt.NDArray[np.float32]
+
+
+class GaussianSVM(BaseEstimator):  # type: ignore[misc]
+    """One support vector machine a bit with the kernel exp(−γ |x − y|²), all bits on one kernel matrix.
+
+    Each machine minimises ½ |w|² + C Σ max(0, 1 − y_i w·φ(x_i))² by dual coordinate descent: `LinearSVMBank` in the
+    kernel's space, without an intercept, which a Gaussian kernel does not need. It keeps the corpus; learning takes
+    4 n² bytes, and predicting a document costs a comparison with every document of the corpus.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+    gamma : float or None, default=None
+        None takes 1 / (total variance of the rows), as ``SVC(gamma="scale")`` does.
+    tol : float, default=0.1
+        A round over the documents in which the projected gradients span at most this is the last.
+    max_iter : int, default=200
+        Rounds at most.
+    random_state : int, RandomState or None, default=0
+        Of the order in which documents are visited.
+
+    Attributes
+    ----------
+    corpus_ : the training rows
+    duals_ : array of float32, shape (n, n_bits)
+        α_i y_i of each machine.
+    gamma_ : float
+    n_iter_ : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sthash.hashing import GaussianSVM
+    >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
+    >>> bits = np.array([[0], [1], [1], [0]], dtype=bool)
+    >>> (GaussianSVM(C=10).fit(X, bits).decision_function(X) > 0).ravel().astype(int).tolist()
+    [0, 1, 1, 0]
+    """
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        gamma: float | None = None,
+        tol: float = 0.1,
+        max_iter: int = 200,
+        random_state: int | np.random.RandomState | None = 0,
+    ) -> None:
+        self.C = C
+        self.gamma = gamma
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    def fit(self, X: Vectors, bits: Bits) -> Self:
+        """Learn to predict every column of ``bits`` from the rows of X."""
+        self._validate()
+        X = check_vectors(X)
+        bits = np.asarray(bits, dtype=bool)
+        if bits.ndim != 2 or bits.shape[0] != X.shape[0] or bits.shape[1] == 0:
+            raise ValueError(f"bits must have a row for each of the {X.shape[0]} rows of X, got shape {bits.shape}.")
+        self.corpus_ = X
+        self.gamma_ = float(self.gamma) if self.gamma is not None else 1 / (_total_variance(X) or 1.0)
+        order = np.random.default_rng(int(check_random_state(self.random_state).randint(2**31)))
+        with threadpool_limits(limits=1, user_api="blas"):
+            K = np.empty((X.shape[0], X.shape[0]), dtype=np.float32)
+            for rows, kernel in self._kernel(X):
+                K[rows] = kernel
+            self.duals_, self.n_iter_, converged = _descend(K, bits, 1 / (2 * self.C), self.tol, self.max_iter, order)
+        if not converged:
+            warnings.warn(
+                f"the machines did not reach tol={self.tol} in max_iter={self.max_iter} rounds; raise max_iter or tol.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return self
+
+    def decision_function(self, X: Vectors) -> npt.NDArray[np.float64]:
+        """Return the margin of every bit for every row, shape (n, n_bits); a bit is on where it is positive."""
+        check_is_fitted(self)
+        X = check_vectors(X)
+        check_width(X, self.corpus_.shape[1])
+        margins = np.empty((X.shape[0], self.duals_.shape[1]))
+        with threadpool_limits(limits=1, user_api="blas"):
+            for rows, kernel in self._kernel(X):
+                margins[rows] = kernel @ self.duals_
+        return margins
+
+    def _kernel(self, X: Vectors) -> Any:
+        own, others = squared_norms(X), squared_norms(self.corpus_)
+        for rows, products in product_blocks(X, self.corpus_):
+            distances = np.maximum(own[rows, None] + others - 2 * products, 0)
+            yield rows, np.exp(-self.gamma_ * distances)
+
+    def _validate(self) -> None:
+        check_positive("C", self.C)
+        check_positive("tol", self.tol)
+        if self.gamma is not None:
+            check_positive("gamma", self.gamma)
+        check_whole("max_iter", self.max_iter)
+
+    def _arrays(self) -> dict[str, npt.NDArray[Any]]:
+        return {**corpus_arrays(self.corpus_), "duals": self.duals_, "gamma": np.array([self.gamma_])}
+
+    def _set_arrays(self, arrays: dict[str, npt.NDArray[Any]], n_features: int, n_bits: int) -> None:
+        self.corpus_ = corpus_from(arrays, n_features)
+        check_array(arrays, "duals", np.float32, (self.corpus_.shape[0], n_bits))
+        check_array(arrays, "gamma", np.float64, (1,))
+        self.duals_, self.gamma_ = arrays["duals"], float(arrays["gamma"][0])
+
+
+def _descend(
+    K: Array, bits: Bits, diagonal: float, tol: float, max_iter: int, order: np.random.Generator
+) -> tuple[Array, int, bool]:
+    """Dual coordinate descent, a document at a time for all bits: min ½ αᵀ(Q + dI)α − 1ᵀα, α ≥ 0, Q_ij = y_i y_j K_ij."""
+    signs = np.where(bits, np.float32(1), np.float32(-1))
+    alphas, duals = np.zeros_like(signs), np.zeros_like(signs)
+    step = 1 / (K.diagonal() + np.float32(diagonal))
+    for n_iter in range(1, max_iter + 1):
+        lowest, highest = np.inf, -np.inf
+        for i in order.permutation(len(K)):
+            gradient = signs[i] * (K[i] @ duals) - 1 + np.float32(diagonal) * alphas[i]
+            projected = np.where(alphas[i] > 0, gradient, np.minimum(gradient, 0))
+            lowest, highest = min(lowest, projected.min()), max(highest, projected.max())
+            alphas[i] = np.maximum(alphas[i] - step[i] * gradient, 0)
+            duals[i] = alphas[i] * signs[i]
+        if highest - lowest <= tol:
+            return duals, n_iter, True
+    return duals, max_iter, False
+
+
+def _total_variance(X: Vectors) -> float:
+    mean = np.asarray(X.astype(np.float64).mean(axis=0)).ravel()
+    return float(max(squared_norms(X).mean() - mean @ mean, 0.0))

@@ -1,0 +1,71 @@
+"""Latent semantic indexing, binarised.
+
+With the truncated singular value decomposition X ≈ U S Vᵀ, document x has the coordinates Vᵀx; bit p is on where
+coordinate p is above its median over the corpus. This is the baseline of Salakhutdinov & Hinton (2009), of which the
+STH paper takes over the name "binarised LSI".
+
+The rows are not centred, as usual in LSI, and coordinates are taken in the order of their singular values, the first
+included although all its values have one sign in text: the median halves them all the same. Neither paper says so,
+but these choices reproduce the scores of an independent computation on Reuters to the third digit.
+
+References
+----------
+S. Deerwester et al. Indexing by latent semantic analysis. JASIS 41(6), 1990.
+R. Salakhutdinov, G. Hinton. Semantic hashing. International Journal of Approximate Reasoning 50(7), 2009.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sthash.hashing.binarize import median_thresholds
+from sthash.hashing.svm import project
+from sthash.hashing.vectors import Vectors
+from sthash.rivals.decompositions import leading_svd
+from sthash.rivals.rival import Rival, check_rank
+
+
+class BinarisedLSI(Rival):
+    """Latent semantic indexing, thresholded at the median. Bits are ordered: a shorter code is a prefix.
+
+    Parameters
+    ----------
+    n_bits : int, default=64
+        At most the rank of the corpus.
+
+    Attributes
+    ----------
+    codes_ : array of uint8, shape (n, ceil(n_bits / 8))
+    components_ : array of float32, shape (m, n_bits)
+        The right singular vectors V.
+    thresholds_ : array of float32, shape (n_bits,)
+    singular_values_ : array of float64, shape (n_bits,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sthash.rivals import BinarisedLSI
+    >>> X = np.random.default_rng(0).random((100, 20))
+    >>> hasher = BinarisedLSI(n_bits=8).fit(X)
+    >>> int(np.unpackbits(hasher.codes_, axis=1).sum())  # every bit is on for half of the documents
+    400
+    """
+
+    _learnt = ("components_", "thresholds_", "singular_values_")
+
+    def __init__(self, n_bits: int = 64) -> None:
+        self.n_bits = n_bits
+
+    def _learn(self, X: Vectors) -> None:
+        factors = leading_svd(X, self.n_bits)
+        check_rank(self.n_bits, len(factors.values), X)
+        self.singular_values_ = factors.values
+        self.components_ = factors.right.astype(np.float32)
+        values = project(X, self.components_, None)
+        self.thresholds_ = median_thresholds(values)
+
+    def _margins(self, X: Vectors) -> npt.NDArray[Any]:
+        return project(X, self.components_, None) - self.thresholds_
