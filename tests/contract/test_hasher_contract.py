@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -180,6 +179,8 @@ def test_save_and_load(fitted, tmp_path):
     assert again.n_features_in_ == 40
     assert np.array_equal(again.codes_, fitted.codes_)
     assert np.array_equal(again.decision_function(Q), fitted.decision_function(Q))
+    again.save(tmp_path / "again.sth")
+    assert (tmp_path / "again.sth").read_bytes() == path.read_bytes()
 
 
 def test_works_in_a_pipeline(case, fitted):
@@ -199,9 +200,9 @@ def test_refuses_odd_code_lengths(case, n_bits):
 def test_refuses_numbers_that_are_none(case, fitted, bad):
     broken = X.toarray()
     broken[3, 4] = bad
-    with pytest.raises(ValueError, match="NaN|infinity"):
+    with pytest.raises(ValueError, match=r"NaN|infinity"):
         case.make().fit(broken, Y)
-    with pytest.raises(ValueError, match="NaN|infinity"):
+    with pytest.raises(ValueError, match=r"NaN|infinity"):
         fitted.transform(broken)
 
 
@@ -247,13 +248,13 @@ def test_one_document(case):
 
 def test_identical_documents_get_the_same_code(case):
     alike = sp.csr_array(np.tile(X[[0]].toarray(), (40, 1)))
-    try:
-        hasher = case.make(n_bits=8).fit(alike, np.zeros(40))
-    except ValueError as refusal:
-        assert not case.alike
-        assert re.search("documents", str(refusal))
-    else:
+    hasher = case.make(n_bits=8)
+    if case.alike or isinstance(hasher, SelfTaughtHashing):
+        hasher.fit(alike, np.zeros(40))
         assert len(np.unique(hasher.transform(alike), axis=0)) == 1
+    else:
+        with pytest.raises(ValueError, match="documents"):
+            hasher.fit(alike, np.zeros(40))
     doubled = sp.csr_array(sp.vstack([X, X[:20]]))
     hasher = case.make(n_bits=8).fit(doubled, np.concatenate([Y, Y[:20]]))
     packed = hasher.transform(doubled)

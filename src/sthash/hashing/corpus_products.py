@@ -31,24 +31,16 @@ def corpus_arrays(corpus: Vectors) -> dict[str, npt.NDArray[Any]]:
     """Take a corpus apart for a model file."""
     if not sp.issparse(corpus):
         return {"corpus": corpus}
-    shape = np.array(corpus.shape, dtype=np.int64)
-    return {
-        "corpus.data": corpus.data,
-        "corpus.indices": corpus.indices,
-        "corpus.indptr": corpus.indptr,
-        "corpus.shape": shape,
-    }
+    return {"corpus.data": corpus.data, "corpus.indices": corpus.indices, "corpus.indptr": corpus.indptr}
 
 
 def corpus_from(arrays: dict[str, npt.NDArray[Any]], n_features: int) -> Vectors:
-    """Put a corpus together again; refuse one of another width."""
+    """Put a corpus together again, and refuse parts that do not fit."""
     if "corpus" in arrays:
         check_array(arrays, "corpus", np.float32, (None, n_features))
         return arrays["corpus"]
-    n, m = (int(size) for size in arrays["corpus.shape"])
-    if m != n_features:
-        raise ValueError(f"the corpus has {m} features, not {n_features}")
     check_array(arrays, "corpus.data", np.float32, (None,))
-    corpus = sp.csr_array((arrays["corpus.data"], arrays["corpus.indices"], arrays["corpus.indptr"]), shape=(n, m))
+    shape = (len(arrays["corpus.indptr"]) - 1, n_features)
+    corpus = sp.csr_array((arrays["corpus.data"], arrays["corpus.indices"], arrays["corpus.indptr"]), shape=shape)
     corpus.check_format(full_check=True)
     return corpus

@@ -118,9 +118,9 @@ class GaussianSVM(BaseEstimator):  # type: ignore[misc]
     def _validate(self) -> None:
         check_positive("C", self.C)
         check_positive("tol", self.tol)
+        check_whole("max_iter", self.max_iter)
         if self.gamma is not None:
             check_positive("gamma", self.gamma)
-        check_whole("max_iter", self.max_iter)
 
     def _arrays(self) -> dict[str, npt.NDArray[Any]]:
         return {**corpus_arrays(self.corpus_), "duals": self.duals_, "gamma": np.array([self.gamma_])}
@@ -135,7 +135,7 @@ class GaussianSVM(BaseEstimator):  # type: ignore[misc]
 def _descend(
     K: Array, bits: Bits, diagonal: float, tol: float, max_iter: int, order: np.random.Generator
 ) -> tuple[Array, int, bool]:
-    """Dual coordinate descent, a document at a time for all bits: min ½ αᵀ(Q + dI)α − 1ᵀα, α ≥ 0, Q_ij = y_i y_j K_ij."""
+    """Minimise ½ αᵀ(Q + dI)α − 1ᵀα over α ≥ 0, Q_ij = y_i y_j K_ij: one document at a time, for all bits."""
     signs = np.where(bits, np.float32(1), np.float32(-1))
     alphas, duals = np.zeros_like(signs), np.zeros_like(signs)
     step = 1 / (K.diagonal() + np.float32(diagonal))

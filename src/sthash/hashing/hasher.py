@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from os import PathLike
 from typing import Any, Self
 
@@ -82,3 +83,8 @@ class Hasher(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = []
         return tags
+
+
+def saved_seed(random_state: Any) -> int | None:
+    """Return what a model file can keep of a random state."""
+    return int(random_state) if isinstance(random_state, Integral) else None

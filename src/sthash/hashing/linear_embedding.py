@@ -80,7 +80,7 @@ class LinearEmbedding(BaseEstimator):  # type: ignore[misc]
             )
         X = check_vectors(X)
         check_width(X, self.weights_.shape[0])
-        return project(X, self.weights_, None) - self.thresholds_
+        return project(X, self.weights_, None) - self.thresholds_  # type: ignore[no-any-return]
 
     def _arrays(self) -> dict[str, npt.NDArray[Any]]:
         return {"weights": self.weights_, "thresholds": self.thresholds_}

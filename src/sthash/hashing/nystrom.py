@@ -109,10 +109,8 @@ class NystromExtension(BaseEstimator):  # type: ignore[misc]
     def _set_arrays(self, arrays: dict[str, npt.NDArray[Any]], n_features: int, n_bits: int) -> None:
         self.corpus_ = corpus_from(arrays, n_features)
         n = self.corpus_.shape[0]
-        check_array(arrays, "embedding", np.float64, (n, n_bits))
-        check_array(arrays, "reach", np.float64, (n,))
-        check_array(arrays, "thresholds", np.float64, (n_bits,))
-        for name in ("embedding", "reach", "thresholds"):
+        for name, shape in (("embedding", (n, n_bits)), ("reach", (n,)), ("thresholds", (n_bits,))):
+            check_array(arrays, name, np.float64, shape)
             setattr(self, f"{name}_", arrays[name])
 
 

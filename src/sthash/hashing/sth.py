@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from numbers import Integral
 from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
@@ -18,7 +17,7 @@ from sthash.hashing.binarize import median_bits
 from sthash.hashing.embedding import laplacian_eigenmap
 from sthash.hashing.gaussian_svm import GaussianSVM
 from sthash.hashing.graph import knn_graph
-from sthash.hashing.hasher import Hasher
+from sthash.hashing.hasher import Hasher, saved_seed
 from sthash.hashing.linear_embedding import LinearEmbedding
 from sthash.hashing.nystrom import NystromExtension
 from sthash.hashing.per_bit import ClassifierPerBit
@@ -140,7 +139,7 @@ class SelfTaughtHashing(Hasher):
     """
 
     embedding_: npt.NDArray[Any]
-    hash_function_: HashFunction
+    hash_function_: HashFunction | EmbeddingExtension
     stage_seconds_: dict[str, float]
 
     def __init__(
@@ -226,7 +225,7 @@ class SelfTaughtHashing(Hasher):
         return self.hash_function_.decision_function(X)
 
     def _state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
-        function = self.hash_function_
+        function: Any = self.hash_function_
         kind = type(function).__name__
         if SAVED_FUNCTIONS.get(kind) is not type(function):
             raise TypeError(
@@ -237,10 +236,10 @@ class SelfTaughtHashing(Hasher):
             "n_bits": int(self.n_bits),
             "n_neighbors": int(self.n_neighbors),
             "C": float(self.C),
-            "random_state": _seed(self.random_state),
+            "random_state": saved_seed(self.random_state),
         }
         own = {name: value for name, value in function.get_params(deep=False).items() if name != "threads"}
-        own |= {"random_state": _seed(own["random_state"])} if "random_state" in own else {}
+        own |= {"random_state": saved_seed(own["random_state"])} if "random_state" in own else {}
         config = {
             "settings": settings,
             "n_features": self.n_features_in_,
@@ -269,11 +268,6 @@ class SelfTaughtHashing(Hasher):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = isinstance(self.graph, SupervisedGraph)
         return tags
-
-
-def _seed(random_state: Any) -> int | None:
-    """Return what a file can keep of a random state."""
-    return int(random_state) if isinstance(random_state, Integral) else None
 
 
 def _checked_stage(name: str, result: Any, shape: tuple[int, int]) -> npt.NDArray[Any]:

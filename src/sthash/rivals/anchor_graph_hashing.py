@@ -31,16 +31,17 @@ W. Liu, J. Wang, S. Kumar, S.-F. Chang. Hashing with graphs. ICML 2011.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from sthash.checks import check_whole
 from sthash.hashing.graph import squared_norms
 from sthash.hashing.svm import project
 from sthash.hashing.vectors import Vectors
-from sthash.rivals.rival import Rival, check_int, check_rank
+from sthash.rivals.rival import Learnt, Rival, check_rank
 
 Array = npt.NDArray[np.float64]
 
@@ -82,7 +83,12 @@ class AnchorGraphHashing(Rival):
     (2, 1)
     """
 
-    _learnt = ("anchors_", "bandwidth_", "weights_", "splits_")
+    _learnt: ClassVar[Learnt] = {
+        "anchors_": (np.float32, (None, "m")),
+        "bandwidth_": (np.float64, (1,)),
+        "weights_": (np.float64, (None, None)),
+        "splits_": (np.float64, (2, None)),
+    }
 
     def __init__(
         self,
@@ -102,8 +108,8 @@ class AnchorGraphHashing(Rival):
     def _learn(self, X: Vectors) -> None:
         if self.layers not in (1, 2):
             raise ValueError(f"layers={self.layers!r} must be 1 or 2.")
-        check_int("n_nearest", self.n_nearest, 1)
-        if check_int("n_anchors", self.n_anchors, 2) < self.n_nearest:
+        check_whole("n_nearest", self.n_nearest, 1)
+        if check_whole("n_anchors", self.n_anchors, 2) < self.n_nearest:
             raise ValueError(f"n_nearest={self.n_nearest} must be at most n_anchors={self.n_anchors}.")
         self.anchors_ = k_means(X, self.n_anchors, self._generator())
         nearest, distances = self._nearest_anchors(X)
@@ -132,7 +138,7 @@ class AnchorGraphHashing(Rival):
     def _margins(self, X: Vectors) -> npt.NDArray[Any]:
         Y = self._membership(*self._nearest_anchors(X)) @ self.weights_
         if self.layers == 1:
-            return Y
+            return np.asarray(Y)
         above, below = self.splits_
         second = np.where(Y > 0, Y - above, below - Y)
         return np.stack([Y, second], axis=2).reshape(len(Y), -1)[:, : self.n_bits]
@@ -143,7 +149,7 @@ def anchor_eigenvectors(Z: sp.csr_array, n_vectors: int) -> tuple[Array, int]:
 
     Also returns how many there are: no more than ``n_vectors``.
     """
-    n, m = Z.shape
+    n = Z.shape[0]
     mass = np.asarray(Z.sum(axis=0)).ravel()
     scale = np.divide(1, np.sqrt(mass), out=np.zeros_like(mass), where=mass > 0)
     M = scale[:, None] * (Z.T @ Z).toarray() * scale

@@ -16,7 +16,7 @@ R. Salakhutdinov, G. Hinton. Semantic hashing. International Journal of Approxim
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +25,7 @@ from sthash.hashing.binarize import median_thresholds
 from sthash.hashing.svm import project
 from sthash.hashing.vectors import Vectors
 from sthash.rivals.decompositions import leading_svd
-from sthash.rivals.rival import Rival, check_rank
+from sthash.rivals.rival import Learnt, Rival, check_rank
 
 
 class BinarisedLSI(Rival):
@@ -54,7 +54,11 @@ class BinarisedLSI(Rival):
     400
     """
 
-    _learnt = ("components_", "thresholds_", "singular_values_")
+    _learnt: ClassVar[Learnt] = {
+        "components_": (np.float32, ("m", "l")),
+        "thresholds_": (np.float32, ("l",)),
+        "singular_values_": (np.float64, ("l",)),
+    }
 
     def __init__(self, n_bits: int = 64) -> None:
         self.n_bits = n_bits
@@ -68,4 +72,4 @@ class BinarisedLSI(Rival):
         self.thresholds_ = median_thresholds(values)
 
     def _margins(self, X: Vectors) -> npt.NDArray[Any]:
-        return project(X, self.components_, None) - self.thresholds_
+        return np.asarray(project(X, self.components_, None) - self.thresholds_)

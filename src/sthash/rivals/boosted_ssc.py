@@ -29,11 +29,14 @@ A. Torralba, R. Fergus, Y. Weiss. Small codes and large image databases for reco
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 import numpy.typing as npt
 
+from sthash.checks import check_whole
 from sthash.hashing.vectors import Vectors
-from sthash.rivals.rival import check_int, check_rank
+from sthash.rivals.rival import Learnt, check_rank
 from sthash.rivals.stumps import PairStumps, StumpHasher, dissimilar_pairs, similar_pairs, splits
 
 
@@ -74,7 +77,13 @@ class BoostedSSC(StumpHasher):
     True
     """
 
-    _learnt = ("features_", "thresholds_", "votes_", "normalizers_", "training_errors_")
+    _learnt: ClassVar[Learnt] = {
+        "features_": (np.int64, ("l",)),
+        "thresholds_": (np.float32, ("l",)),
+        "votes_": (np.float64, ("l", 2)),
+        "normalizers_": (np.float64, ("l",)),
+        "training_errors_": (np.float64, ("l",)),
+    }
 
     def __init__(
         self,
@@ -90,7 +99,7 @@ class BoostedSSC(StumpHasher):
         self.random_state = random_state
 
     def _learn(self, X: Vectors) -> None:
-        check_int("n_pairs", self.n_pairs, 1)
+        check_whole("n_pairs", self.n_pairs, 1)
         rng = self._generator()
         similar, W = similar_pairs(X, self.n_neighbors, self.n_pairs, rng)
         dissimilar = dissimilar_pairs(W, self.n_pairs, rng)

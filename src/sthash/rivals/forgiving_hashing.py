@@ -26,10 +26,13 @@ Y. Ke, D. Hoiem, R. Sukthankar. Computer vision for music identification. CVPR 2
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
+from sthash.checks import check_whole
 from sthash.hashing.vectors import Vectors
-from sthash.rivals.rival import check_int, check_rank
+from sthash.rivals.rival import Learnt, check_rank
 from sthash.rivals.stumps import PairStumps, StumpHasher, similar_pairs, splits
 
 
@@ -66,7 +69,12 @@ class ForgivingHashing(StumpHasher):
     True
     """
 
-    _learnt = ("features_", "thresholds_", "alphas_", "errors_")
+    _learnt: ClassVar[Learnt] = {
+        "features_": (np.int64, ("l",)),
+        "thresholds_": (np.float32, ("l",)),
+        "alphas_": (np.float64, ("l",)),
+        "errors_": (np.float64, ("l",)),
+    }
 
     def __init__(
         self,
@@ -82,7 +90,7 @@ class ForgivingHashing(StumpHasher):
         self.random_state = random_state
 
     def _learn(self, X: Vectors) -> None:
-        check_int("n_pairs", self.n_pairs, 1)
+        check_whole("n_pairs", self.n_pairs, 1)
         pairs, _ = similar_pairs(X, self.n_neighbors, self.n_pairs, self._generator())
         stumps = PairStumps(X, pairs)
         on = stumps.share_on(X)

@@ -15,15 +15,16 @@ Y. Gong, S. Lazebnik. Iterative quantization: a Procrustean approach to learning
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from sthash.checks import check_whole
 from sthash.hashing.svm import project
 from sthash.hashing.vectors import Vectors
 from sthash.rivals.decompositions import principal_axes
-from sthash.rivals.rival import Rival, check_int, check_rank
+from sthash.rivals.rival import Learnt, Rival, check_rank
 
 
 class IterativeQuantization(Rival):
@@ -60,7 +61,11 @@ class IterativeQuantization(Rival):
     True
     """
 
-    _learnt = ("weights_", "offsets_", "losses_")
+    _learnt: ClassVar[Learnt] = {
+        "weights_": (np.float32, ("m", "l")),
+        "offsets_": (np.float32, ("l",)),
+        "losses_": (np.float64, (None,)),
+    }
 
     def __init__(
         self, n_bits: int = 64, *, max_iter: int = 50, random_state: int | np.random.RandomState | None = 0
@@ -70,7 +75,7 @@ class IterativeQuantization(Rival):
         self.random_state = random_state
 
     def _learn(self, X: Vectors) -> None:
-        check_int("max_iter", self.max_iter, 1)
+        check_whole("max_iter", self.max_iter, 1)
         mean, axes = principal_axes(X, self.n_bits)
         check_rank(self.n_bits, axes.shape[1], X)
         V = np.asarray(X @ axes) - mean @ axes

@@ -23,7 +23,7 @@ D. Zhang, J. Wang, D. Cai, J. Lu. Laplacian co-hashing of terms and documents. E
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -33,7 +33,7 @@ from sthash.hashing.binarize import median_thresholds
 from sthash.hashing.svm import project
 from sthash.hashing.vectors import Vectors
 from sthash.rivals.decompositions import leading_svd, sums
-from sthash.rivals.rival import Rival, check_not_negative, check_rank
+from sthash.rivals.rival import Learnt, Rival, check_not_negative, check_rank
 
 
 class LaplacianCoHashing(Rival):
@@ -64,7 +64,11 @@ class LaplacianCoHashing(Rival):
     (2, 1)
     """
 
-    _learnt = ("terms_", "thresholds_", "singular_values_")
+    _learnt: ClassVar[Learnt] = {
+        "terms_": (np.float32, ("m", "l")),
+        "thresholds_": (np.float32, ("l",)),
+        "singular_values_": (np.float64, ("l",)),
+    }
 
     def __init__(self, n_bits: int = 64) -> None:
         self.n_bits = n_bits
@@ -91,7 +95,7 @@ class LaplacianCoHashing(Rival):
 
     def _margins(self, X: Vectors) -> npt.NDArray[Any]:
         check_not_negative(X, "LaplacianCoHashing")
-        return self._places(X) - self.thresholds_
+        return np.asarray(self._places(X) - self.thresholds_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -20,15 +20,15 @@ A. Andoni, P. Indyk. Near-optimal hashing algorithms for approximate nearest nei
 
 from __future__ import annotations
 
-from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from sthash.checks import check_positive
 from sthash.hashing.svm import project
 from sthash.hashing.vectors import Vectors
-from sthash.rivals.rival import Rival
+from sthash.rivals.rival import Learnt, Rival
 
 
 class RandomHyperplaneHashing(Rival):
@@ -61,7 +61,7 @@ class RandomHyperplaneHashing(Rival):
     [0, 1, 64]
     """
 
-    _learnt = ("weights_", "offsets_")
+    _learnt: ClassVar[Learnt] = {"weights_": (np.float32, ("m", "l")), "offsets_": (np.float32, ("l",))}
 
     def __init__(
         self,
@@ -75,8 +75,8 @@ class RandomHyperplaneHashing(Rival):
         self.random_state = random_state
 
     def _learn(self, X: Vectors) -> None:
-        if self.width is not None and not (isinstance(self.width, Real) and 0 < self.width < np.inf):
-            raise ValueError(f"width={self.width!r} must be None or a positive number.")
+        if self.width is not None:
+            check_positive("width", self.width)
         directions, shifts = self._generator().spawn(2)
         # Drawn bit by bit, so that the first bits do not depend on how many follow.
         drawn = directions.standard_normal((self.n_bits, X.shape[1]), dtype=np.float32)

@@ -55,10 +55,8 @@ def train_rbm(
             hidden = sigmoid(data @ rbm.weights + rbm.hidden)
             sample = (rng.random(hidden.shape, dtype=np.float32) < hidden).astype(np.float32)
             activation = sample @ rbm.weights.T + rbm.visible
-            if word_counts:
-                model = softmax(activation) * data.sum(axis=1, keepdims=True)
-            else:
-                model = sigmoid(activation)
+            lengths = data.sum(axis=1, keepdims=True)
+            model = softmax(activation) * lengths if word_counts else sigmoid(activation)
             hidden_model = sigmoid(model @ rbm.weights + rbm.hidden)
             difference = data - model
             error += float(np.einsum("ij,ij->", difference, difference))

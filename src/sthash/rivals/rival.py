@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from numbers import Integral
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
-from sthash import codes
-from sthash.hashing.hasher import Hasher
+from sthash import codes, model_file
+from sthash.hashing.hasher import Hasher, saved_seed
 from sthash.hashing.vectors import Vectors
+
+Learnt: TypeAlias = dict[str, tuple[type[Any], tuple[str | int | None, ...]]]
 
 
 class Rival(Hasher):
@@ -21,8 +22,9 @@ class Rival(Hasher):
     The corpus gets its codes as unseen documents do: ``codes_`` equals ``transform`` of the training data.
     """
 
-    # Attributes that a model file keeps: all arrays.
-    _learnt: ClassVar[tuple[str, ...]]
+    # What a model file keeps: the type and shape of each array, where m stands for the features, l for the bits and
+    # None for any length.
+    _learnt: ClassVar[Learnt]
 
     def _learn(self, X: Vectors) -> None:
         raise NotImplementedError
@@ -44,25 +46,24 @@ class Rival(Hasher):
 
     def _state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
         settings = self.get_params(deep=False)
-        if "random_state" in settings and not isinstance(settings["random_state"], Integral):
-            settings["random_state"] = None
+        if "random_state" in settings:
+            settings["random_state"] = saved_seed(settings["random_state"])
+        settings = {name: value.item() if isinstance(value, np.generic) else value for name, value in settings.items()}
         arrays = {name: getattr(self, name) for name in (*self._learnt, "codes_")}
         return {"settings": settings, "n_features": self.n_features_in_}, arrays
 
     @classmethod
     def _restored(cls, config: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Self:
         hasher = cls(**config["settings"])
-        for name in (*cls._learnt, "codes_"):
-            setattr(hasher, name, arrays[name])
         hasher.n_features_in_ = config["n_features"]
+        sizes = {"m": hasher.n_features_in_, "l": hasher.n_bits}
+        for name, (dtype, shape) in cls._learnt.items():
+            wanted = tuple(sizes[side] if isinstance(side, str) else side for side in shape)
+            model_file.check_array(arrays, name, dtype, wanted)
+            setattr(hasher, name, arrays[name])
+        model_file.check_array(arrays, "codes_", np.uint8, (None, codes.n_bytes(hasher.n_bits)))
+        hasher.codes_ = arrays["codes_"]
         return hasher
-
-
-def check_int(name: str, value: Any, least: int) -> int:
-    """Return ``value`` if it is an int of at least ``least``."""
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
-        raise ValueError(f"{name}={value!r} must be an int of at least {least}.")
-    return int(value)
 
 
 def check_rank(n_bits: int, rank: int, X: Vectors) -> None:

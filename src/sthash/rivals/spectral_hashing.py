@@ -17,7 +17,7 @@ Y. Weiss, A. Torralba, R. Fergus. Spectral hashing. NIPS 2008.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +25,7 @@ import numpy.typing as npt
 from sthash.hashing.svm import project
 from sthash.hashing.vectors import Vectors
 from sthash.rivals.decompositions import principal_axes
-from sthash.rivals.rival import Rival
+from sthash.rivals.rival import Learnt, Rival
 
 
 class SpectralHashing(Rival):
@@ -57,7 +57,12 @@ class SpectralHashing(Rival):
     [0, 0, 0, 1, 0]
     """
 
-    _learnt = ("components_", "low_", "axis_", "frequency_")
+    _learnt: ClassVar[Learnt] = {
+        "components_": (np.float32, ("m", None)),
+        "low_": (np.float32, (None,)),
+        "axis_": (np.int64, ("l",)),
+        "frequency_": (np.float64, ("l",)),
+    }
 
     def __init__(self, n_bits: int = 64) -> None:
         self.n_bits = n_bits
@@ -81,4 +86,4 @@ class SpectralHashing(Rival):
 
     def _margins(self, X: Vectors) -> npt.NDArray[Any]:
         values = project(X, self.components_, None) - self.low_
-        return np.sin(np.pi / 2 + values[:, self.axis_] * self.frequency_)
+        return np.asarray(np.sin(np.pi / 2 + values[:, self.axis_] * self.frequency_))

@@ -34,19 +34,21 @@ G. Hinton. A practical guide to training restricted Boltzmann machines. Technica
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from numbers import Real
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from sthash.checks import check_choice, check_whole
 from sthash.hashing.binarize import median_thresholds
 from sthash.hashing.svm import project
 from sthash.hashing.vectors import Vectors
 from sthash.rivals.decompositions import sums
 from sthash.rivals.rbm import RBM, Array, Descent, minibatches, sigmoid, softmax, train_rbm
-from sthash.rivals.rival import Rival, check_int, check_not_negative
+from sthash.rivals.rival import Learnt, Rival, check_not_negative
 
 RowKind = Literal["auto", "counts", "weights"]
 
@@ -158,7 +160,7 @@ class StackedRBMHashing(Rival):
         machines: list[RBM] = []
         errors = []
         below: Vectors = words
-        for layer, (lower, upper) in enumerate(zip(sizes, sizes[1:], strict=False)):
+        for layer, (lower, upper) in enumerate(pairwise(sizes)):
             weights = (0.01 * rng.standard_normal((lower, upper))).astype(np.float32)
             rbm = RBM(weights, np.zeros(lower, np.float32), np.zeros(upper, np.float32))
             if layer == 0:
@@ -213,19 +215,18 @@ class StackedRBMHashing(Rival):
 
     def _margins(self, X: Vectors) -> npt.NDArray[Any]:
         check_not_negative(X, "StackedRBMHashing")
-        return self._code_inputs(X) - self.thresholds_
+        return np.asarray(self._code_inputs(X) - self.thresholds_)
 
     def _validate(self) -> None:
         for name in ("max_terms", "pretrain_epochs", "finetune_epochs", "batch_size"):
-            check_int(name, getattr(self, name), 0 if name.endswith("epochs") else 1)
+            check_whole(name, getattr(self, name), 0 if name.endswith("epochs") else 1)
         for size in self.hidden_units:
-            check_int("hidden_units", size, 1)
+            check_whole("hidden_units", size, 1)
         for name in ("learning_rate", "count_learning_rate", "finetune_rate", "noise"):
             value = getattr(self, name)
-            if not isinstance(value, Real) or not 0 <= value < np.inf:
+            if not isinstance(value, Real) or not 0 <= float(value) < np.inf:
                 raise ValueError(f"{name}={value!r} must be a number that is not negative.")
-        if self.rows not in ("auto", "counts", "weights"):
-            raise ValueError(f"rows={self.rows!r} is not known; use 'auto', 'counts' or 'weights'.")
+        check_choice("rows", self.rows, ("auto", "counts", "weights"))
         if self.threshold != "median" and not (isinstance(self.threshold, Real) and 0 < self.threshold < 1):
             raise ValueError(f"threshold={self.threshold!r} must be 'median' or a number between 0 and 1.")
 
@@ -248,7 +249,13 @@ class StackedRBMHashing(Rival):
         tags.input_tags.positive_only = True
         return tags
 
-    _learnt = ("terms_", "counted_", "thresholds_", "reconstruction_errors_", "cross_entropies_")
+    _learnt: ClassVar[Learnt] = {
+        "terms_": (np.int64, (None,)),
+        "counted_": (np.bool_, (1,)),
+        "thresholds_": (np.float32, ("l",)),
+        "reconstruction_errors_": (np.float64, (None, None)),
+        "cross_entropies_": (np.float64, (None,)),
+    }
 
 
 class Adam:
@@ -302,7 +309,7 @@ def autoencoder_gradients(
 
 def dense(rows: Vectors) -> Array:
     """Return rows as a dense array."""
-    return rows.toarray() if sp.issparse(rows) else rows
+    return np.asarray(rows.toarray() if sp.issparse(rows) else rows)
 
 
 def len_(rows: Vectors) -> int:

@@ -7,15 +7,17 @@ of the pairs that a threshold splits is a running sum over the sorted ends of th
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from sthash.checks import check_whole
 from sthash.hashing.graph import knn_graph
 from sthash.hashing.vectors import Vectors
-from sthash.rivals.rival import Rival, check_int
+from sthash.rivals.rival import Rival
 
 Pairs = npt.NDArray[np.int64]
 
@@ -25,7 +27,7 @@ class StumpHasher(Rival):
 
     def _margins(self, X: Vectors) -> npt.NDArray[Any]:
         chosen = X[:, self.features_]
-        return (chosen.toarray() if sp.issparse(chosen) else chosen) - self.thresholds_
+        return np.asarray((chosen.toarray() if sp.issparse(chosen) else chosen) - self.thresholds_)
 
 
 class PairStumps:
@@ -66,11 +68,11 @@ class PairStumps:
         columns = X.tocsc() if sp.issparse(X) else X
         shares = np.empty(len(self))
         bounds = np.flatnonzero(np.diff(self.features, prepend=-1, append=-1))
-        for first, last in zip(bounds[:-1], bounds[1:], strict=True):
+        for first, last in pairwise(bounds):
             column = self.features[first]
             values = (columns[:, [column]].toarray() if sp.issparse(X) else columns[:, column]).ravel()
             shares[first:last] = len(values) - np.searchsorted(np.sort(values), self.thresholds[first:last], "right")
-        return shares / X.shape[0]
+        return np.asarray(shares / X.shape[0])
 
 
 def splits(X: Vectors, pairs: Pairs, feature: int, threshold: float) -> npt.NDArray[np.bool_]:
@@ -83,7 +85,7 @@ def splits(X: Vectors, pairs: Pairs, feature: int, threshold: float) -> npt.NDAr
 
 def similar_pairs(X: Vectors, n_neighbors: int, n_pairs: int, rng: np.random.Generator) -> tuple[Pairs, Any]:
     """Draw pairs of near neighbours by cosine, all different; also return the graph they come from."""
-    if check_int("n_neighbors", n_neighbors, 1) >= X.shape[0]:
+    if check_whole("n_neighbors", n_neighbors, 1) >= X.shape[0]:
         raise ValueError(
             f"n_neighbors={n_neighbors} must be less than the number of documents, n_samples={X.shape[0]}; "
             "lower n_neighbors or bring more documents."
