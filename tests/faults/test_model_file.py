@@ -92,7 +92,7 @@ def test_a_well_formed_file_with_nonsense_in_it(saved, tmp_path, change):
 
 def test_arrays_of_another_shape(saved, tmp_path):
     header, arrays = model_file._read(_written(saved, tmp_path))
-    arrays["weights"] = arrays["weights"][:, :5].copy()
+    arrays["function.weights"] = arrays["function.weights"][:, :5].copy()
     model_file.write(tmp_path / "evil", header["kind"], header["config"], arrays)
     with pytest.raises(ModelFileError, match="weights has dtype float32 and shape"):
         sthash.load(tmp_path / "evil")

@@ -8,6 +8,7 @@ from sthash.hashing.graph import knn_graph
 from sthash.hashing.linear_embedding import LinearEmbedding
 from sthash.hashing.nystrom import NystromExtension
 from sthash.hashing.per_bit import ClassifierPerBit
+from sthash.hashing.ridge import ridge_map
 from sthash.hashing.sth import SelfTaughtHashing
 from sthash.hashing.svm import LinearSVMBank
 
@@ -23,4 +24,5 @@ __all__ = [
     "laplacian_eigenmap",
     "laplacian_eigenpairs",
     "median_bits",
+    "ridge_map",
 ]

@@ -44,7 +44,7 @@ class SupervisedGraph(Protocol):
     """Stage 1, first step, where it needs the documents' categories: ``fit(X, y)`` hands them over."""
 
     def from_labels(self, X: Vectors, y: npt.NDArray[Any]) -> Any:
-        """Return the sparse symmetric graph of the rows of X, whose categories are y."""
+        """Return W for the rows of X, whose categories are y."""
 
 
 @runtime_checkable
@@ -52,14 +52,30 @@ class EmbeddingExtension(Protocol):
     """Stage 2 that extends the real-valued embedding itself to unseen vectors, instead of learning the bits."""
 
     def extend(self, X: Vectors, W: Any, embedding: npt.NDArray[Any], bits: Bits) -> Self:
-        """Take over the corpus: its vectors, graph, embedding, and the bits cut from that."""
+        """Learn from the joined documents: their vectors, graph, embedding and bits."""
 
     def decision_function(self, X: Vectors) -> npt.NDArray[Any]:
         """Return a column of margins a bit; the bit is on where they are positive."""
 
 
-# Hash functions that a model file may hold beside the default one.
-SAVED_FUNCTIONS = {cls.__name__: cls for cls in (GaussianSVM, LinearEmbedding, NystromExtension)}
+# Hash functions that a model file may hold.
+SAVED_FUNCTIONS: dict[str, Any] = {
+    cls.__name__: cls for cls in (LinearSVMBank, GaussianSVM, LinearEmbedding, NystromExtension)
+}
+
+
+class StageClock:
+    """Runs the stages and keeps the seconds that each took."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+
+    def run(self, stage: str, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Call a stage."""
+        start = time.perf_counter()
+        result = function(*arguments)
+        self.seconds[stage] = time.perf_counter() - start
+        return result
 
 
 class SelfTaughtHashing(Hasher):
@@ -159,30 +175,32 @@ class SelfTaughtHashing(Hasher):
                 f"n_bits={self.n_bits} needs at least {self.n_bits + 2} documents, got n_samples = {n}; "
                 "ask for fewer bits or bring more documents."
             )
-        self.stage_seconds_ = {}
-        W = self._build_graph(X, y)
+        clock = StageClock()
+        W = clock.run("graph", self._build_graph, X, y)
         joined = np.asarray(abs(W).sum(axis=1)).ravel() > 0
-        embedding = self._timed("embedding", self.embedding or laplacian_eigenmap, W, self.n_bits)
-        self.embedding_ = _checked_stage("embedding", embedding, (n, self.n_bits)).astype(np.float64, copy=False)
-        bits = self._timed("binarizer", self.binarizer or median_bits, self.embedding_[joined])
+        embedding = clock.run("embedding", self.embedding or laplacian_eigenmap, W, self.n_bits)
+        embedding = _checked_stage("embedding", embedding, (n, self.n_bits)).astype(np.float64, copy=False)
+        bits = clock.run("binarizer", self.binarizer or median_bits, embedding[joined])
         bits = _checked_stage("binarizer", bits, (int(joined.sum()), self.n_bits)).astype(bool)
         function = self._new_hash_function()
         if isinstance(function, EmbeddingExtension):
-            edges = W[joined][:, joined]
-            fitted = self._timed("hash_function", function.extend, X[joined], edges, self.embedding_[joined], bits)
+            clock.run("hash_function", function.extend, X[joined], W[joined][:, joined], embedding[joined], bits)
         else:
-            fitted = self._timed("hash_function", function.fit, X[joined], bits)
-        self.hash_function_ = fitted or function
+            clock.run("hash_function", function.fit, X[joined], bits)
         all_bits = np.empty((n, self.n_bits), dtype=bool)
         all_bits[joined] = bits
         if not joined.all():
-            all_bits[~joined] = self._margins(X[~joined]) > 0
+            all_bits[~joined] = function.decision_function(X[~joined]) > 0
+        # Set together, at the end: an interrupted fit leaves an earlier one whole.
         self.codes_ = codes.pack(all_bits)
+        self.embedding_ = embedding
+        self.hash_function_ = function
+        self.stage_seconds_ = clock.seconds
         return self
 
     def _build_graph(self, X: Vectors, y: object) -> Any:
         if not isinstance(self.graph, SupervisedGraph):
-            return self._timed("graph", self.graph or self._default_graph, X)
+            return (self.graph or self._default_graph)(X)
         if y is None:
             raise ValueError(
                 f"graph={self.graph!r} requires y to be passed, but the target y is None; pass the documents' "
@@ -190,7 +208,7 @@ class SelfTaughtHashing(Hasher):
             )
         labels = column_or_1d(y)
         check_consistent_length(X, labels)
-        return self._timed("graph", self.graph.from_labels, X, labels)
+        return self.graph.from_labels(X, labels)
 
     def _default_graph(self, X: Vectors) -> Any:
         return knn_graph(X, self.n_neighbors, threads=self.threads)
@@ -203,60 +221,47 @@ class SelfTaughtHashing(Hasher):
         function: HashFunction | EmbeddingExtension = clone(self.hash_function, safe=False)
         return function
 
-    def _timed(self, stage: str, function: Callable[..., Any], *arguments: Any) -> Any:
-        start = time.perf_counter()
-        result = function(*arguments)
-        self.stage_seconds_[stage] = time.perf_counter() - start
-        return result
-
     def _margins(self, X: Vectors) -> npt.NDArray[Any]:
         return self.hash_function_.decision_function(X)
 
     def _state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
-        function = self.hash_function_
+        function: Any = self.hash_function_
         kind = type(function).__name__
+        if SAVED_FUNCTIONS.get(kind) is not type(function):
+            raise TypeError(
+                f"a model whose hash function is a {kind} cannot be saved: the file format holds arrays only; use the "
+                f"default hash_function=None or one of {', '.join(sorted(SAVED_FUNCTIONS))} to save."
+            )
         settings = {
             "n_bits": int(self.n_bits),
             "n_neighbors": int(self.n_neighbors),
             "C": float(self.C),
             "random_state": saved_seed(self.random_state),
         }
-        config: dict[str, Any] = {"settings": settings}
-        arrays: dict[str, npt.NDArray[Any]] = {"codes": self.codes_, "embedding": self.embedding_}
-        if isinstance(function, LinearSVMBank):
-            config["svm"] = {"loss": function.loss, "fit_intercept": function.fit_intercept}
-            return config, arrays | {"weights": function.weights_, "intercept": function.intercept_}
-        if SAVED_FUNCTIONS.get(kind) is not type(function):
-            raise TypeError(
-                f"a model whose hash function is a {kind} cannot be saved: the file format holds arrays only; use the "
-                f"default hash_function=None or one of {', '.join(sorted(SAVED_FUNCTIONS))} to save."
-            )
-        own = function.get_params(deep=False)
+        own = {name: value for name, value in function.get_params(deep=False).items() if name != "threads"}
         own |= {"random_state": saved_seed(own["random_state"])} if "random_state" in own else {}
-        config |= {"hash_function": {"kind": kind, "settings": own}, "n_features": self.n_features_in_}
-        return config, arrays | {f"function.{name}": array for name, array in function._arrays().items()}
+        config = {
+            "settings": settings,
+            "n_features": self.n_features_in_,
+            "hash_function": {"kind": kind, "settings": own, "default": self.hash_function is None},
+        }
+        arrays = {f"function.{name}": array for name, array in function._arrays().items()}
+        return config, arrays | {"codes": self.codes_, "embedding": self.embedding_}
 
     @classmethod
     def _restored(cls, config: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Self:
         hasher = cls(**config["settings"])
         model_file.check_array(arrays, "codes", np.uint8, (None, codes.n_bytes(hasher.n_bits)))
         model_file.check_array(arrays, "embedding", np.float64, (len(arrays["codes"]), hasher.n_bits))
+        stage = SAVED_FUNCTIONS[config["hash_function"]["kind"]]
+        function = stage(**config["hash_function"]["settings"])
+        if not config["hash_function"]["default"]:
+            hasher.hash_function = clone(function)
+        own = {name.removeprefix("function."): array for name, array in arrays.items() if "." in name}
+        function._set_arrays(own, int(config["n_features"]), hasher.n_bits)
         hasher.codes_, hasher.embedding_ = arrays["codes"], arrays["embedding"]
-        if "hash_function" in config:
-            stage = SAVED_FUNCTIONS[config["hash_function"]["kind"]]
-            hasher.hash_function = stage(**config["hash_function"]["settings"])
-            function: Any = stage(**config["hash_function"]["settings"])
-            prefix = "function."
-            own = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
-            hasher.n_features_in_ = config["n_features"]
-            function._set_arrays(own, hasher.n_features_in_, hasher.n_bits)
-        else:
-            function = LinearSVMBank(hasher.C, random_state=hasher.random_state, **config["svm"])
-            model_file.check_array(arrays, "weights", np.float32, (None, hasher.n_bits))
-            model_file.check_array(arrays, "intercept", np.float32, (hasher.n_bits,))
-            function.weights_, function.intercept_ = arrays["weights"], arrays["intercept"]
-            hasher.n_features_in_ = function.weights_.shape[0]
         hasher.hash_function_ = function
+        hasher.n_features_in_ = int(config["n_features"])
         return hasher
 
     def __sklearn_tags__(self) -> Any:

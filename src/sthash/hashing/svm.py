@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Literal, Self, get_args
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,7 @@ from sthash.checks import check_choice, check_positive, check_whole, resolve_thr
 from sthash.codes import Bits
 from sthash.hashing.graph import squared_norms
 from sthash.hashing.vectors import Vectors, as_rows, check_vectors, check_width
+from sthash.model_file import check_array
 
 Loss = Literal["squared_hinge", "hinge"]
 
@@ -125,6 +126,14 @@ class LinearSVMBank(BaseEstimator):  # type: ignore[misc]
         X = check_vectors(X)
         check_width(X, self.weights_.shape[0])
         return project(X, self.weights_, self.threads) + self.intercept_
+
+    def _arrays(self) -> dict[str, npt.NDArray[Any]]:
+        return {"weights": self.weights_, "intercept": self.intercept_}
+
+    def _set_arrays(self, arrays: dict[str, npt.NDArray[Any]], n_features: int, n_bits: int) -> None:
+        check_array(arrays, "weights", np.float32, (n_features, n_bits))
+        check_array(arrays, "intercept", np.float32, (n_bits,))
+        self.weights_, self.intercept_ = arrays["weights"], arrays["intercept"]
 
     def _validate(self) -> None:
         check_positive("C", self.C)

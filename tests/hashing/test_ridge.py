@@ -1,0 +1,41 @@
+"""ridge_map against the normal equations, solved as they stand."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from sthash.hashing import ridge_map
+
+
+@pytest.mark.parametrize("shape", [(60, 25), (25, 60), (40, 40), (30, 1), (1, 30)])
+@pytest.mark.parametrize("alpha", [0.1, 1.0, 30.0])
+@pytest.mark.parametrize("dense", [False, True])
+def test_equals_the_normal_equations(shape, alpha, dense):
+    rng = np.random.default_rng(0)
+    X = sp.random_array(shape, density=0.4, rng=rng, dtype=np.float32, format="csr")
+    Y = rng.normal(size=(shape[0], 19))
+    D = X.toarray().astype(np.float64)
+    expected = np.linalg.solve(D.T @ D + alpha * np.eye(shape[1]), D.T @ Y)
+    weights = ridge_map(X.toarray() if dense else X, Y, alpha, tol=1e-6)
+    np.testing.assert_allclose(weights, expected, rtol=1e-3, atol=1e-4)
+
+
+def test_an_output_depends_neither_on_the_others_nor_on_threads():
+    rng = np.random.default_rng(1)
+    X = sp.random_array((200, 300), density=0.1, rng=rng, dtype=np.float32, format="csr")
+    Y = rng.normal(size=(200, 40))
+    whole = ridge_map(X, Y, threads=3)
+    np.testing.assert_allclose(ridge_map(X, Y[:, [7, 31]], threads=1), whole[:, [7, 31]], rtol=1e-5, atol=1e-6)
+
+
+def test_nothing_to_learn():
+    X = sp.csr_array((5, 3), dtype=np.float32)
+    assert (ridge_map(X, np.ones((5, 2))) == 0).all()
+    assert (ridge_map(np.eye(4), np.zeros((4, 2))) == 0).all()
+
+
+def test_bad_input():
+    with pytest.raises(ValueError, match="alpha=0"):
+        ridge_map(np.eye(3), np.eye(3), 0)
+    with pytest.raises(ValueError, match="a row for each of the 3"):
+        ridge_map(np.eye(3), np.ones((2, 1)))
