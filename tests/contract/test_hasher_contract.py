@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 import os
@@ -130,6 +131,20 @@ def test_fitting_again_and_cloning_give_the_same_codes(case, fitted):
     assert not hasattr(again, "codes_")
     assert np.array_equal(again.fit(X, Y).codes_, fitted.codes_)
     assert np.array_equal(again.fit(X, Y).transform(Q), fitted.transform(Q))
+
+
+def test_an_interrupted_fit_leaves_the_earlier_one_whole(fitted, monkeypatch):
+    hasher = copy.deepcopy(fitted)
+
+    def interrupt(bits):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(codes, "pack", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            hasher.fit(X[:60], Y[:60])
+    assert np.array_equal(hasher.codes_, fitted.codes_)
+    assert np.array_equal(hasher.decision_function(Q), fitted.decision_function(Q))
 
 
 def digests():

@@ -8,12 +8,10 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
-from sklearn.linear_model import Ridge
-from threadpoolctl import threadpool_limits
 
-from sthash.checks import check_positive
 from sthash.codes import Bits
 from sthash.hashing.binarize import median_thresholds
+from sthash.hashing.ridge import ridge_map
 from sthash.hashing.svm import project
 from sthash.hashing.vectors import Vectors, check_vectors, check_width
 from sthash.model_file import check_array
@@ -26,9 +24,9 @@ class LinearEmbedding(BaseEstimator):  # type: ignore[misc]
     yᵀ L y / yᵀ D y, through eigenvectors of two large dense matrices. Where X w can equal an eigenvector of the
     graph, that w is a solution (Cai et al. 2007); so here, as in their spectral regression, w is the ridge regression
 
-        min_w |X w + b − v|² + alpha |w|²
+        min_w |X w − v|² + alpha |w|²
 
-    of each eigenvector v on the vectors, which takes seconds. The bits themselves play no part.
+    of each eigenvector v, less its mean, on the vectors, which takes seconds. The bits themselves play no part.
 
     Parameters
     ----------
@@ -60,14 +58,8 @@ class LinearEmbedding(BaseEstimator):  # type: ignore[misc]
 
     def extend(self, X: Vectors, W: Any, embedding: npt.NDArray[Any], bits: Bits) -> Self:
         """Learn the linear map from the vectors to the embedding."""
-        check_positive("alpha", self.alpha)
         X = check_vectors(X)
-        # Eigenvectors shrink with the number of documents; the regression should not stop the sooner for it.
-        spread = embedding.std(axis=0)
-        target = embedding / np.where(spread > 0, spread, 1)
-        with threadpool_limits(limits=1, user_api="blas"):
-            ridge = Ridge(self.alpha, solver="sparse_cg", tol=1e-6).fit(X.astype(np.float64), target)
-        self.weights_ = np.ascontiguousarray(np.atleast_2d(ridge.coef_).T, dtype=np.float32)
+        self.weights_ = ridge_map(X, embedding - embedding.mean(axis=0), self.alpha, tol=1e-4)
         values = project(X, self.weights_, None)
         self.thresholds_ = median_thresholds(values)
         return self

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
@@ -31,12 +32,15 @@ class Rival(Hasher):
 
     def fit(self, X: Vectors, y: object = None) -> Self:
         """Learn hash functions from a corpus; ``y`` is not used."""
-        X = self._check(X, reset=True)
-        self._check_corpus(X)
+        learner = copy.copy(self)
+        X = learner._check(X, reset=True)
+        learner._check_corpus(X)
         # The number of BLAS threads changes the rounding, and through it bits that lie on an edge.
         with threadpool_limits(limits=1, user_api="blas"):
-            self._learn(X)
-        self.codes_ = codes.pack(self._margins(X) > 0)
+            learner._learn(X)
+        learner.codes_ = codes.pack(learner._margins(X) > 0)
+        # Taken over together, at the end: an interrupted fit leaves an earlier one whole.
+        self.__dict__.update(learner.__dict__)
         return self
 
     def _generator(self) -> np.random.Generator:
