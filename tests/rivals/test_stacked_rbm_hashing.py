@@ -105,7 +105,7 @@ def test_contrastive_divergence_by_a_plain_loop():
     start = rng.normal(scale=0.3, size=(5, 3)).astype(np.float32)
     rbm = RBM(start.copy(), np.zeros(5, np.float32), np.zeros(3, np.float32))
     descent = Descent(0.1, epochs=1, batch_size=4, weight_decay=0.01)
-    train_rbm(lambda batch: data[batch], 4, rbm, descent, np.random.default_rng(5), word_counts=True)
+    train_rbm(data, rbm, descent, np.random.default_rng(5), word_counts=True)
 
     same = np.random.default_rng(5)
     order = same.permutation(4)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
+
+from sthash.hashing.vectors import Vectors
 
 Array = npt.NDArray[np.float32]
-Rows = Callable[[npt.NDArray[np.intp]], Array]
 
 
 @dataclass
@@ -35,15 +37,16 @@ class Descent:
 
 
 def train_rbm(
-    rows: Rows, n: int, rbm: RBM, descent: Descent, rng: np.random.Generator, *, word_counts: bool
+    cases: Vectors, rbm: RBM, descent: Descent, rng: np.random.Generator, *, word_counts: bool
 ) -> list[float]:
     """Train a machine in place by one step of contrastive divergence; return the reconstruction error of each epoch.
 
-    ``rows`` gives the visible vectors of some cases. With ``word_counts`` they are counts, modelled by the constrained
-    Poisson distribution: the expected counts are the document's length times a softmax over the terms. Otherwise they
-    are probabilities of binary units. Hidden units are sampled when they drive the reconstruction; everywhere else,
+    ``cases`` holds a visible vector a row. With ``word_counts`` they are counts, modelled by the constrained Poisson
+    distribution: the expected counts are the document's length times a softmax over the terms. Otherwise they are
+    probabilities of binary units. Hidden units are sampled when they drive the reconstruction; everywhere else,
     and for the visible units, expectations are used, which lowers the variance (Hinton 2010).
     """
+    n = cases.shape[0]
     parts = (rbm.weights, rbm.visible, rbm.hidden)
     speeds = [np.zeros_like(part) for part in parts]
     errors = []
@@ -51,7 +54,7 @@ def train_rbm(
         momentum = descent.early_momentum if epoch < descent.early_epochs else descent.momentum
         error = 0.0
         for batch in minibatches(n, descent.batch_size, rng):
-            data = rows(batch)
+            data = dense(cases[batch])
             hidden = sigmoid(data @ rbm.weights + rbm.hidden)
             sample = (rng.random(hidden.shape, dtype=np.float32) < hidden).astype(np.float32)
             activation = sample @ rbm.weights.T + rbm.visible
@@ -82,6 +85,11 @@ def minibatches(n: int, size: int, rng: np.random.Generator) -> Iterator[npt.NDA
     order = rng.permutation(n)
     for first in range(0, n, size):
         yield order[first : first + size]
+
+
+def dense(rows: Vectors) -> Array:
+    """Return rows as a dense array."""
+    return np.asarray(rows.toarray() if sp.issparse(rows) else rows)
 
 
 def sigmoid(x: Array) -> Array:

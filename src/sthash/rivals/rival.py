@@ -67,7 +67,15 @@ class Rival(Hasher):
             setattr(hasher, name, arrays[name])
         model_file.check_array(arrays, "codes_", np.uint8, (None, codes.n_bytes(hasher.n_bits)))
         hasher.codes_ = arrays["codes_"]
+        hasher._take_more(arrays)
+        try:
+            hasher._margins(np.zeros((1, sizes["m"]), dtype=np.float32))
+        except IndexError as error:
+            raise ValueError(f"its parts do not fit each other ({error})") from error
         return hasher
+
+    def _take_more(self, arrays: dict[str, npt.NDArray[Any]]) -> None:
+        """Take over from a model file what has no fixed number of arrays."""
 
 
 def check_rank(n_bits: int, rank: int, X: Vectors) -> None:

@@ -36,7 +36,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 from numbers import Real
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -46,8 +46,9 @@ from sthash.checks import check_choice, check_whole
 from sthash.hashing.binarize import median_thresholds
 from sthash.hashing.svm import project
 from sthash.hashing.vectors import Vectors
+from sthash.model_file import check_array
 from sthash.rivals.decompositions import sums
-from sthash.rivals.rbm import RBM, Array, Descent, minibatches, sigmoid, softmax, train_rbm
+from sthash.rivals.rbm import RBM, Array, Descent, dense, minibatches, sigmoid, softmax, train_rbm
 from sthash.rivals.rival import Learnt, Rival, check_not_negative
 
 RowKind = Literal["auto", "counts", "weights"]
@@ -168,10 +169,7 @@ class StackedRBMHashing(Rival):
                 rbm.visible[:] = np.log(frequency / frequency.sum())
             rate = self.count_learning_rate if layer == 0 else self.learning_rate
             descent = Descent(rate, self.pretrain_epochs, self.batch_size)
-            cases = below
-            errors.append(
-                train_rbm(lambda batch: dense(cases[batch]), len_(cases), rbm, descent, rng, word_counts=layer == 0)  # noqa: B023
-            )
+            errors.append(train_rbm(below, rbm, descent, rng, word_counts=layer == 0))
             below = sigmoid(project(below, rbm.weights, None) + rbm.hidden)
             machines.append(rbm)
         self.reconstruction_errors_ = np.array(errors)
@@ -179,20 +177,20 @@ class StackedRBMHashing(Rival):
 
     def _finetune(self, words: Vectors, machines: list[RBM], rng: np.random.Generator) -> None:
         """Unroll the machines and train all layers together; keeps the encoder."""
-        n_layers = len(machines)
+        n, n_layers = words.shape[0], len(machines)
         weights = [rbm.weights.copy() for rbm in machines] + [rbm.weights.T.copy() for rbm in reversed(machines)]
         biases = [rbm.hidden.copy() for rbm in machines] + [rbm.visible.copy() for rbm in reversed(machines)]
-        noise = self.noise * rng.standard_normal((len_(words), self.n_bits), dtype=np.float32)
+        noise = self.noise * rng.standard_normal((n, self.n_bits), dtype=np.float32)
         adam = Adam([*weights, *biases], self.finetune_rate)
         losses = []
         for _ in range(self.finetune_epochs):
             loss = 0.0
-            for batch in minibatches(len_(words), self.batch_size, rng):
+            for batch in minibatches(n, self.batch_size, rng):
                 data = dense(words[batch])
                 cost, gradients = autoencoder_gradients(data, weights, biases, n_layers, noise[batch])
                 loss += cost
                 adam.step(gradients)
-            losses.append(loss / len_(words))
+            losses.append(loss / n)
         self.cross_entropies_ = np.array(losses)
         self._layers = list(zip(weights[:n_layers], biases[:n_layers], strict=True))
 
@@ -237,12 +235,12 @@ class StackedRBMHashing(Rival):
             arrays |= {f"weights.{layer}": weights, f"biases.{layer}": biases}
         return config, arrays
 
-    @classmethod
-    def _restored(cls, config: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Self:
-        hasher = super()._restored(config, arrays)
-        n_layers = len(hasher.hidden_units) + 1
-        hasher._layers = [(arrays[f"weights.{layer}"], arrays[f"biases.{layer}"]) for layer in range(n_layers)]
-        return hasher
+    def _take_more(self, arrays: dict[str, npt.NDArray[Any]]) -> None:
+        self._layers = []
+        for layer, (lower, upper) in enumerate(pairwise([len(self.terms_), *self.hidden_units, self.n_bits])):
+            check_array(arrays, f"weights.{layer}", np.float32, (lower, upper))
+            check_array(arrays, f"biases.{layer}", np.float32, (upper,))
+            self._layers.append((arrays[f"weights.{layer}"], arrays[f"biases.{layer}"]))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -316,13 +314,3 @@ def autoencoder_gradients(
         if layer:
             error = (error @ weights[layer].T) * below * (1 - below)
     return cost, [*reversed(weight_gradients), *reversed(bias_gradients)]
-
-
-def dense(rows: Vectors) -> Array:
-    """Return rows as a dense array."""
-    return np.asarray(rows.toarray() if sp.issparse(rows) else rows)
-
-
-def len_(rows: Vectors) -> int:
-    """Return the number of rows, also of a sparse matrix."""
-    return int(rows.shape[0])
