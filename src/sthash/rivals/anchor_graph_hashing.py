@@ -117,7 +117,7 @@ class AnchorGraphHashing(Rival):
         Z = self._membership(nearest, distances)
         wanted = -(-self.n_bits // self.layers)
         self.weights_, found = anchor_eigenvectors(Z, wanted)
-        check_rank(self.n_bits, found * self.layers, X)
+        check_rank(self.n_bits, found * self.layers, X, "layers of eigenvectors of its anchor graph")
         Y = Z @ self.weights_
         self.splits_ = np.array([second_thresholds(Z, y) for y in Y.T]).T if self.layers == 2 else np.zeros((2, 0))
 

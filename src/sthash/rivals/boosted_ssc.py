@@ -15,7 +15,7 @@ Two votes instead of ±α is the form that Torralba et al. (2008) use as well. W
 than chance after a few rounds, because that two documents both lack a term says next to nothing.
 
 Shakhnarovich et al. are given the labels of pairs. Without any, similar pairs are drawn here from near neighbours by
-cosine and dissimilar ones at random, as Weiss et al. (2008) and Torralba et al. (2008) do; how many is left open.
+cosine and dissimilar ones at random, as is usual where nothing else is known; how many is left open.
 On sparse text a stump is a question about one term, which most documents do not have: the method was made for dense
 descriptors, and its codes of TF-IDF rows are weak. Reduce such rows first (for instance with TruncatedSVD in a
 Pipeline) to give it a fair chance.
@@ -134,7 +134,7 @@ class BoostedSSC(StumpHasher):
             weights /= normalizers[-1]
             score += says
             errors.append(start[score * labels <= 0].sum())
-        check_rank(self.n_bits, len(picked), X)
+        check_rank(self.n_bits, len(picked), X, "stumps that are better than chance")
         self.features_, self.thresholds_ = stumps.features[picked], stumps.thresholds[picked]
         self.votes_, self.normalizers_, self.training_errors_ = np.array(votes), np.array(normalizers), np.array(errors)
 

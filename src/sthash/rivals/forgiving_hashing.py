@@ -109,6 +109,6 @@ class ForgivingHashing(StumpHasher):
             picked.append(best)
             alphas.append(alpha)
             errors.append(error[best])
-        check_rank(self.n_bits, len(picked), X)
+        check_rank(self.n_bits, len(picked), X, "stumps that are better than chance")
         self.features_, self.thresholds_ = stumps.features[picked], stumps.thresholds[picked]
         self.alphas_, self.errors_ = np.array(alphas), np.array(errors)

@@ -78,11 +78,11 @@ class Rival(Hasher):
         """Take over from a model file what has no fixed number of arrays."""
 
 
-def check_rank(n_bits: int, rank: int, X: Vectors) -> None:
-    """Refuse more bits than there are independent directions to take them from."""
+def check_rank(n_bits: int, rank: int, X: Vectors, source: str = "independent directions") -> None:
+    """Refuse more bits than there are sources to take them from."""
     if n_bits > rank:
         raise ValueError(
-            f"n_bits={n_bits} needs as many independent directions, but this corpus (n_samples={X.shape[0]}, "
+            f"n_bits={n_bits} needs as many {source}, but this corpus (n_samples={X.shape[0]}, "
             f"n_features={X.shape[1]}) has {rank}; ask for fewer bits or bring more, and more varied, documents."
         )
 
