@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 from sthash.checks import check_positive
 from sthash.codes import Bits
 from sthash.hashing.binarize import median_thresholds
-from sthash.hashing.svm import project
+from sthash.hashing.linear import project
 from sthash.hashing.vectors import Vectors, check_vectors, check_width
 from sthash.model_file import check_array
 
