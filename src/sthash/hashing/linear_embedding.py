@@ -11,8 +11,8 @@ from sklearn.exceptions import NotFittedError
 
 from sthash.codes import Bits
 from sthash.hashing.binarize import median_thresholds
+from sthash.hashing.linear import project
 from sthash.hashing.ridge import ridge_map
-from sthash.hashing.svm import project
 from sthash.hashing.vectors import Vectors, check_vectors, check_width
 from sthash.model_file import check_array
 

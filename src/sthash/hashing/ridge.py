@@ -10,7 +10,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from sthash.checks import check_positive
-from sthash.hashing.svm import project
+from sthash.hashing.linear import project
 from sthash.hashing.vectors import Vectors, check_vectors
 
 Array = npt.NDArray[np.float32]

@@ -4,26 +4,31 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any, Protocol, Self, runtime_checkable
+from typing import Any, Literal, Protocol, Self, get_args, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone, is_classifier
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from sthash import codes, model_file
+from sthash.checks import check_choice
 from sthash.codes import Bits
 from sthash.hashing.binarize import median_bits
 from sthash.hashing.embedding import laplacian_eigenmap
 from sthash.hashing.gaussian_svm import GaussianSVM
 from sthash.hashing.graph import knn_graph
 from sthash.hashing.hasher import Hasher, saved_seed
+from sthash.hashing.linear import LinearHash
 from sthash.hashing.linear_embedding import LinearEmbedding
 from sthash.hashing.nystrom import NystromExtension
 from sthash.hashing.per_bit import ClassifierPerBit
 from sthash.hashing.svm import LinearSVMBank
+from sthash.hashing.topics import learn_topic_codes
 from sthash.hashing.vectors import Vectors
 
+Recipe = Literal["paper", "topics"]
 Graph = Callable[[Vectors], Any]
 Embedding = Callable[[Any, int], npt.NDArray[Any]]
 Binarizer = Callable[[npt.NDArray[Any]], Bits]
@@ -60,7 +65,7 @@ class EmbeddingExtension(Protocol):
 
 # Hash functions that a model file may hold.
 SAVED_FUNCTIONS: dict[str, Any] = {
-    cls.__name__: cls for cls in (LinearSVMBank, GaussianSVM, LinearEmbedding, NystromExtension)
+    cls.__name__: cls for cls in (LinearHash, LinearSVMBank, GaussianSVM, LinearEmbedding, NystromExtension)
 }
 
 
@@ -94,6 +99,10 @@ class SelfTaughtHashing(Hasher):
         At most the number of documents less two.
     n_neighbors : int, default=25
         Of the default graph.
+    recipe : {"paper", "topics"}, default="paper"
+        ``paper`` is the method as published: it finds the original nearest neighbours. ``topics`` goes through the
+        framework twice and finds documents of the same topic (see `sthash.hashing.topics`); its bits have no order,
+        and corpus and unseen documents are coded alike.
     C : float, default=1.0
         Of the default SVMs.
     graph : callable, SupervisedGraph or None, default=None
@@ -147,6 +156,7 @@ class SelfTaughtHashing(Hasher):
         n_bits: int = 64,
         n_neighbors: int = 25,
         *,
+        recipe: Recipe = "paper",
         C: float = 1.0,
         graph: Graph | None = None,
         embedding: Embedding | None = None,
@@ -157,6 +167,7 @@ class SelfTaughtHashing(Hasher):
     ) -> None:
         self.n_bits = n_bits
         self.n_neighbors = n_neighbors
+        self.recipe = recipe
         self.C = C
         self.graph = graph
         self.embedding = embedding
@@ -167,6 +178,12 @@ class SelfTaughtHashing(Hasher):
 
     def fit(self, X: Vectors, y: object = None) -> Self:
         """Learn the codes of a corpus and the functions that predict them; y is for a supervised graph only."""
+        check_choice("recipe", self.recipe, get_args(Recipe))
+        if self.recipe != "paper" and (self.embedding or self.binarizer or self.hash_function is not None):
+            raise ValueError(
+                f"recipe={self.recipe!r} has its own embedding, binarizer and hash_function; "
+                "leave those None, or use recipe='paper'."
+            )
         X = self._check(X, reset=True)
         n = X.shape[0]
         self._check_corpus(X)
@@ -177,6 +194,8 @@ class SelfTaughtHashing(Hasher):
             )
         clock = StageClock()
         W = clock.run("graph", self._build_graph, X, y)
+        if self.recipe == "topics":
+            return self._fit_topics(X, W, clock)
         joined = np.asarray(abs(W).sum(axis=1)).ravel() > 0
         embedding = clock.run("embedding", self.embedding or laplacian_eigenmap, W, self.n_bits)
         embedding = _checked_stage("embedding", embedding, (n, self.n_bits)).astype(np.float64, copy=False)
@@ -195,6 +214,16 @@ class SelfTaughtHashing(Hasher):
         self.codes_ = codes.pack(all_bits)
         self.embedding_ = embedding
         self.hash_function_ = function
+        self.stage_seconds_ = clock.seconds
+        return self
+
+    def _fit_topics(self, X: Vectors, W: Any, clock: StageClock) -> Self:
+        seed = int(check_random_state(self.random_state).randint(2**31))
+        rng = np.random.default_rng(seed)
+        learnt = clock.run("topics", learn_topic_codes, X, W, self.n_bits, self.n_neighbors, rng, self.threads)
+        self.codes_ = codes.pack(learnt.function.decision_function(X) > 0)
+        self.embedding_ = learnt.embedding
+        self.hash_function_ = learnt.function
         self.stage_seconds_ = clock.seconds
         return self
 
@@ -235,6 +264,7 @@ class SelfTaughtHashing(Hasher):
         settings = {
             "n_bits": int(self.n_bits),
             "n_neighbors": int(self.n_neighbors),
+            "recipe": self.recipe,
             "C": float(self.C),
             "random_state": saved_seed(self.random_state),
         }
@@ -252,7 +282,8 @@ class SelfTaughtHashing(Hasher):
     def _restored(cls, config: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Self:
         hasher = cls(**config["settings"])
         model_file.check_array(arrays, "codes", np.uint8, (None, codes.n_bytes(hasher.n_bits)))
-        model_file.check_array(arrays, "embedding", np.float64, (len(arrays["codes"]), hasher.n_bits))
+        width = hasher.n_bits if hasher.recipe == "paper" else None
+        model_file.check_array(arrays, "embedding", np.float64, (len(arrays["codes"]), width))
         stage = SAVED_FUNCTIONS[config["hash_function"]["kind"]]
         function = stage(**config["hash_function"]["settings"])
         if not config["hash_function"]["default"]:

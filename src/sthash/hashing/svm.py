@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, Literal, Self, get_args
+from typing import Literal, Self, get_args
 
 import numpy as np
-import numpy.typing as npt
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from sthash import _core
 from sthash.checks import check_choice, check_positive, check_whole, resolve_threads
 from sthash.codes import Bits
 from sthash.hashing.graph import squared_norms
-from sthash.hashing.vectors import Vectors, as_rows, check_vectors, check_width
-from sthash.model_file import check_array
+from sthash.hashing.linear import LinearHash
+from sthash.hashing.vectors import Vectors, as_rows, check_vectors
 
 Loss = Literal["squared_hinge", "hinge"]
 
 
-class LinearSVMBank(BaseEstimator):  # type: ignore[misc]
+class LinearSVMBank(LinearHash):
     """One linear support vector machine a bit, by dual coordinate descent over all bits at once.
 
     Each machine minimises ½ wᵀw + C Σ loss(y_i wᵀx_i), as LIBLINEAR does, and converges to LIBLINEAR's solution.
@@ -120,33 +117,8 @@ class LinearSVMBank(BaseEstimator):  # type: ignore[misc]
             )
         return self
 
-    def decision_function(self, X: Vectors) -> npt.NDArray[np.float32]:
-        """Return the margin of every bit for every row, shape (n, n_bits); a bit is on where it is positive."""
-        check_is_fitted(self)
-        X = check_vectors(X)
-        check_width(X, self.weights_.shape[0])
-        return project(X, self.weights_, self.threads) + self.intercept_
-
-    def _arrays(self) -> dict[str, npt.NDArray[Any]]:
-        return {"weights": self.weights_, "intercept": self.intercept_}
-
-    def _set_arrays(self, arrays: dict[str, npt.NDArray[Any]], n_features: int, n_bits: int) -> None:
-        check_array(arrays, "weights", np.float32, (n_features, n_bits))
-        check_array(arrays, "intercept", np.float32, (n_bits,))
-        self.weights_, self.intercept_ = arrays["weights"], arrays["intercept"]
-
     def _validate(self) -> None:
         check_positive("C", self.C)
         check_positive("tol", self.tol)
         check_choice("loss", self.loss, get_args(Loss))
         check_whole("max_iter", self.max_iter)
-
-
-def project(X: Vectors, weights: npt.NDArray[np.float32], threads: int | None) -> npt.NDArray[np.float32]:
-    """Rows times weights. Each output adds up in the order of the row, whatever the threads or the SIMD path."""
-    rows = as_rows(X)
-    n_outputs = weights.shape[1]
-    missing = -n_outputs % _core.lanes_in_group
-    padded = np.pad(weights, ((0, 0), (0, missing))) if missing else np.ascontiguousarray(weights)
-    margins = _core.project(rows.indptr, rows.indices, rows.values, rows.dense, padded, resolve_threads(threads))
-    return margins[:, :n_outputs]

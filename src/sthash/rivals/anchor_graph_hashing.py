@@ -39,7 +39,7 @@ import scipy.sparse as sp
 
 from sthash.checks import check_whole
 from sthash.hashing.graph import squared_norms
-from sthash.hashing.svm import project
+from sthash.hashing.linear import project
 from sthash.hashing.vectors import Vectors
 from sthash.rivals.rival import Learnt, Rival, check_rank
 

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sthash.hashing.binarize import median_thresholds
-from sthash.hashing.svm import project
+from sthash.hashing.linear import project
 from sthash.hashing.vectors import Vectors
 from sthash.rivals.decompositions import leading_svd
 from sthash.rivals.rival import Learnt, Rival, check_rank

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sthash.checks import check_whole
-from sthash.hashing.svm import project
+from sthash.hashing.linear import project
 from sthash.hashing.vectors import Vectors
 from sthash.rivals.decompositions import principal_axes
 from sthash.rivals.rival import Learnt, Rival, check_rank

@@ -30,7 +30,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from sthash.hashing.binarize import median_thresholds
-from sthash.hashing.svm import project
+from sthash.hashing.linear import project
 from sthash.hashing.vectors import Vectors
 from sthash.rivals.decompositions import leading_svd, sums
 from sthash.rivals.rival import Learnt, Rival, check_not_negative, check_rank

@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sthash.checks import check_positive
-from sthash.hashing.svm import project
+from sthash.hashing.linear import project
 from sthash.hashing.vectors import Vectors
 from sthash.rivals.rival import Learnt, Rival
 

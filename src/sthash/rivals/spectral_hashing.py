@@ -22,7 +22,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from sthash.hashing.svm import project
+from sthash.hashing.linear import project
 from sthash.hashing.vectors import Vectors
 from sthash.rivals.decompositions import principal_axes
 from sthash.rivals.rival import Learnt, Rival

@@ -44,7 +44,7 @@ import scipy.sparse as sp
 
 from sthash.checks import check_choice, check_whole
 from sthash.hashing.binarize import median_thresholds
-from sthash.hashing.svm import project
+from sthash.hashing.linear import project
 from sthash.hashing.vectors import Vectors
 from sthash.model_file import check_array
 from sthash.rivals.decompositions import sums

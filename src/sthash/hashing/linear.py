@@ -1,0 +1,54 @@
+"""Linear hash functions: codes from dot products."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+
+from sthash import _core
+from sthash.checks import resolve_threads
+from sthash.hashing.vectors import Vectors, as_rows, check_vectors, check_width
+from sthash.model_file import check_array
+
+
+class LinearHash(BaseEstimator):  # type: ignore[misc]
+    """A hash function whose margins are X W + b, however W and b were learnt.
+
+    Attributes
+    ----------
+    weights_ : array of float32, shape (m, n_bits)
+    intercept_ : array of float32, shape (n_bits,)
+    """
+
+    weights_: npt.NDArray[np.float32]
+    intercept_: npt.NDArray[np.float32]
+
+    def decision_function(self, X: Vectors) -> npt.NDArray[np.float32]:
+        """Return the margin of every bit for every row, shape (n, n_bits); a bit is on where it is positive."""
+        if not hasattr(self, "weights_"):
+            raise NotFittedError(f"this {type(self).__name__} is not fitted yet; fit it, or the hasher that holds it.")
+        X = check_vectors(X)
+        check_width(X, self.weights_.shape[0])
+        return project(X, self.weights_, getattr(self, "threads", None)) + self.intercept_
+
+    def _arrays(self) -> dict[str, npt.NDArray[Any]]:
+        return {"weights": self.weights_, "intercept": self.intercept_}
+
+    def _set_arrays(self, arrays: dict[str, npt.NDArray[Any]], n_features: int, n_bits: int) -> None:
+        check_array(arrays, "weights", np.float32, (n_features, n_bits))
+        check_array(arrays, "intercept", np.float32, (n_bits,))
+        self.weights_, self.intercept_ = arrays["weights"], arrays["intercept"]
+
+
+def project(X: Vectors, weights: npt.NDArray[np.float32], threads: int | None) -> npt.NDArray[np.float32]:
+    """Rows times weights. Each output adds up in the order of the row, whatever the threads or the SIMD path."""
+    rows = as_rows(X)
+    n_outputs = weights.shape[1]
+    missing = -n_outputs % _core.lanes_in_group
+    padded = np.pad(weights, ((0, 0), (0, missing))) if missing else np.ascontiguousarray(weights)
+    margins = _core.project(rows.indptr, rows.indices, rows.values, rows.dense, padded, resolve_threads(threads))
+    return margins[:, :n_outputs]
