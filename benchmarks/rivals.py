@@ -21,6 +21,7 @@ from sthash.hashing import ClassGraph, GaussianSVM, LinearEmbedding, NystromExte
 
 METHODS = {
     "STH": SelfTaughtHashing,
+    "STH, topic recipe": lambda n_bits: SelfTaughtHashing(n_bits, recipe="topics"),
     "STH, Gaussian SVM": lambda n_bits: SelfTaughtHashing(n_bits, hash_function=GaussianSVM()),
     "STH, Nyström": lambda n_bits: SelfTaughtHashing(n_bits, hash_function=NystromExtension()),
     "STH, linear (LPI)": lambda n_bits: SelfTaughtHashing(n_bits, hash_function=LinearEmbedding()),

@@ -177,7 +177,7 @@ def test_linear_embedding_is_the_ridge_regression_of_the_eigenvectors():
     rows, target = X.astype(float), embedding - embedding.mean(axis=0)
     wanted = np.linalg.solve(rows.T @ rows + 0.5 * np.eye(20), rows.T @ target)
     assert stage.weights_ == pytest.approx(wanted, rel=1e-2, abs=1e-3 * np.abs(wanted).max())
-    assert stage.thresholds_ == pytest.approx(np.median(X @ wanted, axis=0), abs=1e-2 * np.abs(X @ wanted).max())
+    assert -stage.intercept_ == pytest.approx(np.median(X @ wanted, axis=0), abs=1e-2 * np.abs(X @ wanted).max())
 
 
 def test_linear_embedding_solves_lpi_where_a_linear_function_can():
@@ -199,7 +199,7 @@ def test_linear_embedding_solves_lpi_where_a_linear_function_can():
 
 @pytest.mark.parametrize("stage", [LinearEmbedding(), NystromExtension()])
 def test_extensions_refuse_to_encode_before_they_are_fitted(stage):
-    with pytest.raises(NotFittedError, match="call extend"):
+    with pytest.raises(NotFittedError, match="the hasher that holds it"):
         stage.decision_function(np.eye(3))
 
 

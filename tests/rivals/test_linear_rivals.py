@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from sthash import codes
+from sthash.hashing.rotation import quantizing_rotation
 from sthash.rivals import (
     BinarisedLSI,
     IterativeQuantization,
@@ -15,7 +16,6 @@ from sthash.rivals import (
     SpectralHashing,
 )
 from sthash.rivals.decompositions import leading_svd
-from sthash.rivals.iterative_quantization import quantizing_rotation
 
 
 def counts(n=60, m=25, seed=0):

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator
-from sklearn.exceptions import NotFittedError
 
 from sthash.codes import Bits
 from sthash.hashing.binarize import median_thresholds
-from sthash.hashing.linear import project
+from sthash.hashing.linear import LinearHash, project
 from sthash.hashing.ridge import ridge_map
-from sthash.hashing.vectors import Vectors, check_vectors, check_width
-from sthash.model_file import check_array
+from sthash.hashing.vectors import Vectors, check_vectors
 
 
-class LinearEmbedding(BaseEstimator):  # type: ignore[misc]
+class LinearEmbedding(LinearHash):
     """Approximate the embedding by a linear function of the vectors, and cut it at its median over the corpus.
 
     Locality-preserving indexing (He et al. 2004) seeks the linear functions y = X w with the smallest
@@ -35,7 +31,8 @@ class LinearEmbedding(BaseEstimator):  # type: ignore[misc]
     Attributes
     ----------
     weights_ : array of float32, shape (m, n_bits)
-    thresholds_ : array of float32, shape (n_bits,)
+    intercept_ : array of float32, shape (n_bits,)
+        Minus the median.
 
     References
     ----------
@@ -60,24 +57,5 @@ class LinearEmbedding(BaseEstimator):  # type: ignore[misc]
         """Learn the linear map from the vectors to the embedding."""
         X = check_vectors(X)
         self.weights_ = ridge_map(X, embedding - embedding.mean(axis=0), self.alpha, tol=1e-4)
-        values = project(X, self.weights_, None)
-        self.thresholds_ = median_thresholds(values)
+        self.intercept_ = -median_thresholds(project(X, self.weights_, None))
         return self
-
-    def decision_function(self, X: Vectors) -> npt.NDArray[np.float32]:
-        """Return the linear map less its median over the corpus, shape (n, n_bits)."""
-        if not hasattr(self, "weights_"):
-            raise NotFittedError(
-                "this LinearEmbedding has not been fitted; call extend, or fit the hasher that holds it."
-            )
-        X = check_vectors(X)
-        check_width(X, self.weights_.shape[0])
-        return project(X, self.weights_, None) - self.thresholds_  # type: ignore[no-any-return]
-
-    def _arrays(self) -> dict[str, npt.NDArray[Any]]:
-        return {"weights": self.weights_, "thresholds": self.thresholds_}
-
-    def _set_arrays(self, arrays: dict[str, npt.NDArray[Any]], n_features: int, n_bits: int) -> None:
-        check_array(arrays, "weights", np.float32, (n_features, n_bits))
-        check_array(arrays, "thresholds", np.float32, (n_bits,))
-        self.weights_, self.thresholds_ = arrays["weights"], arrays["thresholds"]

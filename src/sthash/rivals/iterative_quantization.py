@@ -22,6 +22,7 @@ import numpy.typing as npt
 
 from sthash.checks import check_whole
 from sthash.hashing.linear import project
+from sthash.hashing.rotation import quantizing_rotation
 from sthash.hashing.vectors import Vectors
 from sthash.rivals.decompositions import principal_axes
 from sthash.rivals.rival import Learnt, Rival, check_rank
@@ -91,21 +92,3 @@ class IterativeQuantization(Rival):
 
     def _margins(self, X: Vectors) -> npt.NDArray[Any]:
         return project(X, self.weights_, None) - self.offsets_
-
-
-def quantizing_rotation(
-    V: npt.NDArray[np.float64], rotation: npt.NDArray[np.float64], max_iter: int
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Turn by turn, bring the rows of V R closer to their signs; return R and the loss before each turn."""
-    losses: list[float] = []
-    before = None
-    for _ in range(max_iter):
-        rotated = V @ rotation
-        corners = np.where(rotated > 0, 1.0, -1.0)
-        losses.append(float(((corners - rotated) ** 2).sum()))
-        if before is not None and np.array_equal(corners, before):
-            break
-        before = corners
-        left, _, right = np.linalg.svd(V.T @ corners)
-        rotation = left @ right
-    return rotation, np.array(losses)

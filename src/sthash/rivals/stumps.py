@@ -7,7 +7,6 @@ of the pairs that a threshold splits is a running sum over the sorted ends of th
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -65,14 +64,17 @@ class PairStumps:
 
     def share_on(self, X: Vectors) -> npt.NDArray[np.float64]:
         """Return for every stump the share of the rows of X that it is on for."""
-        columns = X.tocsc() if sp.issparse(X) else X
-        shares = np.empty(len(self))
-        bounds = np.flatnonzero(np.diff(self.features, prepend=-1, append=-1))
-        for first, last in pairwise(bounds):
-            column = self.features[first]
-            values = (columns[:, [column]].toarray() if sp.issparse(X) else columns[:, column]).ravel()
-            shares[first:last] = len(values) - np.searchsorted(np.sort(values), self.thresholds[first:last], "right")
-        return np.asarray(shares / X.shape[0])
+        entries = sp.csc_array(X)
+        stored = np.diff(entries.indptr)
+        features = np.concatenate([np.repeat(np.arange(X.shape[1]), stored), self.features])
+        values = np.concatenate([entries.data, self.thresholds])
+        is_stump = np.repeat([False, True], [entries.nnz, len(self)])
+        # In one order with the entries of the corpus, a stump comes after those that are not above it.
+        is_stump = is_stump[np.lexsort((is_stump, values, features))]
+        not_above = np.cumsum(~is_stump)[is_stump] - entries.indptr[self.features]
+        above = stored[self.features] - not_above
+        above += np.where(self.thresholds < 0, X.shape[0] - stored[self.features], 0)  # the zeros, which are not stored
+        return np.asarray(above / X.shape[0])
 
 
 def splits(X: Vectors, pairs: Pairs, feature: int, threshold: float) -> npt.NDArray[np.bool_]:
