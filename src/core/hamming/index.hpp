@@ -105,6 +105,17 @@ class Index {
         if (path_ == Path::automatic) owed_.fetch_add(search.regret());
     }
 
+    // Nanoseconds that a search will take, roughly; many if it is going to build tables.
+    double foreseen(const Request& request, bool restricted) {
+        const Reading now = glance();
+        StopFlag stop{false};
+        const bool incomplete = now->tables == nullptr || now->tables->slots < now->slots;
+        const bool builds =
+            !restricted && incomplete && now->slots >= kWorthTables &&
+            (path_ == Path::tables || (path_ == Path::automatic && owed_.load() > build_cost(*now)));
+        return Search(*now, request, tally_, stop).foreseen() + (builds ? build_cost(*now) : 0);
+    }
+
     // Builds tables over all codes, unless they are there.
     Reading build(int threads, StopFlag& stop) {
         const std::lock_guard building(build_mutex_);
