@@ -82,15 +82,16 @@ def best(action: Callable[[], object], runs: int = 5, budget: float = 12.0) -> f
     return min(times)
 
 
-def one_by_one(search: Callable[[np.ndarray], object], queries: np.ndarray) -> Callable[[], None]:
-    """Search for each query in a call of its own."""
+def best_single(search: Callable[[np.ndarray], object], queries: np.ndarray) -> float:
+    """Seconds a query, each in a call of its own: the median over the queries of the best of five."""
     rows = [queries[j : j + 1] for j in range(len(queries))]
-
-    def run() -> None:
-        for row in rows:
+    times = np.full(len(rows), np.inf)
+    for _ in range(5):
+        for j, row in enumerate(rows):
+            start = time.perf_counter()
             search(row)
-
-    return run
+            times[j] = min(times[j], time.perf_counter() - start)
+    return float(np.median(times))
 
 
 def path_taken(index: sthash.HammingIndex, action: Callable[[], object]) -> str:
@@ -155,19 +156,11 @@ def nearest_singly(data: str, codes: np.ndarray, queries: np.ndarray, least: flo
     index.add(codes)
     index.build_tables()
     peer = flat(codes)
-    ours = one_by_one(lambda query: index.search(query, 10, threads=threads), queries)
-    theirs = one_by_one(lambda query: peer.search(query, 10), queries[:100])
-    mine = best(ours) / len(queries)
-    return Row(
-        "k = 10, one by one, 1 M × 64",
-        data,
-        threads,
-        mine,
-        best(theirs) / 100,
-        "Flat",
-        least,
-        path_taken(index, ours),
-    )
+    ours = partial(index.search, k=10, threads=threads)
+    theirs = best_single(partial(peer.search, k=10), queries[:100])
+    path = path_taken(index, lambda: [ours(queries[j : j + 1]) for j in range(len(queries))])
+    mine = best_single(ours, queries)
+    return Row("k = 10, one by one, 1 M × 64", data, threads, mine, theirs, "Flat", least, path)
 
 
 def within_radius(
@@ -187,22 +180,22 @@ def within_radius(
             for j in range(len(some)):
                 part = slice(lims[j], lims[j + 1])
                 np.testing.assert_array_equal(distances[part], np.sort(their_distances[part]))
-        action: Callable[[], object] = lambda peer=peer, some=some: peer.range_search(some, 4)  # noqa: E731
+        their_search = partial(peer.range_search, thresh=4)
         if single:
-            some = some[:200]
-            action = one_by_one(lambda query, peer=peer: peer.range_search(query, 4), some)
-        results[name] = best(action, 3) / len(some)
+            results[name] = best_single(their_search, some[:200])
+        else:
+            results[name] = best(partial(their_search, some), 3) / len(some)
     name = min(results, key=results.__getitem__)
-
-    def ours() -> object:
-        return index.radius_search(queries, 3, threads=threads)
-
+    ours = partial(index.radius_search, radius=3, threads=threads)
     if single:
-        ours = one_by_one(lambda query: index.radius_search(query, 3, threads=threads), queries)
+        path = path_taken(index, lambda: [ours(queries[j : j + 1]) for j in range(100)])
+        mine = best_single(ours, queries[:200])
+    else:
+        path = path_taken(index, partial(ours, queries))
+        mine = best(partial(ours, queries), 9) / len(queries)
     how = "one by one" if single else f"batch of {len(queries)}"
     work = f"radius 3, {how}, {len(codes) // MILLION} M × 64"
-    path = path_taken(index, ours)
-    return Row(work, data, threads, best(ours) / len(queries), results[name], name, 4 if single else 8, path)
+    return Row(work, data, threads, mine, results[name], name, 4 if single else 8, path)
 
 
 def removal(data: str, codes: np.ndarray) -> Row:
@@ -292,11 +285,14 @@ def growth() -> None:
             index.add(codes)
             index.build_tables()
             for name, q, search in shapes:
-                action = partial(search, index, queries)
                 if q == 1:
-                    action = one_by_one(partial(search, index), queries[:50])
-                path = path_taken(index, action)
-                seconds = best(action, 3, 2.0) / (50 if q == 1 else q)
+                    each = partial(search, index)
+                    rows = [queries[j : j + 1] for j in range(50)]
+                    path = path_taken(index, partial(list, map(each, rows)))
+                    seconds = best_single(each, queries[:50])
+                else:
+                    path = path_taken(index, partial(search, index, queries))
+                    seconds = best(partial(search, index, queries), 3, 2.0) / q
                 cells[name, q, n, make.__name__] = f"{seconds * 1e6:,.2f} {path}"
     for q in (1000, 1):
         print(f"\n{'batch of 1000' if q > 1 else 'one by one'}")

@@ -43,12 +43,9 @@ struct Call {
     Call(Index& index, const Matrix<uint8_t>& codes, const Ids& allowed, Task task, size_t k, int radius,
          int threads)
         : index(index), allowed(allowed) {
-        const auto now = index.glance();
-        queries = to_words(codes, now->words);
+        queries = to_words(codes, index.words());
         request = {task, k, radius, queries.data(), codes.shape(0), threads_or_all(threads), index.path()};
-        // An opened file may have to be checked first.
-        lengthy = index.foreseen(request, allowed.has_value()) > 50e6 ||
-                  (allowed && allowed->size() > 1000000) || (now->file != nullptr && now->slots > 1000000);
+        lengthy = index.lengthy(request, allowed ? allowed->size() : 0);
     }
 
     template <class Finish>
@@ -136,7 +133,7 @@ nb::ndarray<nb::numpy, int64_t> count(Index& index, Matrix<uint8_t> codes, int r
 }
 
 nb::ndarray<nb::numpy, int64_t> add(Index& index, Matrix<uint8_t> codes, Ids ids) {
-    const std::vector<uint64_t> words = to_words(codes, index.glance()->words);
+    const std::vector<uint64_t> words = to_words(codes, index.words());
     const size_t count = codes.shape(0);
     std::vector<int64_t> given(count);
     call(false, [&](StopFlag&) {
@@ -246,7 +243,7 @@ void bind_hamming(nb::module_& module) {
         .def(
             "update",
             [](Index& self, Matrix<uint8_t> codes, Vector<int64_t> ids) {
-                const std::vector<uint64_t> words = to_words(codes, self.glance()->words);
+                const std::vector<uint64_t> words = to_words(codes, self.words());
                 call(false, [&](StopFlag&) { self.update(words.data(), ids.data(), ids.size()); });
             },
             nb::arg("codes"), nb::arg("ids"))

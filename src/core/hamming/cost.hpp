@@ -39,7 +39,7 @@ class CostModel {
     // `buckets` probed and `candidates` looked at in tables over `slots` codes.
     double probes(double buckets, double candidates, double slots) const {
         const double bytes = slots * 12;
-        const double miss = bytes < (1 << 20) ? 6 : bytes < (16 << 20) ? 14 : bytes < (64 << 20) ? 28 : 60;
+        const double miss = bytes < (1 << 20) ? 12 : bytes < (16 << 20) ? 30 : bytes < (64 << 20) ? 40 : 80;
         return (buckets * miss + candidates * 0.4) * factor(Work::probes);
     }
 
@@ -52,7 +52,7 @@ class CostModel {
     // learn.
     void observe(Work work, double expected, double actual, double hits = 0) {
         constexpr double kShort = 20e3, kHit = 10;
-        if (actual < kShort || expected <= 0 || hits * kHit > 0.1 * expected) return;
+        if (expected < kShort || hits * kHit > 0.1 * expected) return;
         const double ratio = std::clamp(actual / expected, 0.5, 2.0);
         scale(work, [ratio](double old) { return old * std::pow(ratio, 0.2); });
     }

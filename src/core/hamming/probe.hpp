@@ -48,6 +48,7 @@ class Prober {
           distances_(std::make_unique_for_overwrite<uint32_t[]>(kChunk)),
           kernels_(kernels()) {
         for (const Table& table : tables.tables) deepest_ = std::max(deepest_, table.key.width);
+        probes_.reserve(64);
         steps_ = (deepest_ + 1) * static_cast<int>(tables.tables.size());
     }
 

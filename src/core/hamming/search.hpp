@@ -51,9 +51,10 @@ class Search {
     template <class Finish>
     void run(Finish&& finish) {
         const int threads = std::max(1, request_.threads);
-        const double work = foreseen();
         // Many queries are dealt out to the threads; few are answered together, each thread scanning a part.
-        const bool few = request_.count < kManyQueries * static_cast<size_t>(threads) || work < kWorthThread;
+        const bool several = request_.count >= kManyQueries * static_cast<size_t>(threads);
+        const double work = several ? foreseen() : 0;
+        const bool few = work < kWorthThread;
         const int dealt = few ? 1 : static_cast<int>(std::min<double>(threads, 1 + work / kWorthThread));
         const size_t block = few ? kBlock : std::min<size_t>(kBlock, (request_.count + dealt - 1) / dealt);
         parallel_for(request_.count, block, dealt, stop_,
@@ -65,7 +66,7 @@ class Search {
         double each = scan_cost(first_, snapshot_.slots, request_.count);
         if (tables_ != nullptr && request_.task != Task::nearest)
             each = scan_cost(tables_->slots, snapshot_.slots, request_.count) +
-                   probing_cost(tables_->keys(), tables_->slots, request_.radius, each);
+                   probing_cost(tables_->keys, tables_->slots, request_.radius, each);
         return each * static_cast<double>(request_.count);
     }
 
@@ -135,7 +136,7 @@ class Search {
             const double cost =
                 prober.search(queries, &order[done], count, collectors.data(), budget, leftovers);
             const double actual = watch.nanoseconds();
-            model.observe(Work::probes, cost, actual, hits_of(collectors, done, count) - hits);
+            if (!forced) model.observe(Work::probes, cost, actual, hits_of(collectors, done, count) - hits);
             done += count;
             spent += cost + static_cast<double>(leftovers.size() - left) * scan;
             judge((cost + static_cast<double>(leftovers.size() - left) * scan) / scan, count);
@@ -163,7 +164,7 @@ class Search {
     // which is put to the test again now and then.
     bool worth_probing(double scan) const {
         if (request_.task != Task::nearest)
-            return probing_cost(tables_->keys(), tables_->slots, request_.radius, scan) < scan;
+            return probing_cost(tables_->keys, tables_->slots, request_.radius, scan) < scan;
         return verdict().load() <= 1 || tables_->trials.fetch_add(1) % 64 == 0;
     }
 
