@@ -13,6 +13,7 @@ namespace {
 using namespace hamming;
 using Ids = std::optional<Vector<int64_t>>;
 
+// Rows of bytes as rows of whole words.
 std::vector<uint64_t> to_words(const Matrix<uint8_t>& codes, int words) {
     const size_t rows = codes.shape(0), bytes = codes.shape(1);
     std::vector<uint64_t> result(rows * words);
@@ -132,15 +133,16 @@ nb::ndarray<nb::numpy, int64_t> count(Index& index, Matrix<uint8_t> codes, int r
     return to_numpy(std::move(counts));
 }
 
-nb::ndarray<nb::numpy, int64_t> add(Index& index, Matrix<uint8_t> codes, Ids ids) {
+nb::object add(Index& index, Matrix<uint8_t> codes, Ids ids) {
     const std::vector<uint64_t> words = to_words(codes, index.words());
     const size_t count = codes.shape(0);
-    std::vector<int64_t> given(count);
+    int64_t* given;
+    nb::object array = new_array({count}, given);
     call(false, [&](StopFlag&) {
         const int64_t first = index.add(words.data(), ids ? ids->data() : nullptr, count);
         for (size_t i = 0; i < count; ++i) given[i] = ids ? ids->data()[i] : after_id(first, i);
     });
-    return to_numpy(std::move(given));
+    return array;
 }
 
 nb::ndarray<nb::numpy, uint8_t> codes_of(Index& index, Vector<int64_t> ids) {

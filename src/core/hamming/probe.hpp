@@ -40,10 +40,11 @@ class Prober {
  public:
     static constexpr size_t kGroup = 32;
 
-    Prober(const Snapshot& snapshot, const Tables& tables, bool radius_is_fixed)
+    // `radius` is negative if it is not known beforehand, as for the nearest.
+    Prober(const Snapshot& snapshot, const Tables& tables, int radius)
         : snapshot_(snapshot),
           tables_(tables),
-          radius_is_fixed_(radius_is_fixed),
+          radius_(radius),
           offsets_(std::make_unique_for_overwrite<uint32_t[]>(kChunk)),
           distances_(std::make_unique_for_overwrite<uint32_t[]>(kChunk)),
           kernels_(kernels()) {
@@ -114,13 +115,14 @@ class Prober {
     // equal keys is taken together for them.
     int end_of_round(int step, double& buckets) const {
         constexpr double kEnough = 64;
-        const bool whole_ring = ring_of(step) == 0;
+        const auto belongs = [&](int next) {
+            return radius_ >= 0 ? next <= radius_ : ring_of(step) == 0 && ring_of(next) == 0;
+        };
         int end = step;
         do {
             buckets += combinations(table_at(end).key.width, ring_of(end));
             ++end;
-        } while (end < steps_ && buckets < kEnough &&
-                 (radius_is_fixed_ || (whole_ring && ring_of(end) == 0)));
+        } while (end < steps_ && buckets < kEnough && belongs(end));
         return end;
     }
 
@@ -214,7 +216,7 @@ class Prober {
 
     const Snapshot& snapshot_;
     const Tables& tables_;
-    const bool radius_is_fixed_;
+    const int radius_;
     std::unique_ptr<uint32_t[]> offsets_, distances_;
     std::vector<Seeker> seekers_;
     std::vector<Probe> probes_;

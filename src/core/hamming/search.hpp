@@ -126,7 +126,7 @@ class Search {
         CostModel& model = CostModel::instance();
         bool probing = forced || worth_probing(scan);
         model.relax(probing ? scan_work(request_.count) : Work::probes);
-        Prober prober(snapshot_, *tables_, request_.task != Task::nearest);
+        Prober prober(snapshot_, *tables_, request_.task == Task::nearest ? -1 : request_.radius);
         double spent = 0;
         size_t done = 0;
         while (done < order.size() && probing && !stop_.load(std::memory_order_relaxed)) {
