@@ -31,8 +31,10 @@ class Index {
  public:
     using Reading = std::shared_ptr<const Snapshot>;
 
-    Index(int n_bits, Path path) : path_(path), state_(std::make_shared<Snapshot>(n_bits)) {}
-    Index(std::shared_ptr<Snapshot> opened, Path path) : path_(path), state_(std::move(opened)) {}
+    Index(int n_bits, Path path)
+        : path_(path), words_((n_bits + 63) / 64), state_(std::make_shared<Snapshot>(n_bits)) {}
+    Index(std::shared_ptr<Snapshot> opened, Path path)
+        : path_(path), words_(opened->words), state_(std::move(opened)) {}
 
     // The state of the index now; what was opened from a file is checked before it is first handed out.
     Reading snapshot() const {
@@ -105,6 +107,17 @@ class Index {
         if (path_ == Path::automatic) owed_.fetch_add(search.regret());
     }
 
+    // Whether a search may take so long that someone might want to interrupt it.
+    bool lengthy(const Request& request, uint64_t n_allowed) {
+        constexpr double kPatience = 50e6;
+        constexpr uint64_t kMany = 1000000;  // ids to look up, or codes of a file to check
+        const Reading now = glance();
+        if (n_allowed > kMany || (now->file && now->slots > kMany) || wants_tables(*now)) return true;
+        if (request.count * now->slots * static_cast<uint64_t>(now->words) < 4 * kMany) return false;
+        StopFlag stop{false};
+        return Search(*now, request, tally_, stop).foreseen() > kPatience;
+    }
+
     // Builds tables over all codes, unless they are there.
     Reading build(int threads, StopFlag& stop) {
         const std::lock_guard building(build_mutex_);
@@ -131,10 +144,7 @@ class Index {
     // The snapshot to search: with tables if they are wanted, or have by now become worth building.
     Reading prepared(int threads, StopFlag& stop) {
         const Reading now = snapshot();
-        if (path_ == Path::tables) return build(threads, stop);
-        if (path_ == Path::automatic && now->slots >= kWorthTables && owed_.load() > build_cost(*now))
-            return build(threads, stop);
-        return now;
+        return wants_tables(*now) ? build(threads, stop) : now;
     }
 
     void save(int descriptor) const {
@@ -158,11 +168,18 @@ class Index {
     }
 
     Tally& tally() { return tally_; }
+    int words() const { return words_; }
     Path path() const { return path_; }
 
  private:
     static constexpr uint64_t kWorthTables = 4096;
     static constexpr uint64_t kFewDead = 1024;
+
+    bool wants_tables(const Snapshot& now) const {
+        if (path_ == Path::scan || now.slots == 0 || (now.tables && now.tables->slots == now.slots))
+            return false;
+        return path_ == Path::tables || (now.slots >= kWorthTables && owed_.load() > build_cost(now));
+    }
 
     static double build_cost(const Snapshot& now) {
         const size_t tables = choose_substrings(now.n_bits, now.slots).size();
@@ -252,6 +269,7 @@ class Index {
     }
 
     const Path path_;
+    const int words_;
     std::mutex writer_mutex_, build_mutex_;
     mutable std::shared_mutex map_mutex_;  // guards map_, and its agreement with state_ if that is not sorted
     mutable std::mutex state_mutex_;

@@ -99,11 +99,19 @@ inline void scan(const ScanData& data, const uint64_t* queries, size_t count,
     // A thread costs some ten microseconds to start.
     const size_t parts = std::min<size_t>({static_cast<size_t>(std::max(threads, 1)), data.runs.size(),
                                            static_cast<size_t>(1 + expected / 100e3)});
-    const Stopwatch watch;
     if (parts <= 1) {
+        const auto hits = [&] {
+            uint64_t sum = 0;
+            for (const Collector& collector : collectors) sum += collector.count();
+            return static_cast<double>(sum);
+        };
+        const double hits_before = hits();
+        const Stopwatch watch;
         part(0, data.runs.size(), collectors.data());
+        const double actual = watch.nanoseconds();
         if (!stop.load())
-            model.observe(sliced ? Work::batch_scan : Work::single_scan, expected, watch.nanoseconds());
+            model.observe(sliced ? Work::batch_scan : Work::single_scan, expected, actual,
+                          hits() - hits_before);
         return;
     }
     std::vector<std::vector<Collector>> partial(parts, collectors);

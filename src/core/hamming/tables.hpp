@@ -45,16 +45,11 @@ struct Table {
 struct Tables {
     uint64_t slots;  // slots [0, slots) are covered
     std::vector<Table> tables;
+    std::vector<Substring> keys;  // of the tables
     // Cost of the k nearest by these tables over that of a scan, a running mean for each magnitude of k; for
     // single queries and for batches, whose scans are cheaper.
     mutable std::array<std::atomic<float>, 2 * 65> verdicts{};
     mutable std::atomic<uint32_t> trials{0};
-
-    std::vector<Substring> keys() const {
-        std::vector<Substring> result;
-        for (const Table& table : tables) result.push_back(table.key);
-        return result;
-    }
 
     uint64_t bytes() const {
         uint64_t sum = 0;
@@ -114,7 +109,8 @@ inline void build_table(Table& table, const Snapshot& snapshot, uint64_t slots, 
 inline std::shared_ptr<const Tables> build_tables(const Snapshot& snapshot, int threads, StopFlag& stop) {
     auto result = std::make_shared<Tables>();
     result->slots = snapshot.slots;
-    for (const Substring& key : choose_substrings(snapshot.n_bits, snapshot.slots)) {
+    result->keys = choose_substrings(snapshot.n_bits, snapshot.slots);
+    for (const Substring& key : result->keys) {
         Table& table = result->tables.emplace_back();
         table.key = key;
         table.print_word = (key.start / 64 + (snapshot.words + 1) / 2) % snapshot.words;
