@@ -41,8 +41,7 @@ int threads_or_all(int threads) {
 }
 
 struct Call {
-    Call(Index& index, const Matrix<uint8_t>& codes, const Ids& allowed, Task task, size_t k, int radius,
-         int threads)
+    Call(Index& index, const Matrix<uint8_t>& codes, const Ids& allowed, Task task, size_t k, int radius, int threads)
         : index(index), allowed(allowed) {
         queries = to_words(codes, index.words());
         request = {task, k, radius, queries.data(), codes.shape(0), threads_or_all(threads), index.path()};
@@ -52,8 +51,7 @@ struct Call {
     template <class Finish>
     void run(Finish&& finish) {
         call(lengthy, [&](StopFlag& stop) {
-            index.search(request, allowed ? allowed->data() : nullptr, allowed ? allowed->size() : 0, stop,
-                         finish);
+            index.search(request, allowed ? allowed->data() : nullptr, allowed ? allowed->size() : 0, stop, finish);
         });
     }
 
@@ -69,17 +67,14 @@ template <class T>
 nb::object new_array(std::initializer_list<size_t> shape, T*& data) {
     static PyObject* const empty = nb::object(nb::module_::import_("numpy").attr("empty")).release().ptr();
     static PyObject* const type =
-        nb::object(nb::module_::import_("numpy").attr("dtype")(sizeof(T) == 8 ? "int64" : "int32"))
-            .release()
-            .ptr();
+        nb::object(nb::module_::import_("numpy").attr("dtype")(sizeof(T) == 8 ? "int64" : "int32")).release().ptr();
     nb::object dimensions = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(shape.size())));
     Py_ssize_t axis = 0;
     for (size_t size : shape) PyTuple_SetItem(dimensions.ptr(), axis++, PyLong_FromSize_t(size));
     PyObject* arguments[] = {dimensions.ptr(), type};
     nb::object array = nb::steal(PyObject_Vectorcall(empty, arguments, 2, nullptr));
     Py_buffer view;
-    if (!array.is_valid() || PyObject_GetBuffer(array.ptr(), &view, PyBUF_WRITABLE) != 0)
-        throw nb::python_error();
+    if (!array.is_valid() || PyObject_GetBuffer(array.ptr(), &view, PyBUF_WRITABLE) != 0) throw nb::python_error();
     data = static_cast<T*>(view.buf);
     PyBuffer_Release(&view);
     return array;
@@ -124,12 +119,10 @@ nb::tuple radius_search(Index& index, Matrix<uint8_t> codes, int radius, Ids all
     return nb::make_tuple(lims_array, id_array, distance_array);
 }
 
-nb::ndarray<nb::numpy, int64_t> count(Index& index, Matrix<uint8_t> codes, int radius, Ids allowed,
-                                      int threads) {
+nb::ndarray<nb::numpy, int64_t> count(Index& index, Matrix<uint8_t> codes, int radius, Ids allowed, int threads) {
     Call call(index, codes, allowed, Task::count, 0, radius, threads);
     std::vector<int64_t> counts(call.request.count);
-    call.run(
-        [&](size_t query, Collector& collector) { counts[query] = static_cast<int64_t>(collector.count()); });
+    call.run([&](size_t query, Collector& collector) { counts[query] = static_cast<int64_t>(collector.count()); });
     return to_numpy(std::move(counts));
 }
 
@@ -166,8 +159,7 @@ nb::ndarray<nb::numpy, int64_t> all_ids(Index& index) {
         const auto now = index.snapshot();
         ids.reserve(now->size());
         for (uint64_t slot = 0; slot < now->slots; ++slot)
-            if (!now->is_dead(static_cast<uint32_t>(slot)))
-                ids.push_back(now->id_of(static_cast<uint32_t>(slot)));
+            if (!now->is_dead(static_cast<uint32_t>(slot))) ids.push_back(now->id_of(static_cast<uint32_t>(slot)));
         if (!now->sorted) std::sort(ids.begin(), ids.end());
     });
     return to_numpy(std::move(ids));
@@ -219,8 +211,7 @@ void bind_hamming(nb::module_& module) {
     nb::register_exception_translator(translate);
     nb::class_<Index>(module, "HammingCore")
         .def(
-            "__init__",
-            [](Index* self, int n_bits, int path) { new (self) Index(n_bits, static_cast<Path>(path)); },
+            "__init__", [](Index* self, int n_bits, int path) { new (self) Index(n_bits, static_cast<Path>(path)); },
             nb::arg("n_bits"), nb::arg("path"))
         .def_static(
             "open",
@@ -262,8 +253,7 @@ void bind_hamming(nb::module_& module) {
              nb::arg("threads"))
         .def("radius_search", &radius_search, nb::arg("codes"), nb::arg("radius"), nb::arg("allowed").none(),
              nb::arg("threads"))
-        .def("count", &count, nb::arg("codes"), nb::arg("radius"), nb::arg("allowed").none(),
-             nb::arg("threads"))
+        .def("count", &count, nb::arg("codes"), nb::arg("radius"), nb::arg("allowed").none(), nb::arg("threads"))
         .def(
             "build_tables",
             [](Index& self, int threads) {

@@ -63,9 +63,7 @@ class CostModel {
         scale(work, [](double old) { return std::pow(old, 0.99); });
     }
 
-    double factor(Work work) const {
-        return factors_[static_cast<int>(work)].load(std::memory_order_relaxed);
-    }
+    double factor(Work work) const { return factors_[static_cast<int>(work)].load(std::memory_order_relaxed); }
 
  private:
     template <class Change>

@@ -55,8 +55,7 @@ class IdMap {
     }
 
     void reserve(const Snapshot& snapshot, uint64_t count) {
-        if (2 * (count + 1) > cells_.size())
-            grow(snapshot, std::bit_ceil(std::max<uint64_t>(64, 2 * (count + 1))));
+        if (2 * (count + 1) > cells_.size()) grow(snapshot, std::bit_ceil(std::max<uint64_t>(64, 2 * (count + 1))));
     }
 
  private:

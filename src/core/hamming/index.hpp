@@ -53,8 +53,7 @@ class Index {
         const Reading before = snapshot();
         check_room(*before, count);
         if (ids == nullptr && uint64_t{INT64_MAX} - static_cast<uint64_t>(before->max_id) < count)
-            throw std::length_error("no ids are left after " + std::to_string(before->max_id) +
-                                    "; give ids yourself");
+            throw std::length_error("no ids are left after " + std::to_string(before->max_id) + "; give ids yourself");
         Edit edit(*before, room_);
         edit.append(codes, ids, count);
         commit(*before, edit, {});
@@ -90,8 +89,7 @@ class Index {
 
     // Answers a request; `allowed` may restrict it to some ids. See Search::run for `finish`.
     template <class Finish>
-    void search(const Request& request, const int64_t* allowed, size_t n_allowed, StopFlag& stop,
-                Finish&& finish) {
+    void search(const Request& request, const int64_t* allowed, size_t n_allowed, StopFlag& stop, Finish&& finish) {
         if (allowed != nullptr) {
             const auto [now, slots] = locate(allowed, n_allowed);
             const Page gathered = gather(*now, slots);
@@ -126,8 +124,7 @@ class Index {
         const Stopwatch watch;
         const auto tables = build_tables(*now, threads, stop);
         if (!tables) return now;
-        CostModel::instance().observe(Work::build,
-                                      build_cost(*now) / std::min<int>(threads, tables->tables.size()),
+        CostModel::instance().observe(Work::build, build_cost(*now) / std::min<int>(threads, tables->tables.size()),
                                       watch.nanoseconds());
         owed_.store(0);
         const std::lock_guard writing(writer_mutex_);
@@ -176,8 +173,7 @@ class Index {
     static constexpr uint64_t kFewDead = 1024;
 
     bool wants_tables(const Snapshot& now) const {
-        if (path_ == Path::scan || now.slots == 0 || (now.tables && now.tables->slots == now.slots))
-            return false;
+        if (path_ == Path::scan || now.slots == 0 || (now.tables && now.tables->slots == now.slots)) return false;
         return path_ == Path::tables || (now.slots >= kWorthTables && owed_.load() > build_cost(now));
     }
 

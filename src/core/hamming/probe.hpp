@@ -55,8 +55,8 @@ class Prober {
 
     // Searches for up to kGroup queries; those that would cost more than `budget` are left over and appended
     // to `leftovers`. Gives the modelled cost of the work done.
-    double search(const uint64_t* queries, const size_t* group, size_t count, Collector* collectors,
-                  double budget, std::vector<size_t>& leftovers) {
+    double search(const uint64_t* queries, const size_t* group, size_t count, Collector* collectors, double budget,
+                  std::vector<size_t>& leftovers) {
         const double slots = static_cast<double>(tables_.slots);
         const CostModel& model = CostModel::instance();
         seekers_.clear();
@@ -79,8 +79,7 @@ class Prober {
                 return finished;
             });
             for (Seeker& seeker : seekers_)
-                for (int now = step; now < end && now <= seeker.collector->limit(); ++now)
-                    enqueue(seeker, now);
+                for (int now = step; now < end && now <= seeker.collector->limit(); ++now) enqueue(seeker, now);
             flush();
         }
         for (const Seeker& seeker : seekers_) total += model.probes(seeker.buckets, seeker.candidates, slots);
@@ -169,8 +168,7 @@ class Prober {
                 static_cast<uint32_t>(seeker.collector->limit()), offsets_.get(), distances_.get());
             for (size_t i = 0; i < found; ++i) {
                 const uint32_t place = begin + offsets_[i];
-                if (snapshot_.words == 1 && met_before(&table.prints[place], seeker.query, probe.step))
-                    continue;
+                if (snapshot_.words == 1 && met_before(&table.prints[place], seeker.query, probe.step)) continue;
                 __builtin_prefetch(&table.slots[place]);
                 finds_.push_back({&probe, place, distances_[i]});
             }
@@ -190,8 +188,8 @@ class Prober {
                 const uint64_t* code = snapshot_.code_of(slot);
                 uint32_t unused;
                 if (collector.gave_up() ||
-                    kernels_.filter(code, 1, snapshot_.words, seeker.query,
-                                    static_cast<uint32_t>(collector.limit()), &unused, &find.distance) == 0 ||
+                    kernels_.filter(code, 1, snapshot_.words, seeker.query, static_cast<uint32_t>(collector.limit()),
+                                    &unused, &find.distance) == 0 ||
                     met_before(code, seeker.query, find.probe->step))
                     continue;
             }

@@ -97,8 +97,8 @@ class Search {
     void answer(size_t begin, size_t end, int threads, Finish&& finish) {
         const size_t count = end - begin;
         const uint64_t* queries = request_.queries + begin * snapshot_.words;
-        std::vector<Collector> collectors(
-            count, Collector(request_.task, request_.k, request_.radius, snapshot_.n_bits));
+        std::vector<Collector> collectors(count,
+                                          Collector(request_.task, request_.k, request_.radius, snapshot_.n_bits));
         for (Collector& collector : collectors) collector.give_up_beyond(request_.most);
         std::vector<size_t> served, leftovers;
         probe(queries, collectors, served, leftovers);
@@ -133,8 +133,7 @@ class Search {
             const size_t count = std::min(Prober::kGroup, order.size() - done), left = leftovers.size();
             const double hits = hits_of(collectors, done, count);
             const Stopwatch watch;
-            const double cost =
-                prober.search(queries, &order[done], count, collectors.data(), budget, leftovers);
+            const double cost = prober.search(queries, &order[done], count, collectors.data(), budget, leftovers);
             const double actual = watch.nanoseconds();
             if (!forced) model.observe(Work::probes, cost, actual, hits_of(collectors, done, count) - hits);
             done += count;
@@ -181,8 +180,8 @@ class Search {
         verdict().store(verdict().load() * (1 - weight) + ratio * weight);
     }
 
-    void scan_some(const uint64_t* queries, std::vector<Collector>& collectors,
-                   const std::vector<size_t>& chosen, uint64_t first, int threads) {
+    void scan_some(const uint64_t* queries, std::vector<Collector>& collectors, const std::vector<size_t>& chosen,
+                   uint64_t first, int threads) {
         if (chosen.empty()) return;
         const ScanData part = data(first);
         if (chosen.size() == collectors.size()) {
@@ -204,8 +203,7 @@ class Search {
     double regret_of(const std::vector<Collector>& collectors, const std::vector<size_t>& served,
                      const std::vector<size_t>& leftovers) const {
         if (tables_ != nullptr)
-            return scan_cost(tables_->slots, snapshot_.slots, request_.count) *
-                   static_cast<double>(served.size());
+            return scan_cost(tables_->slots, snapshot_.slots, request_.count) * static_cast<double>(served.size());
         const double scan = scan_cost(0, snapshot_.slots, request_.count);
         const std::vector<Substring> keys = choose_substrings(snapshot_.n_bits, snapshot_.slots);
         std::vector<double> saved(static_cast<size_t>(snapshot_.n_bits) + 1, -1);

@@ -88,11 +88,9 @@ inline void build_table(Table& table, const Snapshot& snapshot, uint64_t slots, 
         table.begins[key] += table.begins[key - 1];
     }
     const double mean = static_cast<double>(slots) / static_cast<double>(table.begins.size() - 1);
-    table.crowding =
-        slots > 0 ? std::max(1.0, squares / static_cast<double>(slots) / mean - 1.0 / mean) : 1.0;
+    table.crowding = slots > 0 ? std::max(1.0, squares / static_cast<double>(slots) / mean - 1.0 / mean) : 1.0;
     uint32_t slot = 0;
-    for (const Run& run :
-         runs) {  // begins[key] serves as the place of the next code, and ends as its successor's
+    for (const Run& run : runs) {  // begins[key] serves as the place of the next code, and ends as its successor's
         const uint64_t* code = run.codes(words);
         for (uint32_t i = 0; i < run.count; ++i, code += words, ++slot) {
             const uint32_t place = table.begins[table.key.of(code)]++;
@@ -115,9 +113,8 @@ inline std::shared_ptr<const Tables> build_tables(const Snapshot& snapshot, int 
         table.key = key;
         table.print_word = (key.start / 64 + (snapshot.words + 1) / 2) % snapshot.words;
     }
-    parallel_for(result->tables.size(), 1, threads, stop, [&](size_t t, size_t, int) {
-        build_table(result->tables[t], snapshot, snapshot.slots, stop);
-    });
+    parallel_for(result->tables.size(), 1, threads, stop,
+                 [&](size_t t, size_t, int) { build_table(result->tables[t], snapshot, snapshot.slots, stop); });
     if (stop.load()) return nullptr;
     return result;
 }
