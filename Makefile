@@ -5,8 +5,10 @@ BIN := $(VENV)/bin
 CPP := $(shell find src/core tests -name '*.hpp' -o -name '*.cpp' -o -name '*.inc' 2>/dev/null | grep -v unicode_tables)
 SOURCES := CMakeLists.txt pyproject.toml constraints.txt $(shell find src/core -type f)
 
+SANITIZE := -std=c++20 -O1 -g -fno-omit-frame-pointer -Wall -Wextra -Wno-psabi -Isrc/core
+
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format unit bench package clean
+.PHONY: help demo test lint format unit bench package sanitize clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -31,7 +33,7 @@ format: $(VENV)/installed-dev ## format the code in place
 	$(BIN)/clang-format -i $(CPP)
 
 bench: $(VENV)/installed-bench ## measure against the peers (minutes)
-	@for script in benchmarks/fit.py benchmarks/encode.py benchmarks/graph.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+	@for script in benchmarks/fit.py benchmarks/encode.py benchmarks/graph.py benchmarks/hamming.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
 package: $(VENV)/installed-dev ## build the sdist, from it the wheel, and try that in an empty environment
 	rm -rf dist build/try
@@ -39,6 +41,13 @@ package: $(VENV)/installed-dev ## build the sdist, from it the wheel, and try th
 	$(PYTHON) -m venv build/try
 	build/try/bin/pip install -q -c constraints.txt dist/*.whl
 	cd build && try/bin/sth version && rm -rf try
+
+sanitize: ## run the C++ index under the address, undefined-behaviour and thread sanitizers
+	mkdir -p build
+	$(CXX) $(SANITIZE) -fsanitize=address,undefined -fno-sanitize-recover=all tests/core/hamming.cpp -o build/hamming-asan -lpthread
+	build/hamming-asan
+	$(CXX) $(SANITIZE) -fsanitize=thread tests/core/hamming.cpp -o build/hamming-tsan -lpthread
+	build/hamming-tsan
 
 clean: ## remove everything that was made
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

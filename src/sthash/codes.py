@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 Codes = npt.NDArray[np.uint8]
 Bits = npt.NDArray[np.bool_]
+_UINT8 = np.dtype(np.uint8)
 
 
 def n_bytes(n_bits: int) -> int:
@@ -168,11 +169,11 @@ def check(codes: npt.ArrayLike, n_bits: int, name: str = "codes") -> Codes:
 
 def _check_array(codes: npt.ArrayLike, name: str) -> Codes:
     array = codes if isinstance(codes, np.ndarray) else np.asarray(codes)
-    if array.dtype != np.uint8:
+    if array.dtype is not _UINT8 and array.dtype != _UINT8:
         raise TypeError(f"{name} must be packed codes, uint8, got {array.dtype}; use sthash.codes.pack")
     if array.ndim != 2:
         raise ValueError(f"{name} must have two dimensions, one row a code, got shape {array.shape}")
-    return np.ascontiguousarray(array)
+    return array if array.flags.c_contiguous else np.ascontiguousarray(array)
 
 
 def _check_some(codes: npt.ArrayLike, n_bits: int) -> Codes:

@@ -87,8 +87,7 @@ void check_pairs(Index& index, const Truth& truth, int n_bits) {
         for (const Hit& hit : truth.near(code.data(), 2)) wanted += hit.id > id;
     Join join(index, index, 2, 2);
     StopFlag stop{false};
-    for (PairBlock block = join.next(stop); !block.left.empty(); block = join.next(stop))
-        found += block.left.size();
+    for (PairBlock block = join.next(stop); !block.left.empty(); block = join.next(stop)) found += block.left.size();
     if (found != wanted) fail("join", n_bits);
 }
 
@@ -104,8 +103,7 @@ void check_index(int n_bits, Path path) {
         std::vector<uint64_t> codes = random_codes(count, n_bits);
         std::vector<int64_t> ids(count);
         const bool own = round > 0;
-        for (size_t i = 0; i < count; ++i)
-            ids[i] = static_cast<int64_t>(own ? 10000 * round + 7 * (count - i) : i);
+        for (size_t i = 0; i < count; ++i) ids[i] = static_cast<int64_t>(own ? 10000 * round + 7 * (count - i) : i);
         index.add(codes.data(), own ? ids.data() : nullptr, count);
         remember(codes, ids);
         check_searches(index, truth, n_bits);
@@ -130,8 +128,7 @@ void check_index(int n_bits, Path path) {
     check_pairs(index, truth, n_bits);
     std::FILE* file = std::tmpfile();
     index.save(fileno(file));
-    Index opened(open_snapshot(std::make_shared<const MappedFile>(fileno(file), path != Path::scan, "saved")),
-                 path);
+    Index opened(open_snapshot(std::make_shared<const MappedFile>(fileno(file), path != Path::scan, "saved")), path);
     std::fclose(file);
     check_searches(opened, truth, n_bits);
 }
@@ -148,8 +145,7 @@ void check_threads() {
             while (!done.load()) {
                 StopFlag stop{false};
                 const Request request{Task::nearest, 5, 64, codes.data(), 20, 2, Path::automatic};
-                index.search(request, nullptr, 0, stop,
-                             [](size_t, Collector& collector) { collector.finish(); });
+                index.search(request, nullptr, 0, stop, [](size_t, Collector& collector) { collector.finish(); });
                 const int64_t some[] = {1, 5, 99999};
                 index.locate(some, 3);
                 index.build(1, stop);

@@ -13,6 +13,7 @@ namespace {
 using namespace hamming;
 using Ids = std::optional<Vector<int64_t>>;
 
+// Rows of bytes as rows of whole words.
 std::vector<uint64_t> to_words(const Matrix<uint8_t>& codes, int words) {
     const size_t rows = codes.shape(0), bytes = codes.shape(1);
     std::vector<uint64_t> result(rows * words);
@@ -40,23 +41,17 @@ int threads_or_all(int threads) {
 }
 
 struct Call {
-    Call(Index& index, const Matrix<uint8_t>& codes, const Ids& allowed, Task task, size_t k, int radius,
-         int threads)
+    Call(Index& index, const Matrix<uint8_t>& codes, const Ids& allowed, Task task, size_t k, int radius, int threads)
         : index(index), allowed(allowed) {
-        const auto now = index.glance();
-        queries = to_words(codes, now->words);
+        queries = to_words(codes, index.words());
         request = {task, k, radius, queries.data(), codes.shape(0), threads_or_all(threads), index.path()};
-        const size_t work = request.count * now->slots * static_cast<size_t>(now->words);
-        lengthy = work > (size_t{1} << 28) || (allowed && allowed->size() > 1000000) ||
-                  (index.path() != Path::scan && now->slots > 200000 && request.count > 10) ||
-                  now->file != nullptr;
+        lengthy = index.lengthy(request, allowed ? allowed->size() : 0);
     }
 
     template <class Finish>
     void run(Finish&& finish) {
         call(lengthy, [&](StopFlag& stop) {
-            index.search(request, allowed ? allowed->data() : nullptr, allowed ? allowed->size() : 0, stop,
-                         finish);
+            index.search(request, allowed ? allowed->data() : nullptr, allowed ? allowed->size() : 0, stop, finish);
         });
     }
 
@@ -67,59 +62,80 @@ struct Call {
     bool lengthy;
 };
 
+// A new NumPy array: for the small results of single queries, quicker than handing a vector over.
+template <class T>
+nb::object new_array(std::initializer_list<size_t> shape, T*& data) {
+    static PyObject* const empty = nb::object(nb::module_::import_("numpy").attr("empty")).release().ptr();
+    static PyObject* const type =
+        nb::object(nb::module_::import_("numpy").attr("dtype")(sizeof(T) == 8 ? "int64" : "int32")).release().ptr();
+    nb::object dimensions = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(shape.size())));
+    Py_ssize_t axis = 0;
+    for (size_t size : shape) PyTuple_SetItem(dimensions.ptr(), axis++, PyLong_FromSize_t(size));
+    PyObject* arguments[] = {dimensions.ptr(), type};
+    nb::object array = nb::steal(PyObject_Vectorcall(empty, arguments, 2, nullptr));
+    Py_buffer view;
+    if (!array.is_valid() || PyObject_GetBuffer(array.ptr(), &view, PyBUF_WRITABLE) != 0) throw nb::python_error();
+    data = static_cast<T*>(view.buf);
+    PyBuffer_Release(&view);
+    return array;
+}
+
 nb::tuple search(Index& index, Matrix<uint8_t> codes, size_t k, int within, Ids allowed, int threads) {
     Call call(index, codes, allowed, Task::nearest, k, within, threads);
-    std::vector<int64_t> ids(call.request.count * k, -1);
-    std::vector<int32_t> distances(call.request.count * k, -1);
+    const size_t count = call.request.count;
+    int64_t* ids;
+    int32_t* distances;
+    nb::object id_array = new_array({count, k}, ids), distance_array = new_array({count, k}, distances);
     call.run([&](size_t query, Collector& collector) {
         size_t place = query * k;
         for (const Hit& hit : collector.finish()) {
             ids[place] = hit.id;
             distances[place++] = hit.distance;
         }
+        std::fill(ids + place, ids + (query + 1) * k, -1);
+        std::fill(distances + place, distances + (query + 1) * k, -1);
     });
-    const size_t count = call.request.count;
-    return nb::make_tuple(to_numpy(std::move(ids), {count, k}), to_numpy(std::move(distances), {count, k}));
+    return nb::make_tuple(id_array, distance_array);
 }
 
 nb::tuple radius_search(Index& index, Matrix<uint8_t> codes, int radius, Ids allowed, int threads) {
     Call call(index, codes, allowed, Task::radius, 0, radius, threads);
     std::vector<std::vector<Hit>> hits(call.request.count);
     call.run([&](size_t query, Collector& collector) { hits[query] = std::move(collector.finish()); });
-    std::vector<int64_t> lims(hits.size() + 1);
+    int64_t *lims, *ids;
+    int32_t* distances;
+    nb::object lims_array = new_array({hits.size() + 1}, lims);
+    lims[0] = 0;
     for (size_t q = 0; q < hits.size(); ++q) lims[q + 1] = lims[q] + static_cast<int64_t>(hits[q].size());
-    std::vector<int64_t> ids(static_cast<size_t>(lims.back()));
-    std::vector<int32_t> distances(ids.size());
-    size_t place = 0;
+    const size_t total = static_cast<size_t>(lims[hits.size()]);
+    nb::object id_array = new_array({total}, ids), distance_array = new_array({total}, distances);
     for (std::vector<Hit>& of_query : hits) {
         for (const Hit& hit : of_query) {
-            ids[place] = hit.id;
-            distances[place++] = hit.distance;
+            *ids++ = hit.id;
+            *distances++ = hit.distance;
         }
-        std::vector<Hit>().swap(of_query);
+        std::vector<Hit>().swap(of_query);  // so that the hits are not held twice
     }
-    return nb::make_tuple(to_numpy(std::move(lims)), to_numpy(std::move(ids)),
-                          to_numpy(std::move(distances)));
+    return nb::make_tuple(lims_array, id_array, distance_array);
 }
 
-nb::ndarray<nb::numpy, int64_t> count(Index& index, Matrix<uint8_t> codes, int radius, Ids allowed,
-                                      int threads) {
+nb::ndarray<nb::numpy, int64_t> count(Index& index, Matrix<uint8_t> codes, int radius, Ids allowed, int threads) {
     Call call(index, codes, allowed, Task::count, 0, radius, threads);
     std::vector<int64_t> counts(call.request.count);
-    call.run(
-        [&](size_t query, Collector& collector) { counts[query] = static_cast<int64_t>(collector.count()); });
+    call.run([&](size_t query, Collector& collector) { counts[query] = static_cast<int64_t>(collector.count()); });
     return to_numpy(std::move(counts));
 }
 
-nb::ndarray<nb::numpy, int64_t> add(Index& index, Matrix<uint8_t> codes, Ids ids) {
-    const std::vector<uint64_t> words = to_words(codes, index.glance()->words);
+nb::object add(Index& index, Matrix<uint8_t> codes, Ids ids) {
+    const std::vector<uint64_t> words = to_words(codes, index.words());
     const size_t count = codes.shape(0);
-    std::vector<int64_t> given(count);
+    int64_t* given;
+    nb::object array = new_array({count}, given);
     call(false, [&](StopFlag&) {
         const int64_t first = index.add(words.data(), ids ? ids->data() : nullptr, count);
         for (size_t i = 0; i < count; ++i) given[i] = ids ? ids->data()[i] : after_id(first, i);
     });
-    return to_numpy(std::move(given));
+    return array;
 }
 
 nb::ndarray<nb::numpy, uint8_t> codes_of(Index& index, Vector<int64_t> ids) {
@@ -143,8 +159,7 @@ nb::ndarray<nb::numpy, int64_t> all_ids(Index& index) {
         const auto now = index.snapshot();
         ids.reserve(now->size());
         for (uint64_t slot = 0; slot < now->slots; ++slot)
-            if (!now->is_dead(static_cast<uint32_t>(slot)))
-                ids.push_back(now->id_of(static_cast<uint32_t>(slot)));
+            if (!now->is_dead(static_cast<uint32_t>(slot))) ids.push_back(now->id_of(static_cast<uint32_t>(slot)));
         if (!now->sorted) std::sort(ids.begin(), ids.end());
     });
     return to_numpy(std::move(ids));
@@ -196,8 +211,7 @@ void bind_hamming(nb::module_& module) {
     nb::register_exception_translator(translate);
     nb::class_<Index>(module, "HammingCore")
         .def(
-            "__init__",
-            [](Index* self, int n_bits, int path) { new (self) Index(n_bits, static_cast<Path>(path)); },
+            "__init__", [](Index* self, int n_bits, int path) { new (self) Index(n_bits, static_cast<Path>(path)); },
             nb::arg("n_bits"), nb::arg("path"))
         .def_static(
             "open",
@@ -222,7 +236,7 @@ void bind_hamming(nb::module_& module) {
         .def(
             "update",
             [](Index& self, Matrix<uint8_t> codes, Vector<int64_t> ids) {
-                const std::vector<uint64_t> words = to_words(codes, self.glance()->words);
+                const std::vector<uint64_t> words = to_words(codes, self.words());
                 call(false, [&](StopFlag&) { self.update(words.data(), ids.data(), ids.size()); });
             },
             nb::arg("codes"), nb::arg("ids"))
@@ -239,8 +253,7 @@ void bind_hamming(nb::module_& module) {
              nb::arg("threads"))
         .def("radius_search", &radius_search, nb::arg("codes"), nb::arg("radius"), nb::arg("allowed").none(),
              nb::arg("threads"))
-        .def("count", &count, nb::arg("codes"), nb::arg("radius"), nb::arg("allowed").none(),
-             nb::arg("threads"))
+        .def("count", &count, nb::arg("codes"), nb::arg("radius"), nb::arg("allowed").none(), nb::arg("threads"))
         .def(
             "build_tables",
             [](Index& self, int threads) {

@@ -15,8 +15,7 @@ class Checksum {
         const unsigned char* p = static_cast<const unsigned char*>(data);
         total_ += size;
         for (; size >= 32; size -= 32, p += 32)
-            for (int lane = 0; lane < 4; ++lane)
-                lanes_[lane] = round(lanes_[lane], load<uint64_t>(p + 8 * lane));
+            for (int lane = 0; lane < 4; ++lane) lanes_[lane] = round(lanes_[lane], load<uint64_t>(p + 8 * lane));
         std::memcpy(rest_, p, size);
         rest_size_ = size;
     }
@@ -24,14 +23,13 @@ class Checksum {
     uint64_t digest() const {
         uint64_t hash = kPrime5;
         if (total_ >= 32) {
-            hash = std::rotl(lanes_[0], 1) + std::rotl(lanes_[1], 7) + std::rotl(lanes_[2], 12) +
-                   std::rotl(lanes_[3], 18);
+            hash =
+                std::rotl(lanes_[0], 1) + std::rotl(lanes_[1], 7) + std::rotl(lanes_[2], 12) + std::rotl(lanes_[3], 18);
             for (uint64_t lane : lanes_) hash = (hash ^ round(0, lane)) * kPrime1 + kPrime4;
         }
         hash += total_;
         const unsigned char *p = rest_, *end = rest_ + rest_size_;
-        for (; end - p >= 8; p += 8)
-            hash = std::rotl(hash ^ round(0, load<uint64_t>(p)), 27) * kPrime1 + kPrime4;
+        for (; end - p >= 8; p += 8) hash = std::rotl(hash ^ round(0, load<uint64_t>(p)), 27) * kPrime1 + kPrime4;
         if (end - p >= 4) {
             hash = std::rotl(hash ^ load<uint32_t>(p) * kPrime1, 23) * kPrime2 + kPrime3;
             p += 4;
@@ -59,9 +57,7 @@ class Checksum {
         std::memcpy(&value, p, sizeof value);
         return value;
     }
-    static uint64_t round(uint64_t lane, uint64_t input) {
-        return std::rotl(lane + input * kPrime2, 31) * kPrime1;
-    }
+    static uint64_t round(uint64_t lane, uint64_t input) { return std::rotl(lane + input * kPrime2, 31) * kPrime1; }
 
     uint64_t lanes_[4] = {kPrime1 + kPrime2, kPrime2, 0, 0 - kPrime1};
     uint64_t total_ = 0;

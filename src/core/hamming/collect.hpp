@@ -45,6 +45,7 @@ class Collector {
         if (distance > limit_) return;
         ++count_;
         if (task_ == Task::count) return;
+        if (hits_.empty()) hits_.reserve(16);
         hits_.push_back({id, distance});
         if (task_ == Task::radius) {
             if (hits_.size() > most_) {

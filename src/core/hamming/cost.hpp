@@ -39,7 +39,7 @@ class CostModel {
     // `buckets` probed and `candidates` looked at in tables over `slots` codes.
     double probes(double buckets, double candidates, double slots) const {
         const double bytes = slots * 12;
-        const double miss = bytes < (1 << 20) ? 6 : bytes < (16 << 20) ? 14 : bytes < (64 << 20) ? 28 : 60;
+        const double miss = bytes < (1 << 20) ? 12 : bytes < (16 << 20) ? 30 : bytes < (64 << 20) ? 40 : 80;
         return (buckets * miss + candidates * 0.4) * factor(Work::probes);
     }
 
@@ -47,20 +47,32 @@ class CostModel {
         return slots * tables * (slots < (1 << 20) ? 8 : 25) * factor(Work::build);
     }
 
-    // Learns from a piece of work that was predicted to take `expected` and took `actual`.
-    void observe(Work work, double expected, double actual) {
-        if (actual < 20e3 || expected <= 0) return;  // too short to tell
-        std::atomic<double>& value = factors_[static_cast<int>(work)];
-        const double old = value.load(std::memory_order_relaxed);
+    // Learns from a piece of work that was predicted to take `expected` and took `actual`, with `hits` taken
+    // on the way. Those cost the same whichever way is chosen, so where they dominate there is nothing to
+    // learn.
+    void observe(Work work, double expected, double actual, double hits = 0) {
+        constexpr double kShort = 20e3, kHit = 10;
+        if (expected < kShort || hits * kHit > 0.1 * expected) return;
         const double ratio = std::clamp(actual / expected, 0.5, 2.0);
-        value.store(std::clamp(old * std::pow(ratio, 0.2), 0.1, 10.0), std::memory_order_relaxed);
+        scale(work, [ratio](double old) { return old * std::pow(ratio, 0.2); });
     }
 
-    double factor(Work work) const {
-        return factors_[static_cast<int>(work)].load(std::memory_order_relaxed);
+    // Forgets a little of what was learnt of work that is not being done, lest a bad moment rule it out for
+    // ever.
+    void relax(Work work) {
+        scale(work, [](double old) { return std::pow(old, 0.99); });
     }
+
+    double factor(Work work) const { return factors_[static_cast<int>(work)].load(std::memory_order_relaxed); }
 
  private:
+    template <class Change>
+    void scale(Work work, Change&& change) {
+        std::atomic<double>& value = factors_[static_cast<int>(work)];
+        const double old = value.load(std::memory_order_relaxed);
+        value.store(std::clamp(change(old), 0.2, 5.0), std::memory_order_relaxed);
+    }
+
     std::atomic<double> factors_[4] = {1.0, 1.0, 1.0, 1.0};
 };
 

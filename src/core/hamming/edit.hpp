@@ -25,9 +25,7 @@ struct PageBuffer {
 class Edit {
  public:
     Edit(const Snapshot& before, std::shared_ptr<PageBuffer> room)
-        : after_(std::make_shared<Snapshot>(before)),
-          room_(std::move(room)),
-          own_dead_(before.pages.size()) {}
+        : after_(std::make_shared<Snapshot>(before)), room_(std::move(room)), own_dead_(before.pages.size()) {}
 
     Snapshot& after() { return *after_; }
     std::shared_ptr<Snapshot> result() { return after_; }
@@ -84,11 +82,9 @@ class Edit {
             page->codes = room_->codes.get();
             page->ids = room_->ids.get();
         }
-        std::memcpy(room_->codes.get() + size_t{page->count} * words, codes,
-                    size_t{take} * words * sizeof(uint64_t));
+        std::memcpy(room_->codes.get() + size_t{page->count} * words, codes, size_t{take} * words * sizeof(uint64_t));
         if (!counting)
-            for (uint32_t i = 0; i < take; ++i)
-                room_->ids[page->count + i] = ids ? ids[i] : after_id(first, i);
+            for (uint32_t i = 0; i < take; ++i) room_->ids[page->count + i] = ids ? ids[i] : after_id(first, i);
         for (uint32_t i = 0; i < take; ++i) {
             const int64_t id = ids ? ids[i] : after_id(first, i);
             after.sorted = after.sorted && (id > after.max_id);
@@ -116,8 +112,7 @@ inline std::shared_ptr<Snapshot> compacted(const Snapshot& before) {
     for (uint64_t slot = 0; slot < before.slots; ++slot)
         if (!before.is_dead(static_cast<uint32_t>(slot))) live.push_back(static_cast<uint32_t>(slot));
     if (!before.sorted)
-        std::sort(live.begin(), live.end(),
-                  [&](uint32_t a, uint32_t b) { return before.id_of(a) < before.id_of(b); });
+        std::sort(live.begin(), live.end(), [&](uint32_t a, uint32_t b) { return before.id_of(a) < before.id_of(b); });
     Edit edit(Snapshot(before.n_bits), nullptr);
     std::vector<uint64_t> codes(size_t{kPageSlots} * before.words);
     std::vector<int64_t> ids(kPageSlots);

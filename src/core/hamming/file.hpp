@@ -58,8 +58,7 @@ class MappedFile {
         if (fstat(descriptor, &status) != 0) throw std::system_error(errno, std::generic_category(), "fstat");
         size_ = static_cast<uint64_t>(status.st_size);
         if (size_ < kHeaderBytes)
-            throw FileError(name_ + " is no index: " + std::to_string(size_) +
-                            " bytes are fewer than a header has");
+            throw FileError(name_ + " is no index: " + std::to_string(size_) + " bytes are fewer than a header has");
         void* address = mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, descriptor, 0);
         if (address == MAP_FAILED) throw std::system_error(errno, std::generic_category(), "mmap");
         data_ = static_cast<const unsigned char*>(address);
@@ -78,8 +77,7 @@ class MappedFile {
     const FileHeader& header() const { return header_; }
     const uint64_t* codes() const { return reinterpret_cast<const uint64_t*>(data_ + kHeaderBytes); }
     const int64_t* ids() const {
-        return header_.has_ids ? reinterpret_cast<const int64_t*>(data_ + kHeaderBytes + codes_bytes())
-                               : nullptr;
+        return header_.has_ids ? reinterpret_cast<const int64_t*>(data_ + kHeaderBytes + codes_bytes()) : nullptr;
     }
 
     // Checks codes and ids, once; throws each time if they are damaged.
@@ -90,16 +88,13 @@ class MappedFile {
         const uint64_t count = header_.count;
         const uint32_t words = (header_.n_bits + 63) / 64, spare = words * 64 - header_.n_bits;
         if (Checksum::of(codes(), codes_bytes()) != header_.codes_checksum)
-            throw FileError(name_ +
-                            " is damaged: the checksum of its codes is wrong; restore it from a backup");
+            throw FileError(name_ + " is damaged: the checksum of its codes is wrong; restore it from a backup");
         for (uint64_t i = 0; spare > 0 && i < count; ++i)
             if (codes()[(i + 1) * words - 1] >> (64 - spare) != 0)
-                throw FileError(name_ + " is malformed: code " + std::to_string(i) +
-                                " has bits beyond n_bits");
+                throw FileError(name_ + " is malformed: code " + std::to_string(i) + " has bits beyond n_bits");
         if (header_.has_ids) {
             if (Checksum::of(ids(), count * 8) != header_.ids_checksum)
-                throw FileError(name_ +
-                                " is damaged: the checksum of its ids is wrong; restore it from a backup");
+                throw FileError(name_ + " is damaged: the checksum of its ids is wrong; restore it from a backup");
             for (uint64_t i = 0; i < count; ++i)
                 if (ids()[i] < 0 || (i > 0 && ids()[i] <= ids()[i - 1]) || ids()[i] > header_.max_id)
                     throw FileError(name_ + " is malformed: its ids are not ascending");
@@ -121,8 +116,7 @@ class MappedFile {
         uint64_t stored;
         std::memcpy(&stored, data_ + kHeaderBytes - 8, 8);
         if (Checksum::of(data_, kHeaderBytes - 8) != stored)
-            throw FileError(name_ +
-                            " is damaged: the checksum of its header is wrong; restore it from a backup");
+            throw FileError(name_ + " is damaged: the checksum of its header is wrong; restore it from a backup");
         const bool sane = header_.n_bits >= 1 && header_.n_bits <= kMaxBits && header_.count < UINT32_MAX &&
                           header_.has_ids <= 1 && header_.max_id >= -1 && header_.first_id >= 0 &&
                           (header_.has_ids || header_.count == 0 ||

@@ -1,6 +1,8 @@
 // From ids to slots, for indexes whose ids do not grow with the slots.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <vector>
 
@@ -26,7 +28,7 @@ class IdMap {
 
     // False if the id is there already.
     bool insert(const Snapshot& snapshot, int64_t id, uint32_t slot) {
-        if (2 * (used_ + 1) > cells_.size()) grow(snapshot);
+        reserve(snapshot, used_);
         size_t cell = home(id);
         for (; cells_[cell] != kFree; cell = next(cell))
             if (snapshot.id_of(cells_[cell]) == id) return false;
@@ -53,7 +55,7 @@ class IdMap {
     }
 
     void reserve(const Snapshot& snapshot, uint64_t count) {
-        while (2 * (count + 1) > cells_.size()) grow(snapshot);
+        if (2 * (count + 1) > cells_.size()) grow(snapshot, std::bit_ceil(std::max<uint64_t>(64, 2 * (count + 1))));
     }
 
  private:
@@ -68,8 +70,8 @@ class IdMap {
         return static_cast<size_t>(x ^ (x >> 32)) & mask();
     }
 
-    void grow(const Snapshot& snapshot) {
-        std::vector<uint32_t> old(cells_.empty() ? 64 : 2 * cells_.size(), kFree);
+    void grow(const Snapshot& snapshot, size_t size) {
+        std::vector<uint32_t> old(size, kFree);
         old.swap(cells_);
         for (uint32_t slot : old) {
             if (slot == kFree) continue;

@@ -31,8 +31,10 @@ class Index {
  public:
     using Reading = std::shared_ptr<const Snapshot>;
 
-    Index(int n_bits, Path path) : path_(path), state_(std::make_shared<Snapshot>(n_bits)) {}
-    Index(std::shared_ptr<Snapshot> opened, Path path) : path_(path), state_(std::move(opened)) {}
+    Index(int n_bits, Path path)
+        : path_(path), words_((n_bits + 63) / 64), state_(std::make_shared<Snapshot>(n_bits)) {}
+    Index(std::shared_ptr<Snapshot> opened, Path path)
+        : path_(path), words_(opened->words), state_(std::move(opened)) {}
 
     // The state of the index now; what was opened from a file is checked before it is first handed out.
     Reading snapshot() const {
@@ -51,8 +53,7 @@ class Index {
         const Reading before = snapshot();
         check_room(*before, count);
         if (ids == nullptr && uint64_t{INT64_MAX} - static_cast<uint64_t>(before->max_id) < count)
-            throw std::length_error("no ids are left after " + std::to_string(before->max_id) +
-                                    "; give ids yourself");
+            throw std::length_error("no ids are left after " + std::to_string(before->max_id) + "; give ids yourself");
         Edit edit(*before, room_);
         edit.append(codes, ids, count);
         commit(*before, edit, {});
@@ -88,8 +89,7 @@ class Index {
 
     // Answers a request; `allowed` may restrict it to some ids. See Search::run for `finish`.
     template <class Finish>
-    void search(const Request& request, const int64_t* allowed, size_t n_allowed, StopFlag& stop,
-                Finish&& finish) {
+    void search(const Request& request, const int64_t* allowed, size_t n_allowed, StopFlag& stop, Finish&& finish) {
         if (allowed != nullptr) {
             const auto [now, slots] = locate(allowed, n_allowed);
             const Page gathered = gather(*now, slots);
@@ -105,6 +105,17 @@ class Index {
         if (path_ == Path::automatic) owed_.fetch_add(search.regret());
     }
 
+    // Whether a search may take so long that someone might want to interrupt it.
+    bool lengthy(const Request& request, uint64_t n_allowed) {
+        constexpr double kPatience = 50e6;
+        constexpr uint64_t kMany = 1000000;  // ids to look up, or codes of a file to check
+        const Reading now = glance();
+        if (n_allowed > kMany || (now->file && now->slots > kMany) || wants_tables(*now)) return true;
+        if (request.count * now->slots * static_cast<uint64_t>(now->words) < 4 * kMany) return false;
+        StopFlag stop{false};
+        return Search(*now, request, tally_, stop).foreseen() > kPatience;
+    }
+
     // Builds tables over all codes, unless they are there.
     Reading build(int threads, StopFlag& stop) {
         const std::lock_guard building(build_mutex_);
@@ -113,8 +124,7 @@ class Index {
         const Stopwatch watch;
         const auto tables = build_tables(*now, threads, stop);
         if (!tables) return now;
-        CostModel::instance().observe(Work::build,
-                                      build_cost(*now) / std::min<int>(threads, tables->tables.size()),
+        CostModel::instance().observe(Work::build, build_cost(*now) / std::min<int>(threads, tables->tables.size()),
                                       watch.nanoseconds());
         owed_.store(0);
         const std::lock_guard writing(writer_mutex_);
@@ -131,10 +141,7 @@ class Index {
     // The snapshot to search: with tables if they are wanted, or have by now become worth building.
     Reading prepared(int threads, StopFlag& stop) {
         const Reading now = snapshot();
-        if (path_ == Path::tables) return build(threads, stop);
-        if (path_ == Path::automatic && now->slots >= kWorthTables && owed_.load() > build_cost(*now))
-            return build(threads, stop);
-        return now;
+        return wants_tables(*now) ? build(threads, stop) : now;
     }
 
     void save(int descriptor) const {
@@ -158,11 +165,17 @@ class Index {
     }
 
     Tally& tally() { return tally_; }
+    int words() const { return words_; }
     Path path() const { return path_; }
 
  private:
     static constexpr uint64_t kWorthTables = 4096;
     static constexpr uint64_t kFewDead = 1024;
+
+    bool wants_tables(const Snapshot& now) const {
+        if (path_ == Path::scan || now.slots == 0 || (now.tables && now.tables->slots == now.slots)) return false;
+        return path_ == Path::tables || (now.slots >= kWorthTables && owed_.load() > build_cost(now));
+    }
 
     static double build_cost(const Snapshot& now) {
         const size_t tables = choose_substrings(now.n_bits, now.slots).size();
@@ -252,6 +265,7 @@ class Index {
     }
 
     const Path path_;
+    const int words_;
     std::mutex writer_mutex_, build_mutex_;
     mutable std::shared_mutex map_mutex_;  // guards map_, and its agreement with state_ if that is not sorted
     mutable std::mutex state_mutex_;

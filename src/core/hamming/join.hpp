@@ -18,19 +18,14 @@ struct PairBlock {
 class Join {
  public:
     Join(Index& left, Index& right, int radius, int threads)
-        : right_index_(right),
-          self_(&left == &right),
-          radius_(radius),
-          threads_(threads),
-          left_(left.snapshot()) {}
+        : right_index_(right), self_(&left == &right), radius_(radius), threads_(threads), left_(left.snapshot()) {}
 
     // The next pairs, at least one unless none are left. A block holds about kBlock pairs at most, unless one
     // code alone has more.
     PairBlock next(StopFlag& stop) {
         prepare(stop);
         PairBlock block;
-        while (position_ < left_->slots && block.left.size() < kBlock / 2 && !stop.load())
-            advance(block, stop);
+        while (position_ < left_->slots && block.left.size() < kBlock / 2 && !stop.load()) advance(block, stop);
         return block;
     }
 

@@ -88,8 +88,8 @@ inline size_t append(uint64_t mask, const uint64_t* codes, uint32_t first, uint6
     return found;
 }
 
-inline size_t filter_one(const uint64_t* codes, size_t count, uint64_t query, uint32_t limit,
-                         uint32_t* offsets, uint32_t* distances) {
+inline size_t filter_one(const uint64_t* codes, size_t count, uint64_t query, uint32_t limit, uint32_t* offsets,
+                         uint32_t* distances) {
     const __m512i wanted = _mm512_set1_epi64(static_cast<long long>(query)), bound = _mm512_set1_epi64(limit);
     size_t found = 0, i = 0;
     const auto near = [&](__m512i code) {
@@ -99,8 +99,7 @@ inline size_t filter_one(const uint64_t* codes, size_t count, uint64_t query, ui
         uint64_t mask = 0;
         for (int j = 0; j < 8; ++j)
             mask |= static_cast<uint64_t>(near(_mm512_loadu_si512(codes + i + 8 * j))) << (8 * j);
-        if (mask != 0)
-            found = append(mask, codes, static_cast<uint32_t>(i), query, found, offsets, distances);
+        if (mask != 0) found = append(mask, codes, static_cast<uint32_t>(i), query, found, offsets, distances);
     }
     for (; i < count; i += 8) {
         const __mmask8 valid = static_cast<__mmask8>(count - i >= 8 ? 0xFF : (1u << (count - i)) - 1);
@@ -113,8 +112,8 @@ inline size_t filter_one(const uint64_t* codes, size_t count, uint64_t query, ui
 // Two or four words a code: the counts of eight codes are folded into one vector, in the order that folding
 // leaves.
 template <int Words>
-size_t filter_folded(const uint64_t* codes, size_t count, const uint64_t* query, uint32_t limit,
-                     uint32_t* offsets, uint32_t* distances) {
+size_t filter_folded(const uint64_t* codes, size_t count, const uint64_t* query, uint32_t limit, uint32_t* offsets,
+                     uint32_t* distances) {
     static_assert(Words == 2 || Words == 4);
     static constexpr uint8_t kOrder2[8] = {0, 4, 1, 5, 2, 6, 3, 7}, kOrder4[8] = {0, 2, 1, 3, 4, 6, 5, 7};
     const uint8_t* order = Words == 2 ? kOrder2 : kOrder4;
@@ -129,8 +128,7 @@ size_t filter_folded(const uint64_t* codes, size_t count, const uint64_t* query,
     for (; i + 8 <= count; i += 8) {
         Lanes sum[Words];
         for (int j = 0; j < Words; ++j)
-            sum[j] =
-                (Lanes)_mm512_popcnt_epi64((__m512i)wanted ^ _mm512_loadu_si512(codes + i * Words + 8 * j));
+            sum[j] = (Lanes)_mm512_popcnt_epi64((__m512i)wanted ^ _mm512_loadu_si512(codes + i * Words + 8 * j));
         Lanes total = fold(sum[0], sum[1]);
         if constexpr (Words == 4) {
             // Each fold holds half sums of a code in neighbouring pairs of lanes; bring the halves together.
@@ -144,15 +142,15 @@ size_t filter_folded(const uint64_t* codes, size_t count, const uint64_t* query,
             distances[found++] = distance(codes + code * Words, query, Words);
         }
     }
-    const size_t rest = filter_words<Words>(codes + i * Words, count - i, Words, query, limit,
-                                            offsets + found, distances + found);
+    const size_t rest =
+        filter_words<Words>(codes + i * Words, count - i, Words, query, limit, offsets + found, distances + found);
     for (size_t j = 0; j < rest; ++j) offsets[found + j] += static_cast<uint32_t>(i);
     return found + rest;
 }
 #endif
 
-size_t filter(const uint64_t* codes, size_t count, int words, const uint64_t* query, uint32_t limit,
-              uint32_t* offsets, uint32_t* distances) {
+size_t filter(const uint64_t* codes, size_t count, int words, const uint64_t* query, uint32_t limit, uint32_t* offsets,
+              uint32_t* distances) {
     switch (words) {
 #if STHASH_TERNARY
         case 1:
@@ -198,8 +196,7 @@ inline void transpose(Lanes* rows) {
 // by full adder i, whose sum is node planes + i. A sum only changes sign with the query, so every carry of
 // the whole first layer of the counter has just eight values, which are laid out in `table` for the queries
 // to pick from.
-inline void build_carries(const uint64_t* codes, uint32_t count, int words, int planes, Lanes* nodes,
-                          Lanes* table) {
+inline void build_carries(const uint64_t* codes, uint32_t count, int words, int planes, Lanes* nodes, Lanes* table) {
     Lanes rows[64];
     for (int w = 0; w < words; ++w) {
         for (int i = 0; i < 64; ++i) {
@@ -217,8 +214,7 @@ inline void build_carries(const uint64_t* codes, uint32_t count, int words, int 
     const int adders = planes / 2;
     for (int i = 0; i < adders; ++i) {
         const Lanes a = nodes[3 * i], b = nodes[3 * i + 1];
-        const Lanes c =
-            i + 1 < adders ? nodes[3 * i + 2] : Lanes{};  // the last one adds the threshold's lowest bit
+        const Lanes c = i + 1 < adders ? nodes[3 * i + 2] : Lanes{};  // the last one adds the threshold's lowest bit
         nodes[planes + i] = parity(a, b, c);
         for (int variant = 0; variant < 4; ++variant) {
             const Lanes flip_a = Lanes{} - static_cast<uint64_t>(variant & 1);
@@ -233,8 +229,7 @@ inline void build_carries(const uint64_t* codes, uint32_t count, int words, int 
 // Adds 2^Level carries, those from First on, into the counters and gives the carry out of the highest of
 // them.
 template <int Level, int First>
-inline __attribute__((always_inline)) Lanes count_up(const uint64_t* table, const uint16_t* picks,
-                                                     Lanes* counters) {
+inline __attribute__((always_inline)) Lanes count_up(const uint64_t* table, const uint16_t* picks, Lanes* counters) {
     if constexpr (Level == 0) {
         return *reinterpret_cast<const Lanes*>(table + picks[First]);
     } else {
@@ -248,8 +243,8 @@ inline __attribute__((always_inline)) Lanes count_up(const uint64_t* table, cons
 
 // One bit a code: whether it is farther than the threshold that seeds the counters.
 template <int Level, bool OneUnit>
-inline __attribute__((always_inline)) Lanes farther(const uint64_t* table, const uint16_t* picks,
-                                                    const uint64_t* seeds, int units, int high) {
+inline __attribute__((always_inline)) Lanes farther(const uint64_t* table, const uint16_t* picks, const uint64_t* seeds,
+                                                    int units, int high) {
     Lanes counters[Level], upper[4];
     for (int j = 0; j < Level; ++j) counters[j] = Lanes{} + seeds[j];
     if constexpr (OneUnit) return count_up<Level, 0>(table, picks, counters);
@@ -278,8 +273,8 @@ inline bool any_near(Lanes far) {
 }
 
 // Hands the near codes of a block to the sink; apart, so that the hot loop keeps its registers.
-__attribute__((noinline)) void report(Lanes far, const uint64_t* block, uint32_t first, uint32_t size,
-                                      size_t q, BatchQueries& batch, HitSink sink, void* context) {
+__attribute__((noinline)) void report(Lanes far, const uint64_t* block, uint32_t first, uint32_t size, size_t q,
+                                      BatchQueries& batch, HitSink sink, void* context) {
     uint32_t offsets[kBlock], distances[kBlock];
     const int words = batch.words;
     const uint64_t* query = batch.queries + q * words;

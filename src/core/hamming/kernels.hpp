@@ -24,8 +24,7 @@ namespace sthash::hamming {
 
 // Takes hits of one query and gives its new limit: codes farther than it are of no more interest, none if
 // negative.
-using HitSink = int (*)(void* context, size_t query, const uint32_t* offsets, const uint32_t* distances,
-                        size_t count);
+using HitSink = int (*)(void* context, size_t query, const uint32_t* offsets, const uint32_t* distances, size_t count);
 
 class BatchQueries {
  public:
@@ -96,8 +95,7 @@ struct Kernels {
     int lanes;
     size_t (*filter)(const uint64_t* codes, size_t count, int words, const uint64_t* query, uint32_t limit,
                      uint32_t* offsets, uint32_t* distances);
-    void (*scan_batch)(const uint64_t* codes, uint32_t count, BatchQueries& batch, HitSink sink,
-                       void* context);
+    void (*scan_batch)(const uint64_t* codes, uint32_t count, BatchQueries& batch, HitSink sink, void* context);
 };
 
 #define STHASH_LANES 2

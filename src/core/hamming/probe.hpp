@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "hamming/collect.hpp"
@@ -39,42 +40,49 @@ class Prober {
  public:
     static constexpr size_t kGroup = 32;
 
-    Prober(const Snapshot& snapshot, const Tables& tables)
-        : snapshot_(snapshot), tables_(tables), offsets_(kChunk), distances_(kChunk), kernels_(kernels()) {
+    // `radius` is negative if it is not known beforehand, as for the nearest.
+    Prober(const Snapshot& snapshot, const Tables& tables, int radius)
+        : snapshot_(snapshot),
+          tables_(tables),
+          radius_(radius),
+          offsets_(std::make_unique_for_overwrite<uint32_t[]>(kChunk)),
+          distances_(std::make_unique_for_overwrite<uint32_t[]>(kChunk)),
+          kernels_(kernels()) {
         for (const Table& table : tables.tables) deepest_ = std::max(deepest_, table.key.width);
+        probes_.reserve(64);
+        steps_ = (deepest_ + 1) * static_cast<int>(tables.tables.size());
     }
 
     // Searches for up to kGroup queries; those that would cost more than `budget` are left over and appended
     // to `leftovers`. Gives the modelled cost of the work done.
-    double search(const uint64_t* queries, const size_t* group, size_t count, Collector* collectors,
-                  double budget, std::vector<size_t>& leftovers) {
-        const int tables = static_cast<int>(tables_.tables.size());
+    double search(const uint64_t* queries, const size_t* group, size_t count, Collector* collectors, double budget,
+                  std::vector<size_t>& leftovers) {
         const double slots = static_cast<double>(tables_.slots);
-        std::vector<Seeker> seekers(count);
+        const CostModel& model = CostModel::instance();
+        seekers_.clear();
         for (size_t i = 0; i < count; ++i)
-            seekers[i] = {group[i], queries + group[i] * snapshot_.words, &collectors[group[i]], 0, 0};
+            seekers_.push_back({group[i], queries + group[i] * snapshot_.words, &collectors[group[i]], 0, 0});
         double total = 0;
-        for (int step = 0; !seekers.empty() && step / tables <= deepest_; ++step) {
-            const int number = step % tables, ring = step / tables;
-            const Table& table = tables_.tables[number];
-            const double buckets = combinations(table.key.width, ring);
-            const double mean = slots / static_cast<double>(table.begins.size() - 1);
-            std::erase_if(seekers, [&](const Seeker& seeker) {
-                const double spent = CostModel::instance().probes(seeker.buckets, seeker.candidates, slots);
+        for (int step = 0, end; !seekers_.empty() && step < steps_; step = end) {
+            double buckets = 0;
+            end = end_of_round(step, buckets);
+            const double mean = slots / static_cast<double>(table_at(step).begins.size() - 1);
+            std::erase_if(seekers_, [&](const Seeker& seeker) {
+                const double spent = model.probes(seeker.buckets, seeker.candidates, slots);
                 bool finished = seeker.collector->limit() < step;
                 if (!finished) {
                     const double crowd = (seeker.candidates + mean) / (seeker.buckets + 1);
-                    finished = spent + CostModel::instance().probes(buckets, buckets * crowd, slots) > budget;
+                    finished = spent + model.probes(buckets, buckets * crowd, slots) > budget;
                     if (finished) leftovers.push_back(seeker.query_number);
                 }
                 if (finished) total += spent;
                 return finished;
             });
-            for (Seeker& seeker : seekers) enqueue(seeker, table.key, number, ring);
-            flush(number, ring);
+            for (Seeker& seeker : seekers_)
+                for (int now = step; now < end && now <= seeker.collector->limit(); ++now) enqueue(seeker, now);
+            flush();
         }
-        for (const Seeker& seeker : seekers)
-            total += CostModel::instance().probes(seeker.buckets, seeker.candidates, slots);
+        for (const Seeker& seeker : seekers_) total += model.probes(seeker.buckets, seeker.candidates, slots);
         return total;
     }
 
@@ -90,28 +98,54 @@ class Prober {
     };
     struct Probe {
         Seeker* seeker;
+        int step;
         uint32_t key, begin, end;
     };
+    struct Find {  // of a probe; its slot is on the way from memory
+        const Probe* probe;
+        uint32_t place, distance;
+    };
 
-    void enqueue(Seeker& seeker, const Substring& key, int number, int ring) {
+    const Table& table_at(int step) const { return tables_.tables[number_of(step)]; }
+    size_t number_of(int step) const { return static_cast<size_t>(step) % tables_.tables.size(); }
+    int ring_of(int step) const { return step / static_cast<int>(tables_.tables.size()); }
+
+    // A round is a few steps whose cache misses overlap. The nearest stop early, so only the ring of the
+    // equal keys is taken together for them.
+    int end_of_round(int step, double& buckets) const {
+        constexpr double kEnough = 64;
+        const auto belongs = [&](int next) {
+            return radius_ >= 0 ? next <= radius_ : ring_of(step) == 0 && ring_of(next) == 0;
+        };
+        int end = step;
+        do {
+            buckets += combinations(table_at(end).key.width, ring_of(end));
+            ++end;
+        } while (end < steps_ && buckets < kEnough && belongs(end));
+        return end;
+    }
+
+    void enqueue(Seeker& seeker, int step) {
+        const Substring& key = table_at(step).key;
+        const int ring = ring_of(step);
         if (ring > key.width) return;
         const uint32_t centre = key.of(seeker.query);
         const uint64_t end = uint64_t{1} << key.width;
         // Every number with `ring` bits set, in ascending order.
         for (uint64_t flips = (uint64_t{1} << ring) - 1; flips < end;) {
-            probes_.push_back({&seeker, centre ^ static_cast<uint32_t>(flips), 0, 0});
-            if (probes_.size() == kProbes) flush(number, ring);
+            probes_.push_back({&seeker, step, centre ^ static_cast<uint32_t>(flips), 0, 0});
+            if (probes_.size() == kProbes) flush();
             if (flips == 0) break;
             const uint64_t lowest = flips & (~flips + 1), carried = flips + lowest;
             flips = carried | (((flips ^ carried) >> 2) / lowest);
         }
     }
 
-    // Three passes, so that the cache misses of one overlap.
-    void flush(int number, int ring) {
-        const Table& table = tables_.tables[number];
-        for (const Probe& probe : probes_) __builtin_prefetch(&table.begins[probe.key]);
+    // Pass by pass over all probes, so that their cache misses overlap.
+    void flush() {
+        for (const Probe& probe : probes_) __builtin_prefetch(&table_at(probe.step).begins[probe.key]);
         for (Probe& probe : probes_) {
+            const Table& table = table_at(probe.step);
             probe.begin = table.begins[probe.key];
             probe.end = table.begins[probe.key + 1];
             probe.seeker->buckets += 1;
@@ -119,52 +153,74 @@ class Prober {
             const uint32_t lines = std::min<uint32_t>(probe.end, probe.begin + 64);
             for (uint32_t i = probe.begin; i < lines; i += 8) __builtin_prefetch(&table.prints[i]);
         }
-        for (const Probe& probe : probes_) visit(probe, table, number, ring);
+        for (const Probe& probe : probes_) visit(probe);
+        take();
         probes_.clear();
     }
 
-    void visit(const Probe& probe, const Table& table, int number, int ring) {
+    void visit(const Probe& probe) {
+        const Table& table = table_at(probe.step);
         const Seeker& seeker = *probe.seeker;
-        Collector& collector = *seeker.collector;
-        for (uint32_t begin = probe.begin; begin < probe.end && !collector.gave_up(); begin += kChunk) {
+        for (uint32_t begin = probe.begin; begin < probe.end; begin += kChunk) {
+            if (seeker.collector->gave_up()) return;
             const size_t found = kernels_.filter(
                 &table.prints[begin], std::min(kChunk, probe.end - begin), 1, seeker.query + table.print_word,
-                static_cast<uint32_t>(collector.limit()), offsets_.data(), distances_.data());
+                static_cast<uint32_t>(seeker.collector->limit()), offsets_.get(), distances_.get());
             for (size_t i = 0; i < found; ++i) {
-                const uint32_t slot = table.slots[begin + offsets_[i]];
-                const uint64_t* code = &table.prints[begin + offsets_[i]];
-                uint32_t distance = distances_[i];
-                if (snapshot_.words > 1) {
-                    code = snapshot_.code_of(slot);
-                    uint32_t offset;
-                    if (kernels_.filter(code, 1, snapshot_.words, seeker.query,
-                                        static_cast<uint32_t>(collector.limit()), &offset, &distance) == 0)
-                        continue;
-                }
-                if (met_before(code, seeker.query, number, ring)) continue;
-                const Page& page = snapshot_.page_of(slot);
-                const uint32_t offset = slot & (kPageSlots - 1);
-                if (!page.is_dead(offset)) collector.push(page.id(offset), static_cast<int>(distance));
+                const uint32_t place = begin + offsets_[i];
+                if (snapshot_.words == 1 && met_before(&table.prints[place], seeker.query, probe.step)) continue;
+                __builtin_prefetch(&table.slots[place]);
+                finds_.push_back({&probe, place, distances_[i]});
             }
+            if (finds_.size() >= kChunk) take();
         }
     }
 
-    bool met_before(const uint64_t* code, const uint64_t* query, int number, int ring) const {
+    void take() {
+        if (snapshot_.words > 1)
+            for (const Find& find : finds_)
+                __builtin_prefetch(snapshot_.code_of(table_at(find.probe->step).slots[find.place]));
+        for (Find& find : finds_) {
+            const uint32_t slot = table_at(find.probe->step).slots[find.place];
+            const Seeker& seeker = *find.probe->seeker;
+            Collector& collector = *seeker.collector;
+            if (snapshot_.words > 1) {
+                const uint64_t* code = snapshot_.code_of(slot);
+                uint32_t unused;
+                if (collector.gave_up() ||
+                    kernels_.filter(code, 1, snapshot_.words, seeker.query, static_cast<uint32_t>(collector.limit()),
+                                    &unused, &find.distance) == 0 ||
+                    met_before(code, seeker.query, find.probe->step))
+                    continue;
+            }
+            const Page& page = snapshot_.page_of(slot);
+            const uint32_t offset = slot & (kPageSlots - 1);
+            if (!page.is_dead(offset)) collector.push(page.id(offset), static_cast<int>(find.distance));
+        }
+        finds_.clear();
+    }
+
+    bool met_before(const uint64_t* code, const uint64_t* query, int step) const {
+        const int number = static_cast<int>(number_of(step)), ring = ring_of(step);
         for (int t = 0; t < static_cast<int>(tables_.tables.size()); ++t) {
-            if (t == number) continue;
-            const Substring& key = tables_.tables[t].key;
-            const int apart = std::popcount(key.of(code) ^ key.of(query));
-            if (t < number ? apart <= ring : apart < ring) return true;
+            const int nearest = t < number ? ring : ring - 1;
+            if (t == number || nearest < 0) continue;
+            const Substring& key = tables_.tables[static_cast<size_t>(t)].key;
+            const uint32_t differing = key.of(code) ^ key.of(query);
+            if (differing == 0 || (nearest > 0 && std::popcount(differing) <= nearest)) return true;
         }
         return false;
     }
 
     const Snapshot& snapshot_;
     const Tables& tables_;
-    std::vector<uint32_t> offsets_, distances_;
+    const int radius_;
+    std::unique_ptr<uint32_t[]> offsets_, distances_;
+    std::vector<Seeker> seekers_;
     std::vector<Probe> probes_;
+    std::vector<Find> finds_;
     const Kernels& kernels_;
-    int deepest_ = 0;
+    int deepest_ = 0, steps_ = 0;
 };
 
 }  // namespace sthash::hamming

@@ -37,8 +37,7 @@ inline int limit_of(const Collector& collector, bool in_order) {
     return in_order ? collector.limit_of_later() : collector.limit();
 }
 
-inline int collect_hits(void* opaque, size_t query, const uint32_t* offsets, const uint32_t* distances,
-                        size_t count) {
+inline int collect_hits(void* opaque, size_t query, const uint32_t* offsets, const uint32_t* distances, size_t count) {
     const SinkContext& context = *static_cast<SinkContext*>(opaque);
     Collector& collector = context.collectors[query];
     for (size_t i = 0; i < count; ++i)
@@ -47,19 +46,18 @@ inline int collect_hits(void* opaque, size_t query, const uint32_t* offsets, con
     return limit_of(collector, context.in_order);
 }
 
-inline void scan_sliced(const ScanData& data, size_t first_run, size_t last_run, const uint64_t* queries,
-                        size_t count, Collector* collectors, StopFlag& stop) {
+inline void scan_sliced(const ScanData& data, size_t first_run, size_t last_run, const uint64_t* queries, size_t count,
+                        Collector* collectors, StopFlag& stop) {
     BatchQueries batch(queries, count, data.n_bits, kernels().lanes);
     for (size_t q = 0; q < count; ++q) batch.set_limit(q, limit_of(collectors[q], data.in_order));
     for (size_t r = first_run; r < last_run && !stop.load(std::memory_order_relaxed); ++r) {
         SinkContext context{collectors, &data.runs[r], data.in_order};
-        kernels().scan_batch(data.runs[r].codes(data.words), data.runs[r].count, batch, collect_hits,
-                             &context);
+        kernels().scan_batch(data.runs[r].codes(data.words), data.runs[r].count, batch, collect_hits, &context);
     }
 }
 
-inline void scan_plainly(const ScanData& data, size_t first_run, size_t last_run, const uint64_t* queries,
-                         size_t count, Collector* collectors, StopFlag& stop) {
+inline void scan_plainly(const ScanData& data, size_t first_run, size_t last_run, const uint64_t* queries, size_t count,
+                         Collector* collectors, StopFlag& stop) {
     // Pieces stay in the first-level cache for all queries; the first are small, since until the limits have
     // tightened every code is a hit.
     constexpr uint32_t kPiece = 2048;
@@ -67,8 +65,7 @@ inline void scan_plainly(const ScanData& data, size_t first_run, size_t last_run
     for (size_t r = first_run; r < last_run && !stop.load(std::memory_order_relaxed); ++r) {
         const Run& run = data.runs[r];
         SinkContext context{collectors, &run, data.in_order};
-        for (uint32_t begin = 0, size; begin < run.count;
-             begin += size, piece = std::min(2 * piece, kPiece)) {
+        for (uint32_t begin = 0, size; begin < run.count; begin += size, piece = std::min(2 * piece, kPiece)) {
             size = std::min(piece, run.count - begin);
             const uint64_t* codes = run.codes(data.words) + size_t{begin} * data.words;
             for (size_t q = 0; q < count; ++q) {
@@ -87,8 +84,8 @@ inline void scan_plainly(const ScanData& data, size_t first_run, size_t last_run
 
 // Scans everything for `count` queries; with several threads each takes a stretch of the data. `queries` and
 // `collectors` are contiguous.
-inline void scan(const ScanData& data, const uint64_t* queries, size_t count,
-                 std::vector<Collector>& collectors, int threads, StopFlag& stop) {
+inline void scan(const ScanData& data, const uint64_t* queries, size_t count, std::vector<Collector>& collectors,
+                 int threads, StopFlag& stop) {
     if (count == 0 || data.runs.empty()) return;
     const bool sliced = count >= CostModel::kBatch;
     const auto part = [&](size_t first, size_t last, Collector* into) {
@@ -97,13 +94,20 @@ inline void scan(const ScanData& data, const uint64_t* queries, size_t count,
     CostModel& model = CostModel::instance();
     const double expected = model.scan(static_cast<double>(data.slots()), data.words, sliced) * count;
     // A thread costs some ten microseconds to start.
-    const size_t parts = std::min<size_t>({static_cast<size_t>(std::max(threads, 1)), data.runs.size(),
-                                           static_cast<size_t>(1 + expected / 100e3)});
-    const Stopwatch watch;
+    const size_t parts = std::min<size_t>(
+        {static_cast<size_t>(std::max(threads, 1)), data.runs.size(), static_cast<size_t>(1 + expected / 100e3)});
     if (parts <= 1) {
+        const auto hits = [&] {
+            uint64_t sum = 0;
+            for (const Collector& collector : collectors) sum += collector.count();
+            return static_cast<double>(sum);
+        };
+        const double hits_before = hits();
+        const Stopwatch watch;
         part(0, data.runs.size(), collectors.data());
+        const double actual = watch.nanoseconds();
         if (!stop.load())
-            model.observe(sliced ? Work::batch_scan : Work::single_scan, expected, watch.nanoseconds());
+            model.observe(sliced ? Work::batch_scan : Work::single_scan, expected, actual, hits() - hits_before);
         return;
     }
     std::vector<std::vector<Collector>> partial(parts, collectors);

@@ -3,6 +3,8 @@
 
 #include <atomic>
 #include <cstdint>
+#include <limits>
+#include <numeric>
 #include <vector>
 
 #include "hamming/probe.hpp"
@@ -49,14 +51,23 @@ class Search {
     template <class Finish>
     void run(Finish&& finish) {
         const int threads = std::max(1, request_.threads);
-        const double work =
-            scan_cost(first_, snapshot_.slots, request_.count) * static_cast<double>(request_.count);
         // Many queries are dealt out to the threads; few are answered together, each thread scanning a part.
-        const bool few = request_.count < kManyQueries * static_cast<size_t>(threads) || work < 100e3;
-        const size_t block =
-            few ? kBlock : std::min<size_t>(kBlock, (request_.count + threads - 1) / threads);
-        parallel_for(request_.count, block, few ? 1 : threads, stop_,
+        const bool several = request_.count >= kManyQueries * static_cast<size_t>(threads);
+        const double work = several ? foreseen() : 0;
+        const bool few = work < kWorthThread;
+        const int dealt = few ? 1 : static_cast<int>(std::min<double>(threads, 1 + work / kWorthThread));
+        const size_t block = few ? kBlock : std::min<size_t>(kBlock, (request_.count + dealt - 1) / dealt);
+        parallel_for(request_.count, block, dealt, stop_,
                      [&](size_t begin, size_t end, int) { answer(begin, end, few ? threads : 1, finish); });
+    }
+
+    // What the request will cost on one thread, by the model: for the nearest, no more than this.
+    double foreseen() const {
+        double each = scan_cost(first_, snapshot_.slots, request_.count);
+        if (tables_ != nullptr && request_.task != Task::nearest)
+            each = scan_cost(tables_->slots, snapshot_.slots, request_.count) +
+                   probing_cost(tables_->keys, tables_->slots, request_.radius, each);
+        return each * static_cast<double>(request_.count);
     }
 
     // Time that tables over all slots would have saved, by the model.
@@ -64,7 +75,8 @@ class Search {
 
  private:
     static constexpr size_t kBlock = 1024;
-    static constexpr size_t kManyQueries = 32;  // a thread
+    static constexpr size_t kManyQueries = 32;     // a thread
+    static constexpr double kWorthThread = 100e3;  // nanoseconds; starting one takes some ten thousand
 
     double scan_cost(uint64_t first, uint64_t last, size_t queries) const {
         return CostModel::instance().scan(static_cast<double>(last - std::min(first, last)), snapshot_.words,
@@ -85,8 +97,8 @@ class Search {
     void answer(size_t begin, size_t end, int threads, Finish&& finish) {
         const size_t count = end - begin;
         const uint64_t* queries = request_.queries + begin * snapshot_.words;
-        std::vector<Collector> collectors(
-            count, Collector(request_.task, request_.k, request_.radius, snapshot_.n_bits));
+        std::vector<Collector> collectors(count,
+                                          Collector(request_.task, request_.k, request_.radius, snapshot_.n_bits));
         for (Collector& collector : collectors) collector.give_up_beyond(request_.most);
         std::vector<size_t> served, leftovers;
         probe(queries, collectors, served, leftovers);
@@ -103,56 +115,73 @@ class Search {
     void probe(const uint64_t* queries, std::vector<Collector>& collectors, std::vector<size_t>& served,
                std::vector<size_t>& leftovers) {
         std::vector<size_t> order(collectors.size());
-        for (size_t q = 0; q < order.size(); ++q) order[q] = q;
+        std::iota(order.begin(), order.end(), size_t{0});
         if (tables_ == nullptr) {
             leftovers = std::move(order);
             return;
         }
         const bool forced = request_.path == Path::tables;
         const double scan = scan_cost(0, tables_->slots, request_.count);
-        std::atomic<float>& verdict =
-            tables_->verdicts[2 * std::bit_width(request_.k) + (request_.count >= CostModel::kBatch)];
-        const bool nearest = request_.task == Task::nearest;
-        double limit = forced ? std::numeric_limits<double>::infinity() : scan;
-        if (!forced && !nearest &&
-            probing_cost(tables_->keys(), tables_->slots, request_.radius, scan) >= scan)
-            limit = 0;
-        if (!forced && nearest && verdict.load() > 1 && tables_->trials.fetch_add(1) % 64 != 0) limit = 0;
-        Prober prober(snapshot_, *tables_);
+        const double budget = forced ? std::numeric_limits<double>::infinity() : scan;
+        CostModel& model = CostModel::instance();
+        bool probing = forced || worth_probing(scan);
+        model.relax(probing ? scan_work(request_.count) : Work::probes);
+        Prober prober(snapshot_, *tables_, request_.task == Task::nearest ? -1 : request_.radius);
         double spent = 0;
-        for (size_t begin = 0; begin < order.size() && !stop_.load(std::memory_order_relaxed);) {
-            const size_t count = std::min(Prober::kGroup, order.size() - begin);
-            // Once the tables have cost more than scanning would have, the rest is scanned.
-            if (spent + static_cast<double>(leftovers.size()) * scan >
-                    scan * static_cast<double>(begin) + scan * 8 &&
-                !forced)
-                limit = 0;
-            if (limit == 0) {
-                leftovers.insert(leftovers.end(), order.begin() + static_cast<ptrdiff_t>(begin), order.end());
-                break;
-            }
-            const size_t before = leftovers.size();
+        size_t done = 0;
+        while (done < order.size() && probing && !stop_.load(std::memory_order_relaxed)) {
+            const size_t count = std::min(Prober::kGroup, order.size() - done), left = leftovers.size();
+            const double hits = hits_of(collectors, done, count);
             const Stopwatch watch;
-            const double cost =
-                prober.search(queries, &order[begin], count, collectors.data(), limit, leftovers);
-            CostModel::instance().observe(Work::probes, cost, watch.nanoseconds());
-            spent += cost;
-            if (nearest) {
-                const double all = cost + static_cast<double>(leftovers.size() - before) * scan;
-                const float weight = std::min(1.0f, 0.1f * static_cast<float>(count));
-                const float ratio = static_cast<float>(all / (scan * static_cast<double>(count)));
-                verdict.store(verdict.load() * (1 - weight) + ratio * weight);
-            }
-            begin += count;
+            const double cost = prober.search(queries, &order[done], count, collectors.data(), budget, leftovers);
+            const double actual = watch.nanoseconds();
+            if (!forced) model.observe(Work::probes, cost, actual, hits_of(collectors, done, count) - hits);
+            done += count;
+            spent += cost + static_cast<double>(leftovers.size() - left) * scan;
+            judge((cost + static_cast<double>(leftovers.size() - left) * scan) / scan, count);
+            // Once the tables have cost more than scanning would have, the rest is scanned.
+            probing = forced || spent < scan * static_cast<double>(done + 8);
         }
-        std::vector<bool> left(order.size());
-        for (size_t q : leftovers) left[q] = true;
-        for (size_t q : order)
-            if (!left[q]) served.push_back(q);
+        std::vector<bool> unanswered(order.size());
+        for (size_t q : leftovers) unanswered[q] = true;
+        for (size_t q = 0; q < done; ++q)
+            if (!unanswered[q]) served.push_back(q);
+        leftovers.insert(leftovers.end(), order.begin() + static_cast<ptrdiff_t>(done), order.end());
     }
 
-    void scan_some(const uint64_t* queries, std::vector<Collector>& collectors,
-                   const std::vector<size_t>& chosen, uint64_t first, int threads) {
+    static Work scan_work(size_t queries) {
+        return queries >= CostModel::kBatch ? Work::batch_scan : Work::single_scan;
+    }
+
+    static double hits_of(const std::vector<Collector>& collectors, size_t first, size_t count) {
+        uint64_t sum = 0;
+        for (size_t q = first; q < first + count; ++q) sum += collectors[q].count();
+        return static_cast<double>(sum);
+    }
+
+    // For a radius the cost of probing is known; for the nearest there is what earlier calls have found,
+    // which is put to the test again now and then.
+    bool worth_probing(double scan) const {
+        if (request_.task != Task::nearest)
+            return probing_cost(tables_->keys, tables_->slots, request_.radius, scan) < scan;
+        return verdict().load() <= 1 || tables_->trials.fetch_add(1) % 64 == 0;
+    }
+
+    std::atomic<float>& verdict() const {
+        const bool batch = request_.count >= CostModel::kBatch;
+        return tables_->verdicts[2 * static_cast<size_t>(std::bit_width(request_.k)) + batch];
+    }
+
+    // Remembers that `count` queries have cost as much by the tables as `scans` of them by scanning.
+    void judge(double scans, size_t count) const {
+        if (request_.task != Task::nearest) return;
+        const float weight = std::min(1.0f, 0.1f * static_cast<float>(count));
+        const float ratio = static_cast<float>(scans / static_cast<double>(count));
+        verdict().store(verdict().load() * (1 - weight) + ratio * weight);
+    }
+
+    void scan_some(const uint64_t* queries, std::vector<Collector>& collectors, const std::vector<size_t>& chosen,
+                   uint64_t first, int threads) {
         if (chosen.empty()) return;
         const ScanData part = data(first);
         if (chosen.size() == collectors.size()) {
@@ -174,8 +203,7 @@ class Search {
     double regret_of(const std::vector<Collector>& collectors, const std::vector<size_t>& served,
                      const std::vector<size_t>& leftovers) const {
         if (tables_ != nullptr)
-            return scan_cost(tables_->slots, snapshot_.slots, request_.count) *
-                   static_cast<double>(served.size());
+            return scan_cost(tables_->slots, snapshot_.slots, request_.count) * static_cast<double>(served.size());
         const double scan = scan_cost(0, snapshot_.slots, request_.count);
         const std::vector<Substring> keys = choose_substrings(snapshot_.n_bits, snapshot_.slots);
         std::vector<double> saved(static_cast<size_t>(snapshot_.n_bits) + 1, -1);

@@ -71,8 +71,7 @@ struct Snapshot {
         std::vector<Run> result;
         while (first < last) {
             const uint32_t start = static_cast<uint32_t>(first) & (kPageSlots - 1);
-            const uint32_t count =
-                static_cast<uint32_t>(std::min<uint64_t>(kPageSlots - start, last - first));
+            const uint32_t count = static_cast<uint32_t>(std::min<uint64_t>(kPageSlots - start, last - first));
             result.push_back({pages[first >> kPageBits].get(), start, count});
             first += count;
         }
@@ -81,9 +80,8 @@ struct Snapshot {
 
     // The slot of an id in a sorted snapshot, or -1 if it never was there. Dead slots are found too.
     int64_t find_sorted(int64_t id) const {
-        const auto after =
-            std::upper_bound(pages.begin(), pages.end(), id,
-                             [](int64_t wanted, const auto& page) { return wanted < page->id(0); });
+        const auto after = std::upper_bound(pages.begin(), pages.end(), id,
+                                            [](int64_t wanted, const auto& page) { return wanted < page->id(0); });
         if (after == pages.begin()) return -1;
         const size_t number = static_cast<size_t>(after - pages.begin()) - 1;
         const Page& page = *pages[number];

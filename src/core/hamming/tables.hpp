@@ -45,16 +45,11 @@ struct Table {
 struct Tables {
     uint64_t slots;  // slots [0, slots) are covered
     std::vector<Table> tables;
+    std::vector<Substring> keys;  // of the tables
     // Cost of the k nearest by these tables over that of a scan, a running mean for each magnitude of k; for
     // single queries and for batches, whose scans are cheaper.
     mutable std::array<std::atomic<float>, 2 * 65> verdicts{};
     mutable std::atomic<uint32_t> trials{0};
-
-    std::vector<Substring> keys() const {
-        std::vector<Substring> result;
-        for (const Table& table : tables) result.push_back(table.key);
-        return result;
-    }
 
     uint64_t bytes() const {
         uint64_t sum = 0;
@@ -93,11 +88,9 @@ inline void build_table(Table& table, const Snapshot& snapshot, uint64_t slots, 
         table.begins[key] += table.begins[key - 1];
     }
     const double mean = static_cast<double>(slots) / static_cast<double>(table.begins.size() - 1);
-    table.crowding =
-        slots > 0 ? std::max(1.0, squares / static_cast<double>(slots) / mean - 1.0 / mean) : 1.0;
+    table.crowding = slots > 0 ? std::max(1.0, squares / static_cast<double>(slots) / mean - 1.0 / mean) : 1.0;
     uint32_t slot = 0;
-    for (const Run& run :
-         runs) {  // begins[key] serves as the place of the next code, and ends as its successor's
+    for (const Run& run : runs) {  // begins[key] serves as the place of the next code, and ends as its successor's
         const uint64_t* code = run.codes(words);
         for (uint32_t i = 0; i < run.count; ++i, code += words, ++slot) {
             const uint32_t place = table.begins[table.key.of(code)]++;
@@ -114,14 +107,14 @@ inline void build_table(Table& table, const Snapshot& snapshot, uint64_t slots, 
 inline std::shared_ptr<const Tables> build_tables(const Snapshot& snapshot, int threads, StopFlag& stop) {
     auto result = std::make_shared<Tables>();
     result->slots = snapshot.slots;
-    for (const Substring& key : choose_substrings(snapshot.n_bits, snapshot.slots)) {
+    result->keys = choose_substrings(snapshot.n_bits, snapshot.slots);
+    for (const Substring& key : result->keys) {
         Table& table = result->tables.emplace_back();
         table.key = key;
         table.print_word = (key.start / 64 + (snapshot.words + 1) / 2) % snapshot.words;
     }
-    parallel_for(result->tables.size(), 1, threads, stop, [&](size_t t, size_t, int) {
-        build_table(result->tables[t], snapshot, snapshot.slots, stop);
-    });
+    parallel_for(result->tables.size(), 1, threads, stop,
+                 [&](size_t t, size_t, int) { build_table(result->tables[t], snapshot, snapshot.slots, stop); });
     if (stop.load()) return nullptr;
     return result;
 }

@@ -47,6 +47,8 @@ def check_id(value: Any) -> int | None:
 
 def check_whole(value: Any, name: str, least: int, remedy: str) -> int:
     """Give a whole number of at least ``least`` back as an int."""
+    if type(value) is int and value >= least:
+        return value
     if isinstance(value, bool | np.bool_):
         raise TypeError(f"{name} must be a whole number, got {value!r}; {remedy}")
     try:
@@ -62,7 +64,8 @@ def check_threads(threads: Any) -> int:
     """Give the number of threads back, 0 for all."""
     if threads is None:
         return 0
-    return min(check_whole(threads, "threads", 1, "leave it out to use all processors"), 1024)
+    number = check_whole(threads, "threads", 1, "leave it out to use all processors")
+    return number if number < 1024 else 1024
 
 
 def _from_objects(array: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:

@@ -7,7 +7,6 @@ same, exact answers: which of them a call uses, and when tables are built, only 
 
 from __future__ import annotations
 
-import contextlib
 import os
 from collections.abc import Iterator, Set
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ import numpy.typing as npt
 from sthash import _core
 from sthash import codes as packed
 from sthash.codes import Codes
+from sthash.files import replacing
 from sthash.index.arguments import Ids, check_id, check_ids, check_threads, check_whole
 
 Distances = npt.NDArray[np.int32]
@@ -251,25 +251,8 @@ class HammingIndex:
 
         Tables are not written. Removed codes are left out.
         """
-        target = Path(path)
-        temporary = target.with_name(f".{target.name}.{os.getpid()}.{os.urandom(4).hex()}.tmp")
-        descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
-        try:
-            try:
-                self._core.save(descriptor)
-                os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
-            temporary.replace(target)
-        except BaseException:
-            with contextlib.suppress(FileNotFoundError):
-                temporary.unlink()
-            raise
-        folder = os.open(target.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        with replacing(path) as temporary, temporary.open("r+b") as file:
+            self._core.save(file.fileno())
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], *, mmap: bool = True, search_path: SearchPath = "auto") -> HammingIndex:
