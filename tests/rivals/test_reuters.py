@@ -50,8 +50,8 @@ def test_known_scores(needs, method):
 def test_laplacian_co_hashing(needs):
     """The independent computation found F1 0.087, precision 0.710 and recall 0.192.
 
-    A converged decomposition gives the values below, by Lanczos as by 30 power iterations of a randomised one. The known
-    values lie where the latter is on its way there: after 10 iterations it gives 0.085, 0.725 and 0.181. (Those known of
+    A converged decomposition gives the values below, by Lanczos as by 30 power iterations of a randomised one. Known
+    are values that the latter passes on its way: after 10 iterations it gives 0.085, 0.725 and 0.181. (Those known of
     spectral hashing are met to the last digit by 7 iterations.)
     """
     needs("reuters21578_counts.mat")
