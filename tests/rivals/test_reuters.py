@@ -50,9 +50,9 @@ def test_known_scores(needs, method):
 def test_laplacian_co_hashing(needs):
     """The independent computation found F1 0.087, precision 0.710 and recall 0.192.
 
-    A converged decomposition gives the values below, by Lanczos as by 30 power iterations of a randomised one. Known
-    are values that the latter passes on its way: after 10 iterations it gives 0.085, 0.725 and 0.181. (Those known of
-    spectral hashing are met to the last digit by 7 iterations.)
+    They are not reproduced. A converged decomposition gives the values below, by Lanczos as by 30 power iterations of
+    a randomised one; after 10 iterations the latter gives 0.085, 0.725 and 0.181, so an early stop may be part of the
+    difference (7 iterations do give the known values of spectral hashing), but no variant tried gave all three.
     """
     needs("reuters21578_counts.mat")
     assert scores(LaplacianCoHashing) == pytest.approx((0.072, 0.725, 0.218), abs=0.005)
