@@ -31,7 +31,7 @@ def search(
         text = sys.stdin.read()
     with Collection.open(collection) as opened:
         hits = opened.search(text, k, radius=radius, where=options.conditions(where), rerank=not codes_only)
-    _show(hits, json)
+    show_hits(hits, as_json=json)
 
 
 def similar(
@@ -48,10 +48,11 @@ def similar(
 
     with Collection.open(collection) as opened:
         hits = opened.search(k=k, key=key, radius=radius, where=options.conditions(where), rerank=not codes_only)
-    _show(hits, json)
+    show_hits(hits, as_json=json)
 
 
-def _show(hits: list[Hit], as_json: bool) -> None:
+def show_hits(hits: list[Hit], *, as_json: bool) -> None:
+    """Print hits, for people or for programs."""
     from sthash.cli.showing import print_json, print_table
 
     if as_json:

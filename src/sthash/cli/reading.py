@@ -82,13 +82,16 @@ def _rows(stream: IO[bytes], name: str, kind: str, fields: Fields) -> Rows:
     with _clear_errors(name, fields):
         # Only line feeds end a line: texts may hold any other character that Python takes for the end of one.
         text = io.TextIOWrapper(stream, encoding=fields.encoding, newline="" if kind in ("csv", "tsv") else "\n")
-        if kind == "txt":
-            for number, line in enumerate(text, 1):
-                yield f"{name}, line {number}", {"text": line.rstrip("\r\n")}
-        elif kind == "jsonl":
-            yield from _json_rows(text, name)
-        else:
-            yield from _table_rows(text, name, "\t" if kind == "tsv" else ",")
+        try:
+            if kind == "txt":
+                for number, line in enumerate(text, 1):
+                    yield f"{name}, line {number}", {"text": line.rstrip("\r\n")}
+            elif kind == "jsonl":
+                yield from _json_rows(text, name)
+            else:
+                yield from _table_rows(text, name, "\t" if kind == "tsv" else ",")
+        finally:
+            text.detach()  # whoever opened the stream closes it
 
 
 def _json_rows(lines: Iterable[str], name: str) -> Rows:

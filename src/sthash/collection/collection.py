@@ -110,7 +110,7 @@ class Collection:
         target = Path(path)
         if target.exists() and not overwrite:
             raise FileExistsError(
-                f"{target} exists already; pass overwrite=True to replace it, or open it to add to it."
+                f"{target} exists already; pass overwrite=True (--force) to replace it, or add to it."
             )
         plan = building.Plan(n_bits, n_neighbors, learn_on, vectorizer, hasher, random_state, replace, progress)
         building.build(target, documents, vectors, plan)
