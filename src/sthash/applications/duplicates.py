@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from sthash.checks import check_choice, check_whole
+from sthash.collection.search import documents_at
 from sthash.collection.shelf import Vectors
-from sthash.collection.store import decode
 from sthash.index import HammingIndex
 
 if TYPE_CHECKING:
@@ -73,11 +73,11 @@ def near_duplicates(collection: Collection, radius: int = 3, min_cosine: float =
         shelf = view.shelf()
         left, right = close_pairs(shelf.codes, view.vectors(shelf.ids), shelf.n_bits, radius, min_cosine)
         groups = joined(len(shelf.ids), left, right)
-        keys = {}
-        for number in shelf.ids[np.concatenate([*groups, np.zeros(0, np.int64)])].tolist():
-            (key,) = view.store.connection.execute("SELECT key FROM documents WHERE id = ?", (number,)).fetchone()
-            keys[number] = decode(key)
-    return Duplicates(collection, [[keys[number] for number in shelf.ids[group].tolist()] for group in groups])
+        keyed = []
+        for group in groups:
+            documents = documents_at(view.store, shelf.ids[group].tolist())
+            keyed.append([document.key or "" for document in documents.values()])
+    return Duplicates(collection, keyed)
 
 
 def close_pairs(

@@ -10,9 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from sthash.checks import check_choice, check_whole
-from sthash.collection.search import encode_queries
+from sthash.collection.search import documents_at, encode_queries
 from sthash.collection.shelf import as_words
-from sthash.collection.store import decode
 
 if TYPE_CHECKING:
     from sthash.collection import Collection
@@ -76,10 +75,7 @@ def classify(
         wanted = k
         while True:
             ball = shelf.at(shelf.ball(as_words(code)[0], radius, wanted))
-            labels = []
-            for number in ball.ids.tolist():
-                row = view.store.connection.execute("SELECT label FROM documents WHERE id = ?", (number,)).fetchone()
-                labels.append(None if row is None or row[0] is None else decode(row[0]))
+            labels = [document.label for document in documents_at(view.store, ball.ids.tolist()).values()]
             voters = sum(label is not None for label in labels)
             if radius is not None or voters >= k or len(ball.ids) == len(shelf.ids):
                 break

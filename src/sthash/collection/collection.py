@@ -152,7 +152,7 @@ class Collection:
 
     def __len__(self) -> int:
         with self._view.reading():
-            return int(self._store.connection.execute("SELECT count(*) FROM vectors").fetchone()[0])
+            return len(self._view.shelf().ids)
 
     def __contains__(self, key: object) -> bool:
         with self._view.reading():
@@ -261,11 +261,9 @@ class Collection:
         with self._view.reading():
             model = self._store.setting("model")
             shown = ("kind", "n_bits", "n_neighbors", "learnt_on", "n_terms", "n_columns", "weighting", "stemmer")
-            (labelled,) = self._store.connection.execute("SELECT count(label) FROM documents").fetchone()
             return {
                 "path": str(self.path),
                 "documents": len(self),
-                "labelled": labelled,
                 "bytes": self.path.stat().st_size,
                 **{name: model[name] for name in shown if name in model},
             }

@@ -161,7 +161,10 @@ class _StoredTerms(dict[str, int]):
         return self._size
 
     def get(self, term: str, default: Any = None) -> Any:
-        for row in self._store.rows("terms", "WHERE term = ?", (encode(term),)):
+        wanted = encode(term)
+        for row in self._store.rows("terms", "WHERE term = ?", (wanted,)):
+            if row[1] != wanted:  # SQLite trusts its index of the terms, which has no sums
+                raise self._store.damaged("the index of the terms does not fit them")
             return row[0]
         return default
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from sthash.checks import check_whole
 from sthash.collection.encoder import Encoded, TextEncoder
 from sthash.collection.shelf import Found, Shelf, Vectors, as_words, search_balls
-from sthash.collection.store import Store, decode
+from sthash.collection.store import Store, decode, encode
 from sthash.collection.view import View
 from sthash.documents import Document
 
@@ -177,6 +177,11 @@ def documents_at(store: Store, ids: list[int]) -> dict[int, Document]:
     return found
 
 
+def _mark(value: Any) -> str:
+    # Strings are bound as bytes, because lone surrogates cannot be bound as text.
+    return "CAST(? AS TEXT)" if isinstance(value, str) else "?"
+
+
 def ids_where(store: Store, where: Where) -> npt.NDArray[np.int64]:
     """Ids of the documents whose metadata has all the given values, or one of each list of values."""
     if not isinstance(where, Mapping):
@@ -189,12 +194,9 @@ def ids_where(store: Store, where: Where) -> npt.NDArray[np.int64]:
                 raise TypeError(
                     f"where[{name!r}]={value!r} must be a str, a number, a bool or None, or a list of them."
                 )
-        marks = " OR ".join("value IS ?" for _ in values) or "0"
+        marks = " OR ".join(f"value IS {_mark(value)}" for value in values) or "0"
         entries = "json_each(CAST(metadata AS TEXT))"
-        conditions.append(f"EXISTS (SELECT 1 FROM {entries} WHERE key = ? AND ({marks}))")  # noqa: S608
-        arguments.extend([str(name), *values])
-    rows = store.connection.execute(
-        f"SELECT id FROM documents WHERE {' AND '.join(conditions) or '1'} ORDER BY id",  # noqa: S608
-        arguments,
-    )
+        conditions.append(f"EXISTS (SELECT 1 FROM {entries} WHERE key = {_mark('')} AND ({marks}))")  # noqa: S608
+        arguments.extend(encode(value) if isinstance(value, str) else value for value in [str(name), *values])
+    rows = store.rows("documents", f"WHERE {' AND '.join(conditions) or '1'} ORDER BY id", tuple(arguments))
     return np.array([row[0] for row in rows], dtype=np.int64)

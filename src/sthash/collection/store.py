@@ -47,6 +47,7 @@ CREATE TABLE documents (id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, label 
 CREATE TABLE vectors (id INTEGER PRIMARY KEY, content BLOB NOT NULL, sum INTEGER NOT NULL);
 CREATE TABLE codes (chunk INTEGER PRIMARY KEY, held BLOB NOT NULL, content BLOB NOT NULL, sum INTEGER NOT NULL);
 """
+_READ_ONLY = "cannot be changed: the file or its folder is read-only; change the permissions, or copy it"
 TABLES = ("settings", "terms", "documents", "vectors", "codes")
 
 
@@ -83,6 +84,9 @@ class Store:
                 isolation_level=None,
                 check_same_thread=False,
             )
+        self._read_only = mode == "ro"
+        # Text stands only where bytes have been altered; the sums tell, so reading it must not fail first.
+        self.connection.text_factory = lambda content: content.decode("utf-8", "replace")
         try:
             with self.clear_errors():
                 self.connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
@@ -119,6 +123,10 @@ class Store:
         present = {row[0] for row in self.connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
         if version != FORMAT or not present.issuperset(TABLES):
             raise self.damaged("its tables are not those of a collection")
+        with self.reading():
+            pages, size = (self.connection.execute(f"PRAGMA page_{what}").fetchone()[0] for what in ("count", "size"))
+            if self.path.stat().st_size < pages * size:  # SQLite would take the missing end for zeros
+                raise self.damaged("it is cut short")
 
     def close(self) -> None:
         """Close the connection; what was not committed is undone."""
@@ -152,6 +160,8 @@ class Store:
     @contextmanager
     def writing(self) -> Iterator[None]:
         """Make all changes of the block or none of them."""
+        if self._read_only:  # SQLite would notice it only at the first change, perhaps after much work
+            raise CollectionError(f"{self.path} {_READ_ONLY}.")
         with self.clear_errors():
             self.connection.execute("BEGIN IMMEDIATE")
             try:
@@ -257,7 +267,7 @@ def _explained(path: Path, error: sqlite3.Error) -> CollectionError:
     elif primary == sqlite3.SQLITE_FULL:
         what = "cannot be written: the disk is full; nothing was changed. Make room and try again"
     elif primary == sqlite3.SQLITE_READONLY:
-        what = "cannot be changed: the file or its folder is read-only; change the permissions, or copy it"
+        what = _READ_ONLY
     elif primary in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN):
         what = f"cannot be read or written ({error}); nothing was changed. Check the disk and the permissions"
     elif primary == sqlite3.SQLITE_TOOBIG:
