@@ -14,8 +14,17 @@
 
 namespace sthash {
 
-inline void add_differences(const unsigned long* words, unsigned long query, long count, unsigned short* distances) {
-    STHASH_DISPATCH(add_differences(words, query, count, distances))
+inline void code_distances(long words, const unsigned long* planes, long stride, const unsigned long* query, long count,
+                           unsigned short* distances) {
+    STHASH_DISPATCH(code_distances(words, planes, stride, query, count, distances))
+}
+
+inline long count_within(const unsigned short* distances, long count, unsigned short radius) {
+    STHASH_DISPATCH(count_within(distances, count, radius))
+}
+
+inline long places_within(const unsigned short* distances, long count, unsigned short radius, int* places) {
+    STHASH_DISPATCH(places_within(distances, count, radius, places))
 }
 
 // Documents in memory. Word w of the code of document i is planes[w * count + i]. Its vector lies in the words
@@ -97,60 +106,101 @@ inline float dense_dot(const float* a, const float* b, size_t size) {
     return rest;
 }
 
-// The score of document `place`, where the query is spread over all columns.
-inline float score_of(const Shelf& shelf, size_t place, const std::vector<float>& spread, size_t columns) {
-    if (shelf.dense) return dense_dot(spread.data(), dense_vector(shelf, place), columns);
-    const SparseVector vector = sparse_vector(shelf, place);
-    float sum = 0;
-    for (size_t at = 0; at < vector.size; ++at)
-        sum += spread[static_cast<size_t>(vector.columns[at])] * vector.values[at];
-    return sum;
-}
+// A query spread over all columns. Few of a document's columns are the query's: a bit a column, which stays in the
+// nearest cache, tells which.
+class Spread {
+ public:
+    explicit Spread(size_t columns) : values_(columns), known_(columns / 64 + 1) {}
+
+    void set(const Questions& questions, size_t query) {
+        for (int64_t at = questions.indptr[query]; at < questions.indptr[query + 1]; ++at) {
+            const size_t column = static_cast<size_t>(questions.indices[at]);
+            values_[column] = questions.values[at];
+            known_[column / 64] |= uint64_t{1} << column % 64;
+        }
+    }
+
+    void clear(const Questions& questions, size_t query) {
+        for (int64_t at = questions.indptr[query]; at < questions.indptr[query + 1]; ++at) {
+            const size_t column = static_cast<size_t>(questions.indices[at]);
+            values_[column] = 0;
+            known_[column / 64] = 0;
+        }
+    }
+
+    // The score of document `place`.
+    float score(const Shelf& shelf, size_t place) const {
+        if (shelf.dense) return dense_dot(values_.data(), dense_vector(shelf, place), values_.size());
+        const SparseVector vector = sparse_vector(shelf, place);
+        float sum = 0;
+        for (size_t at = 0; at < vector.size; ++at) {
+            const size_t column = static_cast<size_t>(vector.columns[at]);
+            if (known_[column / 64] >> column % 64 & 1) sum += values_[column] * vector.values[at];
+        }
+        return sum;
+    }
+
+ private:
+    std::vector<float> values_;
+    std::vector<uint64_t> known_;
+};
 
 // Distances of all documents from `count` queries at once, so that each code is fetched once for all of them.
 inline void all_distances(const Shelf& shelf, const uint64_t* codes, size_t count, uint16_t* distances) {
     constexpr size_t stretch = 4096;
-    std::fill(distances, distances + count * shelf.count, uint16_t{0});
+    const auto* planes = reinterpret_cast<const unsigned long*>(shelf.planes);
+    const auto* queries = reinterpret_cast<const unsigned long*>(codes);
     for (size_t begin = 0; begin < shelf.count; begin += stretch) {
         const long size = static_cast<long>(std::min(stretch, shelf.count - begin));
         for (size_t query = 0; query < count; ++query)
-            for (size_t word = 0; word < shelf.words; ++word)
-                add_differences(reinterpret_cast<const unsigned long*>(shelf.planes) + word * shelf.count + begin,
-                                codes[query * shelf.words + word], size, distances + query * shelf.count + begin);
+            code_distances(static_cast<long>(shelf.words), planes + begin, static_cast<long>(shelf.count),
+                           queries + query * shelf.words, size, distances + query * shelf.count + begin);
     }
 }
 
+// The least radius that holds as many as are wanted, or all there are.
 inline int radius_of(const Ball& ball, const uint16_t* distances, size_t count, size_t n_bits) {
     if (ball.radius >= 0) return ball.radius;
-    std::vector<size_t> histogram(n_bits + 1);
-    for (size_t i = 0; i < count; ++i) ++histogram[distances[i]];
-    size_t inside = 0;
-    for (size_t radius = 0; radius < n_bits; ++radius)
-        if ((inside += histogram[radius]) >= ball.wanted) return static_cast<int>(radius);
-    return static_cast<int>(n_bits);
+    const auto holds_enough = [&](size_t radius) {
+        const long inside = count_within(distances, static_cast<long>(count), static_cast<uint16_t>(radius));
+        return static_cast<size_t>(inside) >= ball.wanted;
+    };
+    size_t low = 0, high = n_bits;
+    while (low < high) {
+        const size_t middle = (low + high) / 2;
+        if (holds_enough(middle))
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return static_cast<int>(low);
 }
 
+// What a thread needs, made once for all of its queries.
+struct Workspace {
+    Workspace(size_t count, size_t columns, size_t together)
+        : distances(count * together), inside(count + 1), spread(columns) {}
+    std::vector<uint16_t> distances;
+    std::vector<int32_t> inside;
+    Spread spread;
+    std::vector<Ranked> best;
+};
+
 inline void rank_ball(const Shelf& shelf, const Questions& questions, size_t query, const uint16_t* distances,
-                      const Ball& ball, std::vector<int32_t>& inside, std::vector<float>& spread,
-                      std::vector<Ranked>& best, Answers& answers) {
+                      const Ball& ball, Workspace& own, Answers& answers) {
     const int radius = radius_of(ball, distances, shelf.count, 64 * shelf.words);
-    inside.resize(shelf.count);
-    size_t found = 0;
-    for (size_t i = 0; i < shelf.count; ++i) {
-        inside[found] = static_cast<int32_t>(i);
-        found += distances[i] <= radius;
-    }
-    for (int64_t at = questions.indptr[query]; at < questions.indptr[query + 1]; ++at)
-        spread[static_cast<size_t>(questions.indices[at])] = questions.values[at];
+    const size_t found = static_cast<size_t>(
+        places_within(distances, static_cast<long>(shelf.count), static_cast<uint16_t>(radius), own.inside.data()));
+    std::vector<Ranked>& best = own.best;
     best.clear();
-    constexpr size_t ahead = 8;
+    own.spread.set(questions, query);
+    constexpr size_t ahead = 16;
     for (size_t i = 0; i < found; ++i) {
         if (i + ahead < found) {
-            const int32_t* next = shelf.content + shelf.starts[inside[i + ahead]];
-            for (int line = 0; line < 4; ++line) __builtin_prefetch(next + 16 * line);
+            const int32_t* next = shelf.content + shelf.starts[own.inside[i + ahead]];
+            for (int line = 0; line < 3; ++line) __builtin_prefetch(next + 16 * line);
         }
-        const float score = score_of(shelf, static_cast<size_t>(inside[i]), spread, questions.columns);
-        const Ranked ranked{score, inside[i]};
+        const Ranked ranked{own.spread.score(shelf, static_cast<size_t>(own.inside[i])), own.inside[i]};
         if (best.size() == answers.k && !(ranked < best.front())) continue;
         best.push_back(ranked);
         std::push_heap(best.begin(), best.end());
@@ -159,8 +209,7 @@ inline void rank_ball(const Shelf& shelf, const Questions& questions, size_t que
             best.pop_back();
         }
     }
-    for (int64_t at = questions.indptr[query]; at < questions.indptr[query + 1]; ++at)
-        spread[static_cast<size_t>(questions.indices[at])] = 0;
+    own.spread.clear(questions, query);
     std::sort_heap(best.begin(), best.end());
     for (size_t rank = 0; rank < best.size(); ++rank) {
         answers.places[query * answers.k + rank] = best[rank].place;
@@ -173,18 +222,15 @@ inline void rank_ball(const Shelf& shelf, const Questions& questions, size_t que
 
 inline void search_balls(const Shelf& shelf, const Questions& questions, const Ball& ball, int threads, StopFlag& stop,
                          Answers& answers) {
-    constexpr size_t together = 4;
-    parallel_for(questions.count, together, threads, stop, [&](size_t begin, size_t end, int) {
-        thread_local std::vector<uint16_t> distances;
-        thread_local std::vector<int32_t> inside;
-        thread_local std::vector<float> spread;
-        thread_local std::vector<Ranked> best;
-        distances.resize(together * shelf.count);
-        if (spread.size() < questions.columns) spread.resize(questions.columns);  // zero again after every query
-        all_distances(shelf, questions.codes + begin * shelf.words, end - begin, distances.data());
-        for (size_t query = begin; query < end; ++query)
-            rank_ball(shelf, questions, query, distances.data() + (query - begin) * shelf.count, ball, inside, spread,
-                      best, answers);
+    constexpr size_t together = 4, most = 64;
+    parallel_for(questions.count, most, threads, stop, [&](size_t begin, size_t end, int) {
+        Workspace own(shelf.count, questions.columns, together);
+        for (size_t first = begin; first < end && !stop.load(std::memory_order_relaxed); first += together) {
+            const size_t count = std::min(together, end - first);
+            all_distances(shelf, questions.codes + first * shelf.words, count, own.distances.data());
+            for (size_t at = 0; at < count; ++at)
+                rank_ball(shelf, questions, first + at, own.distances.data() + at * shelf.count, ball, own, answers);
+        }
     });
 }
 

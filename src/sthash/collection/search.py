@@ -161,7 +161,8 @@ def read_document(store: Store, row: tuple[Any, ...]) -> Document:
     """Make a Document of a checked row of the table."""
     _, key, label, metadata, text = row
     try:
-        return Document(decode(key), decode(text), None if label is None else decode(label), json.loads(metadata))
+        more = json.loads(metadata) if metadata != b"{}" else {}
+        return Document(decode(key), decode(text), None if label is None else decode(label), more)
     except (ValueError, AttributeError, TypeError, RecursionError) as error:
         raise store.damaged(f"a document cannot be read ({error})") from error
 

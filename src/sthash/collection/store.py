@@ -231,19 +231,20 @@ class Store:
 
 
 def row_sum(values: tuple[Any, ...]) -> int:
-    """CRC-32 of a row: of each value's kind, size and content in turn."""
+    """CRC-32 of a row: of each value in turn, starting from the sum so far with the value's kind and size mixed in."""
     total = 0
     for value in values:
-        if isinstance(value, bytes):
-            total = zlib.crc32(value, zlib.crc32(b"b%d" % len(value), total))
-        elif isinstance(value, int):
-            total = zlib.crc32(b"i%d" % value, total)
-        elif isinstance(value, str):
-            total = zlib.crc32(b"s" + value.encode("utf-8", "surrogatepass"), total)
+        kind = type(value)
+        if kind is bytes:
+            total = zlib.crc32(value, total ^ len(value))
+        elif kind is int:
+            total = zlib.crc32(b"%d" % value, total ^ 0x80000000)
         elif value is None:
-            total = zlib.crc32(b"n", total)
+            total = zlib.crc32(b"", total ^ 0xC0000000) ^ 0xFFFFFFFF
+        elif kind is str:
+            total = zlib.crc32(value.encode("utf-8", "surrogatepass"), total ^ 0xE0000000)
         else:
-            raise TypeError(f"no sum for a {type(value).__name__}")
+            raise TypeError(f"no sum for a {kind.__name__}")
     return total
 
 
