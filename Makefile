@@ -6,12 +6,12 @@ CPP := $(shell find src/core tests -name '*.hpp' -o -name '*.cpp' -o -name '*.in
 SOURCES := CMakeLists.txt pyproject.toml constraints.txt $(shell find src/core -type f)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format unit bench package clean
+.PHONY: help demo test lint format unit crash bench package clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: $(VENV)/installed ## learn codes for the standard library's documentation and search them
+demo: $(VENV)/installed ## build a collection of the standard library's documentation and search it
 	@$(BIN)/sth demo
 
 test: lint unit ## check style and types, then run all tests
@@ -25,13 +25,17 @@ lint: $(VENV)/installed-dev
 unit: $(VENV)/installed-dev
 	$(BIN)/pytest -n auto --dist worksteal
 
+N ?= 2000
+crash: $(VENV)/installed-dev ## kill writers of a collection N times; nothing may be lost
+	STHASH_KILLS=$(N) $(BIN)/pytest -n 2 -rP tests/faults/test_crash.py
+
 format: $(VENV)/installed-dev ## format the code in place
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 	$(BIN)/clang-format -i $(CPP)
 
 bench: $(VENV)/installed-bench ## measure against the peers (minutes)
-	@for script in benchmarks/fit.py benchmarks/encode.py benchmarks/graph.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+	@for script in benchmarks/fit.py benchmarks/encode.py benchmarks/graph.py benchmarks/collection.py benchmarks/duplicates.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
 package: $(VENV)/installed-dev ## build the sdist and the wheel, and try both in empty environments
 	rm -rf dist && $(BIN)/python -m build --outdir dist .

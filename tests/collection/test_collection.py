@@ -181,8 +181,11 @@ def test_settings_of_the_vectorizer_are_kept(tmp_path, weighting):
     with Collection.create(path, texts, vectorizer=vectorizer, n_bits=8, n_neighbors=5) as collection:
         expected = vectorizer.fit(texts).transform(["cat ship cat moon"])
         encoded = collection._view.encoder().encode(["cat ship cat moon"])
-        np.testing.assert_array_equal(encoded.indices, expected.indices)
-        np.testing.assert_allclose(encoded.values, expected.data, rtol=1e-6)
+        with collection._view.reading():
+            names = collection._view.encoder().names(encoded.indices.tolist())
+        given = dict(zip(names, encoded.values.tolist(), strict=True))
+        terms = vectorizer.get_feature_names_out()[expected.indices]
+        assert given == pytest.approx(dict(zip(terms, expected.data.tolist(), strict=True)), rel=1e-6)
         collection.relearn()
         assert collection.info()["weighting"] == weighting
         assert collection.info()["stemmer"] is None

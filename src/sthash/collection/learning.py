@@ -48,13 +48,13 @@ def learn_from_texts(
         "intercept": intercept,
     }
     store.connection.execute("DELETE FROM terms")
-    columns = range(len(frequency))
-    for start in columns[::BATCH]:
-        part = columns[start : start + BATCH]
-        terms = list(vectorizer.get_feature_names_out()[part.start : part.stop])
+    # Frequent terms come first, so that what most documents need of a query lies close together in memory.
+    order = np.argsort(-frequency, kind="stable")
+    names = vectorizer.get_feature_names_out()
+    for start in range(0, len(order), BATCH):
         rows = [
-            (column, encode(term), int(frequency[column]), weights[column].tobytes() if used[column] else b"")
-            for column, term in zip(part, terms, strict=True)
+            (column, encode(names[at]), int(frequency[at]), weights[at].tobytes() if used[at] else b"")
+            for column, at in enumerate(order[start : start + BATCH].tolist(), start)
         ]
         store.put_many("terms", rows)
     store.put_setting("model", model)
