@@ -8,12 +8,12 @@ SOURCES := CMakeLists.txt pyproject.toml constraints.txt $(shell find src/core -
 SANITIZE := -std=c++20 -O1 -g -fno-omit-frame-pointer -Wall -Wextra -Wno-psabi -Isrc/core
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format unit bench package sanitize clean
+.PHONY: help demo test lint format unit crash bench package sanitize clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: $(VENV)/installed ## learn codes for the standard library's documentation and search them
+demo: $(VENV)/installed ## build a collection of the standard library's documentation and search it
 	@$(BIN)/sth demo
 
 test: lint unit ## check style and types, then run all tests
@@ -27,13 +27,18 @@ lint: $(VENV)/installed-dev
 unit: $(VENV)/installed-dev
 	$(BIN)/pytest -n auto --dist worksteal
 
+N ?= 2000
+crash: $(VENV)/installed-dev ## kill writers of a collection N times; nothing may be lost
+	STHASH_KILLS=$(N) $(BIN)/pytest -n 2 -rP tests/faults/test_crash.py
+
 format: $(VENV)/installed-dev ## format the code in place
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 	$(BIN)/clang-format -i $(CPP)
 
-bench: $(VENV)/installed-bench ## measure against the peers (minutes)
-	@for script in benchmarks/fit.py benchmarks/encode.py benchmarks/graph.py benchmarks/hamming.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+BENCHMARKS := fit encode graph hamming rivals collection duplicates
+bench: $(VENV)/installed-bench ## measure against the peers (half an hour)
+	@for name in $(BENCHMARKS); do echo "== benchmarks/$$name.py"; $(BIN)/python benchmarks/$$name.py || exit 1; done
 
 package: $(VENV)/installed-dev ## build the sdist, from it the wheel, and try that in an empty environment
 	rm -rf dist build/try

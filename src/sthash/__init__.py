@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any
 from sthash._core import simd_path
 
 if TYPE_CHECKING:
+    from sthash.applications import KNNHashClassifier
+    from sthash.collection import Collection, CollectionError, Hit
+    from sthash.documents import Document
     from sthash.hashing import LinearSVMBank, SelfTaughtHashing, knn_graph, laplacian_eigenmap, median_bits
     from sthash.index import HammingIndex
     from sthash.model_file import ModelFileError, load
@@ -16,7 +19,12 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "Collection",
+    "CollectionError",
+    "Document",
     "HammingIndex",
+    "Hit",
+    "KNNHashClassifier",
     "LinearSVMBank",
     "ModelFileError",
     "SelfTaughtHashing",
@@ -31,7 +39,12 @@ __all__ = [
 
 # Where each public name lives. They are imported when first used: a program pays only for the rooms it enters.
 _ROOMS = {
+    "Collection": "sthash.collection",
+    "CollectionError": "sthash.collection",
+    "Document": "sthash.documents",
     "HammingIndex": "sthash.index",
+    "Hit": "sthash.collection",
+    "KNNHashClassifier": "sthash.applications",
     "LinearSVMBank": "sthash.hashing",
     "ModelFileError": "sthash.model_file",
     "SelfTaughtHashing": "sthash.hashing",

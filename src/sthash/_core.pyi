@@ -110,3 +110,38 @@ class HammingCore:
 class HammingJoin:
     def __init__(self, left: HammingCore, right: HammingCore, radius: int, threads: int) -> None: ...
     def next(self) -> tuple[_Ids, _Ids, _Distances]: ...
+
+# collection
+
+def search_balls(
+    planes: npt.NDArray[np.uint64],
+    starts: npt.NDArray[np.int64],
+    ends: npt.NDArray[np.int64],
+    content: npt.NDArray[np.int32],
+    dense: bool,
+    codes: npt.NDArray[np.uint64],
+    query_indptr: npt.NDArray[np.int64],
+    query_indices: npt.NDArray[np.int32],
+    query_values: npt.NDArray[np.float32],
+    columns: int,
+    k: int,
+    radius: int,
+    wanted: int,
+    threads: int,
+) -> tuple[
+    npt.NDArray[np.int64],
+    npt.NDArray[np.float32],
+    npt.NDArray[np.int32],
+    npt.NDArray[np.int32],
+    npt.NDArray[np.int64],
+]: ...
+def pair_scores(
+    starts: npt.NDArray[np.int64],
+    ends: npt.NDArray[np.int64],
+    content: npt.NDArray[np.int32],
+    dense: bool,
+    columns: int,
+    left: npt.NDArray[np.int64],
+    right: npt.NDArray[np.int64],
+    threads: int,
+) -> npt.NDArray[np.float32]: ...

@@ -17,6 +17,7 @@ NB_MODULE(_core, module) {
     bind_graph(module);
     bind_svm(module);
     bind_hamming(module);
+    bind_collection(module);
 }
 
 }  // namespace sthash

@@ -1,70 +1,75 @@
-"""``sth demo``: from text to codes to answers, on text that every machine has."""
+"""``sth demo``: a collection of text that every machine has, and what can be done with it."""
 
 from __future__ import annotations
 
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-from rich.console import Console
-from rich.table import Table
+import typer
 
-N_BITS = 64
-N_NEAREST = 4
-QUERIES = (
-    "parse the command line options and arguments of a program",
-    "compress and decompress data with gzip",
-    "send an email message to a mail server",
-    "random numbers from a normal distribution",
-)
+if TYPE_CHECKING:
+    from rich.console import Console
+
+QUERIES = ("parse the command line options of a program", "compress data with gzip", "send an email to a mail server")
 
 
-def demo() -> None:
-    """Learn 64-bit codes for the documentation of Python's standard library, and search them."""
-    from sthash import HammingIndex, SelfTaughtHashing, TextVectorizer
+def demo(
+    collection: Annotated[
+        str | None, typer.Argument(help="Where to put the collection.  [default: a temporary folder]")
+    ] = None,
+) -> None:
+    """Build a collection from the documentation of Python's standard library; search it, and more."""
+    from rich.console import Console
+
+    from sthash.cli.finding import show_hits
+    from sthash.cli.showing import print_table
     from sthash.cli.standard_library import doc_strings
+    from sthash.collection import Collection
+    from sthash.documents import Document
 
-    console = Console()
-    took: dict[str, float] = {}
-    with _step(console, took, "reading the standard library's documentation"):
-        documents = list(doc_strings())
-    vectorizer, hasher, index = TextVectorizer(), SelfTaughtHashing(N_BITS), HammingIndex(N_BITS)
-    with _step(console, took, "turning it into vectors"):
-        X = vectorizer.fit_transform(document.text for document in documents)
-    with _step(console, took, "learning codes"):
-        index.add(hasher.fit_transform(X))
-    with _step(console, took, f"encoding {len(QUERIES)} queries"):
-        queries = hasher.transform(vectorizer.transform(QUERIES))
-    with _step(console, took, "searching"):
-        ids, distances = index.search(queries, k=N_NEAREST)
-
-    modules = len({document.module for document in documents})
-    console.print(f"\n{len(documents):,} documents of {modules} modules, {X.shape[1]:,} terms, {N_BITS}-bit codes")
-    for query, code, found, away in zip(QUERIES, queries, ids.tolist(), distances.tolist(), strict=True):
-        table = Table(title=f"“{query}”  {code.tobytes().hex()}", title_justify="left", box=None, padding=(0, 2, 0, 0))
-        for heading in ("bits away", "code", "module", "documentation of"):
-            table.add_column(heading, justify="right" if heading == "bits away" else "left")
-        for row, distance in zip(found, away, strict=True):
-            document = documents[row]
-            table.add_row(str(distance), hasher.codes_[row].tobytes().hex(), document.module, document.name)
-        console.print()
-        console.print(table)
-    steps = Table(title="What it took", title_justify="left", box=None, padding=(0, 2, 0, 0), show_header=False)
-    for what, seconds in took.items():
-        steps.add_row(what, f"{seconds:.3f} s")
-    console.print()
-    console.print(steps)
-    per_document = 1e3 * (took["turning it into vectors"] + took["learning codes"]) / len(documents)
-    console.print(f"{per_document:.2f} ms a document for learning; the paper's Pentium 4 took 16.5.")
+    console = Console(highlight=False)
+    path = Path(collection) if collection else Path(tempfile.mkdtemp(prefix="sth-demo-")) / "python.sth"
+    with _step(console, "read the documentation strings of the standard library"):
+        found = {entry.name: entry for entry in doc_strings()}
+        documents = [Document(entry.name, entry.text, entry.module) for entry in found.values()]
+    with _step(console, f"learn 64-bit codes for {len(documents):,} of them, and store all in {path}"):
+        built = Collection.create(path, documents, overwrite=collection is None)
+    with built:
+        for query in QUERIES:
+            with _step(console, f"search for “{query}”"):
+                hits = built.search(query, 4)
+            show_hits(hits, as_json=False)
+        with _step(console, "find near-duplicates"):
+            duplicates = built.near_duplicates()
+        largest = sorted(duplicates.groups, key=len, reverse=True)[:3]
+        print_table(("documents", "the first two"), [(len(group), ", ".join(group[:2])) for group in largest])
+        text = "open a compressed archive and extract its members"
+        with _step(console, f"guess which module documents “{text}”"):
+            shares = built.classify(text, voting="distance").shares
+        print_table(("votes", "module"), [(f"{share:.0%}", label) for label, share in list(shares.items())[:3]])
+    console.print("\nTry next:", style="bold")
+    for command in (
+        f'sth search {path} "a queue for threads" -k 5',
+        f"sth similar {path} json.dumps",
+        f"sth duplicates {path} --min-cosine 0.95",
+        f'sth classify {path} "the sine of an angle"',
+        f"sth export {path} | head -1",
+        "sth build news.sth docs.jsonl --text body    # documents of your own",
+    ):
+        console.print(f"  {command}", soft_wrap=True, markup=False)
 
 
 @contextmanager
-def _step(console: Console, took: dict[str, float], what: str) -> Iterator[None]:
-    """Time a step; on a terminal, show that it runs."""
+def _step(console: Console, what: str) -> Iterator[None]:
+    """Say what is done and how long it took."""
     start = time.perf_counter()
     if console.is_terminal:
         with console.status(what):
             yield
     else:
         yield
-    took[what] = time.perf_counter() - start
+    console.print(f"\n[bold]{what}[/bold]  {time.perf_counter() - start:.3f} s", soft_wrap=True)

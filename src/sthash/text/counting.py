@@ -9,16 +9,19 @@ import itertools
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 
 from sthash import _core
 from sthash.text.analyzer import WordAnalyzer
 
+if TYPE_CHECKING:
+    import scipy.sparse as sp
+
 Tokenizer = Callable[[str], Iterable[str]]
+CountParts = tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.int32]]
 
 # Words that no fitted term came from are remembered up to this many, then all are forgotten and looked up anew.
 MAX_REMEMBERED_WORDS = 2_000_000
@@ -58,6 +61,10 @@ class WordCounter:
 
     def count(self, texts: list[str]) -> sp.csr_array:
         """Return a row of counts a text."""
+        return count_matrix(*self.count_parts(texts), n_columns=len(self.columns))
+
+    def count_parts(self, texts: list[str]) -> CountParts:
+        """Return the parts of the count matrix: row bounds, columns, counts."""
         with self._lock:
             if len(self._words) > MAX_REMEMBERED_WORDS and not self._grow:
                 self._words = _core.WordTable()
@@ -67,8 +74,7 @@ class WordCounter:
             if new_words:
                 self._column_of_word = np.concatenate([self._column_of_word, self._look_up(new_words)])
             column_of_word = self._column_of_word
-        parts = _core.count_terms(starts, words, column_of_word, len(self.columns), self._threads)
-        return count_matrix(*parts, n_columns=len(self.columns))
+        return _core.count_terms(starts, words, column_of_word, len(self.columns), self._threads)
 
     def _look_up(self, words: list[str]) -> npt.NDArray[np.int32]:
         terms, counts = self.analyzer.terms(words)
@@ -133,6 +139,8 @@ def count_matrix(
     n_columns: int,
 ) -> sp.csr_array:
     """Put the parts of a count matrix together, with 32-bit row bounds where they suffice."""
+    import scipy.sparse as sp
+
     bounds: npt.NDArray[Any] = indptr.astype(np.int32) if indptr[-1] <= np.iinfo(np.int32).max else indptr
     return sp.csr_array((counts, indices, bounds), shape=(len(indptr) - 1, n_columns))
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
 
 Weighting = Literal["tfidf", "bm25", "tf"]
 WEIGHTINGS: tuple[str, ...] = get_args(Weighting)
@@ -36,39 +38,52 @@ class CorpusStatistics:
 
 
 def weigh(counts: sp.csr_array, weighting: Weighting, statistics: CorpusStatistics) -> sp.csr_array:
-    """Weigh term counts and scale each row to unit length; a row without weight stays zero.
+    """Weigh term counts and scale each row to unit length; a row without weight stays zero."""
+    import scipy.sparse as sp
+
+    weights = term_weights(counts.indptr, counts.indices, counts.data, weighting, statistics)
+    weighted = sp.csr_array((weights, counts.indices, counts.indptr), shape=counts.shape)
+    if weighting == "tfidf" and (statistics.document_frequency == statistics.n_documents).any():
+        weighted.eliminate_zeros()
+    return weighted
+
+
+def term_weights(
+    indptr: npt.NDArray[Any],
+    indices: npt.NDArray[Any],
+    counts: npt.NDArray[np.int32],
+    weighting: Weighting,
+    statistics: CorpusStatistics,
+) -> npt.NDArray[np.float32]:
+    """Weigh the term counts of some rows, each scaled to unit length.
 
     ``tfidf``: (1 + ln tf) · ln(N / df), so that a term which every document has weighs nothing.
     ``bm25``: tf (k + 1) / (tf + k (1 − b + b · length / mean length)) · ln(1 + (N − df + ½) / (df + ½)).
     ``tf``: tf.
     """
-    tf = counts.data.astype(np.float32)
+    tf = counts.astype(np.float32)
     df = statistics.document_frequency
     if weighting == "tfidf":
         idf = np.log(statistics.n_documents / df).astype(np.float32)
-        weights = (1 + np.log(tf)) * idf[counts.indices]
+        weights = (1 + np.log(tf)) * idf[indices]
     elif weighting == "bm25":
         idf = np.log1p((statistics.n_documents - df + 0.5) / (df + 0.5)).astype(np.float32)
-        lengths = np.asarray(counts.sum(axis=1), dtype=np.float32).ravel()
+        lengths = _row_sums(indptr, counts).astype(np.float32)
         share = 1 - BM25_LENGTH + BM25_LENGTH * lengths / np.float32(statistics.mean_length)
-        saturation = np.repeat(BM25_SATURATION * share, np.diff(counts.indptr))
-        weights = tf * (BM25_SATURATION + 1) / (tf + saturation) * idf[counts.indices]
+        saturation = np.repeat(BM25_SATURATION * share, np.diff(indptr))
+        weights = tf * (BM25_SATURATION + 1) / (tf + saturation) * idf[indices]
     else:
         weights = tf
-    weighted = sp.csr_array((weights.astype(np.float32), counts.indices, counts.indptr), shape=counts.shape)
-    if weighting == "tfidf" and (df == statistics.n_documents).any():
-        weighted.eliminate_zeros()
-    return unit_rows(weighted)
+    result: npt.NDArray[np.float32] = weights.astype(np.float32, copy=False)
+    norms = np.sqrt(_row_sums(indptr, np.square(result, dtype=np.float64)))
+    norms[norms == 0] = 1
+    result *= np.repeat((1 / norms).astype(np.float32), np.diff(indptr))
+    return result
 
 
-def unit_rows(matrix: sp.csr_array) -> sp.csr_array:
-    """Scale each row to Euclidean length one, in place; zero rows stay zero."""
-    entries = np.diff(matrix.indptr)
-    filled = entries > 0
-    norms = np.ones(matrix.shape[0])
+def _row_sums(indptr: npt.NDArray[Any], values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    sums = np.zeros(len(indptr) - 1, dtype=values.dtype)
+    filled = np.diff(indptr) > 0
     if filled.any():
-        squares = np.square(matrix.data, dtype=np.float64)
-        norms[filled] = np.sqrt(np.add.reduceat(squares, matrix.indptr[:-1][filled]))
-        norms[norms == 0] = 1
-    matrix.data *= np.repeat((1 / norms).astype(matrix.data.dtype), entries)
-    return matrix
+        sums[filled] = np.add.reduceat(values, indptr[:-1][filled])
+    return sums

@@ -1,0 +1,50 @@
+// Python's view of ball search with re-ranking.
+#include "bindings.hpp"
+#include "collection/rerank.hpp"
+
+namespace sthash {
+
+namespace {
+
+nb::tuple search(Matrix<uint64_t> planes, Vector<int64_t> starts, Vector<int64_t> ends, Vector<int32_t> content,
+                 bool dense, Matrix<uint64_t> codes, Vector<int64_t> query_indptr, Vector<int32_t> query_indices,
+                 Vector<float> query_values, size_t columns, size_t k, int radius, size_t wanted, int threads) {
+    const Shelf shelf{planes.data(), planes.shape(0), planes.shape(1), starts.data(), ends.data(), content.data(),
+                      dense};
+    const Questions questions{codes.data(),         codes.shape(0),      query_indptr.data(),
+                              query_indices.data(), query_values.data(), columns};
+    Answers answers(questions.count, k);
+    interruptible([&](StopFlag& stop) { search_balls(shelf, questions, {radius, wanted}, threads, stop, answers); });
+    const size_t count = questions.count;
+    return nb::make_tuple(to_numpy(std::move(answers.places), {count, k}),
+                          to_numpy(std::move(answers.scores), {count, k}),
+                          to_numpy(std::move(answers.distances), {count, k}), to_numpy(std::move(answers.radii)),
+                          to_numpy(std::move(answers.candidates)));
+}
+
+nb::object scores(Vector<int64_t> starts, Vector<int64_t> ends, Vector<int32_t> content, bool dense, size_t columns,
+                  Vector<int64_t> left, Vector<int64_t> right, int threads) {
+    const Shelf shelf{nullptr, 0, starts.size(), starts.data(), ends.data(), content.data(), dense};
+    std::vector<float> result(left.size());
+    interruptible([&](StopFlag& stop) {
+        parallel_for(result.size(), 4096, threads, stop, [&](size_t begin, size_t end, int) {
+            for (size_t pair = begin; pair < end; ++pair)
+                result[pair] = pair_score(shelf, static_cast<size_t>(left.data()[pair]),
+                                          static_cast<size_t>(right.data()[pair]), columns);
+        });
+    });
+    return nb::cast(to_numpy(std::move(result)));
+}
+
+}  // namespace
+
+void bind_collection(nb::module_& module) {
+    module.def("search_balls", &search, nb::arg("planes"), nb::arg("starts"), nb::arg("ends"), nb::arg("content"),
+               nb::arg("dense"), nb::arg("codes"), nb::arg("query_indptr"), nb::arg("query_indices"),
+               nb::arg("query_values"), nb::arg("columns"), nb::arg("k"), nb::arg("radius"), nb::arg("wanted"),
+               nb::arg("threads"));
+    module.def("pair_scores", &scores, nb::arg("starts"), nb::arg("ends"), nb::arg("content"), nb::arg("dense"),
+               nb::arg("columns"), nb::arg("left"), nb::arg("right"), nb::arg("threads"));
+}
+
+}  // namespace sthash

@@ -1,0 +1,249 @@
+// The paper's way to answer a query: look into the Hamming ball around its code, and rank the documents found
+// there by the cosine of their full vectors.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "parallel.hpp"
+#include "simd.hpp"
+
+#define STHASH_KERNELS "collection/kernels.inc"
+#include "each_path.inc"
+
+namespace sthash {
+
+inline void code_distances(long words, const unsigned long* planes, long stride, const unsigned long* query, long count,
+                           unsigned short* distances) {
+    STHASH_DISPATCH(code_distances(words, planes, stride, query, count, distances))
+}
+
+inline long count_within(const unsigned short* distances, long count, unsigned short radius) {
+    STHASH_DISPATCH(count_within(distances, count, radius))
+}
+
+inline long places_within(const unsigned short* distances, long count, unsigned short radius, int* places) {
+    STHASH_DISPATCH(places_within(distances, count, radius, places))
+}
+
+// Documents in memory. Word w of the code of document i is planes[w * count + i]. Its vector lies in the words
+// [starts[i], ends[i]) of the content: the values of a dense vector; of a sparse one the columns, then the values.
+struct Shelf {
+    const uint64_t* planes;
+    size_t words, count;
+    const int64_t *starts, *ends;
+    const int32_t* content;
+    bool dense;
+};
+
+struct SparseVector {
+    const int32_t* columns;
+    const float* values;
+    size_t size;
+};
+
+inline SparseVector sparse_vector(const Shelf& shelf, size_t place) {
+    const int64_t start = shelf.starts[place], size = (shelf.ends[place] - start) / 2;
+    return {shelf.content + start, reinterpret_cast<const float*>(shelf.content + start + size),
+            static_cast<size_t>(size)};
+}
+
+inline const float* dense_vector(const Shelf& shelf, size_t place) {
+    return reinterpret_cast<const float*>(shelf.content + shelf.starts[place]);
+}
+
+// Queries: codes, and unit vectors (sparse rows; those of dense queries list every column).
+struct Questions {
+    const uint64_t* codes;
+    size_t count;
+    const int64_t* indptr;
+    const int32_t* indices;
+    const float* values;
+    size_t columns;
+};
+
+// The ball has the given radius or, if that is negative, the least one that holds `wanted` documents.
+struct Ball {
+    int radius;
+    size_t wanted;
+};
+
+struct Ranked {
+    float score;
+    int32_t place;
+    friend bool operator<(const Ranked& a, const Ranked& b) {
+        return a.score != b.score ? a.score > b.score : a.place < b.place;
+    }
+};
+
+// The best of each query, k a query, -1 where the ball holds fewer.
+struct Answers {
+    explicit Answers(size_t queries, size_t k)
+        : k(k),
+          places(queries * k, -1),
+          scores(queries * k),
+          distances(queries * k, -1),
+          radii(queries),
+          candidates(queries) {}
+    size_t k;
+    std::vector<int64_t> places;
+    std::vector<float> scores;
+    std::vector<int32_t> distances;
+    std::vector<int32_t> radii;
+    std::vector<int64_t> candidates;
+};
+
+// Eight running sums: wide enough to hide the latency of additions, the same on every machine.
+inline float dense_dot(const float* a, const float* b, size_t size) {
+    float sums[8] = {};
+    size_t at = 0;
+    for (; at + 8 <= size; at += 8)
+        for (int lane = 0; lane < 8; ++lane) sums[lane] += a[at + lane] * b[at + lane];
+    float rest = 0;
+    for (; at < size; ++at) rest += a[at] * b[at];
+    for (float sum : sums) rest += sum;
+    return rest;
+}
+
+// A query spread over all columns.
+class Spread {
+ public:
+    explicit Spread(size_t columns) : values_(columns) {}
+
+    void set(const Questions& questions, size_t query) {
+        for (int64_t at = questions.indptr[query]; at < questions.indptr[query + 1]; ++at) {
+            const size_t column = static_cast<size_t>(questions.indices[at]);
+            values_[column] = questions.values[at];
+        }
+    }
+
+    void clear(const Questions& questions, size_t query) {
+        for (int64_t at = questions.indptr[query]; at < questions.indptr[query + 1]; ++at) {
+            const size_t column = static_cast<size_t>(questions.indices[at]);
+            values_[column] = 0;
+        }
+    }
+
+    // The score of document `place`.
+    float score(const Shelf& shelf, size_t place) const {
+        if (shelf.dense) return dense_dot(values_.data(), dense_vector(shelf, place), values_.size());
+        const SparseVector vector = sparse_vector(shelf, place);
+        // Four sums, because one would wait for each addition before the next.
+        float sums[4] = {};
+        size_t at = 0;
+        for (; at + 4 <= vector.size; at += 4)
+            for (size_t lane = 0; lane < 4; ++lane)
+                sums[lane] += values_[static_cast<size_t>(vector.columns[at + lane])] * vector.values[at + lane];
+        for (; at < vector.size; ++at) sums[0] += values_[static_cast<size_t>(vector.columns[at])] * vector.values[at];
+        return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+    }
+
+ private:
+    std::vector<float> values_;
+};
+
+// Distances of all documents from `count` queries at once, so that each code is fetched once for all of them.
+inline void all_distances(const Shelf& shelf, const uint64_t* codes, size_t count, uint16_t* distances) {
+    constexpr size_t stretch = 4096;
+    const auto* planes = reinterpret_cast<const unsigned long*>(shelf.planes);
+    const auto* queries = reinterpret_cast<const unsigned long*>(codes);
+    for (size_t begin = 0; begin < shelf.count; begin += stretch) {
+        const long size = static_cast<long>(std::min(stretch, shelf.count - begin));
+        for (size_t query = 0; query < count; ++query)
+            code_distances(static_cast<long>(shelf.words), planes + begin, static_cast<long>(shelf.count),
+                           queries + query * shelf.words, size, distances + query * shelf.count + begin);
+    }
+}
+
+// The least radius that holds as many as are wanted, or all there are.
+inline int radius_of(const Ball& ball, const uint16_t* distances, size_t count, size_t n_bits) {
+    if (ball.radius >= 0) return ball.radius;
+    const auto holds_enough = [&](size_t radius) {
+        const long inside = count_within(distances, static_cast<long>(count), static_cast<uint16_t>(radius));
+        return static_cast<size_t>(inside) >= ball.wanted;
+    };
+    size_t low = 0, high = n_bits;
+    while (low < high) {
+        const size_t middle = (low + high) / 2;
+        if (holds_enough(middle))
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return static_cast<int>(low);
+}
+
+// What a thread needs, made once for all of its queries.
+struct Workspace {
+    Workspace(size_t count, size_t columns, size_t together)
+        : distances(count * together), inside(count + 1), spread(columns) {}
+    std::vector<uint16_t> distances;
+    std::vector<int32_t> inside;
+    Spread spread;
+    std::vector<Ranked> best;
+};
+
+inline void rank_ball(const Shelf& shelf, const Questions& questions, size_t query, const uint16_t* distances,
+                      const Ball& ball, Workspace& own, Answers& answers) {
+    const int radius = radius_of(ball, distances, shelf.count, 64 * shelf.words);
+    const size_t found = static_cast<size_t>(
+        places_within(distances, static_cast<long>(shelf.count), static_cast<uint16_t>(radius), own.inside.data()));
+    std::vector<Ranked>& best = own.best;
+    best.clear();
+    own.spread.set(questions, query);
+    constexpr size_t ahead = 16;
+    for (size_t i = 0; i < found; ++i) {
+        if (i + ahead < found) {
+            const int32_t* next = shelf.content + shelf.starts[own.inside[i + ahead]];
+            for (int line = 0; line < 5; ++line) __builtin_prefetch(next + 16 * line);
+        }
+        const Ranked ranked{own.spread.score(shelf, static_cast<size_t>(own.inside[i])), own.inside[i]};
+        if (best.size() == answers.k && !(ranked < best.front())) continue;
+        best.push_back(ranked);
+        std::push_heap(best.begin(), best.end());
+        if (best.size() > answers.k) {
+            std::pop_heap(best.begin(), best.end());
+            best.pop_back();
+        }
+    }
+    own.spread.clear(questions, query);
+    std::sort_heap(best.begin(), best.end());
+    for (size_t rank = 0; rank < best.size(); ++rank) {
+        answers.places[query * answers.k + rank] = best[rank].place;
+        answers.scores[query * answers.k + rank] = best[rank].score;
+        answers.distances[query * answers.k + rank] = distances[best[rank].place];
+    }
+    answers.radii[query] = radius;
+    answers.candidates[query] = static_cast<int64_t>(found);
+}
+
+inline void search_balls(const Shelf& shelf, const Questions& questions, const Ball& ball, int threads, StopFlag& stop,
+                         Answers& answers) {
+    constexpr size_t together = 4, most = 64;
+    parallel_for(questions.count, most, threads, stop, [&](size_t begin, size_t end, int) {
+        Workspace own(shelf.count, questions.columns, together);
+        for (size_t first = begin; first < end && !stop.load(std::memory_order_relaxed); first += together) {
+            const size_t count = std::min(together, end - first);
+            all_distances(shelf, questions.codes + first * shelf.words, count, own.distances.data());
+            for (size_t at = 0; at < count; ++at)
+                rank_ball(shelf, questions, first + at, own.distances.data() + at * shelf.count, ball, own, answers);
+        }
+    });
+}
+
+// The cosine of two documents, both of whose columns ascend.
+inline float pair_score(const Shelf& shelf, size_t left, size_t right, size_t columns) {
+    if (shelf.dense) return dense_dot(dense_vector(shelf, left), dense_vector(shelf, right), columns);
+    const SparseVector a = sparse_vector(shelf, left), b = sparse_vector(shelf, right);
+    float sum = 0;
+    for (size_t i = 0, j = 0; i < a.size && j < b.size;) {
+        const int32_t from_a = a.columns[i], from_b = b.columns[j];
+        if (from_a == from_b) sum += a.values[i] * b.values[j];
+        i += from_a <= from_b;
+        j += from_b <= from_a;
+    }
+    return sum;
+}
+
+}  // namespace sthash

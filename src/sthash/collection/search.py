@@ -1,0 +1,203 @@
+"""Answers of a collection: hits, and the conditions that they meet."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sthash.checks import check_whole
+from sthash.collection.encoder import Encoded, TextEncoder
+from sthash.collection.shelf import Found, Shelf, Vectors, as_words, search_balls
+from sthash.collection.store import Store, decode, encode
+from sthash.collection.view import View
+from sthash.documents import Document
+
+Where = Mapping[str, Any]
+TERMS_SHOWN = 5
+
+
+@dataclass(frozen=True)
+class Hit:
+    """A document that was found.
+
+    Attributes
+    ----------
+    key, text, label, metadata
+        Of the document.
+    distance : int
+        Bits in which its code differs from the query's.
+    score : float
+        Cosine of its vector with the query's.
+    terms : tuple of str
+        The terms that made it match, the weightiest first; empty unless asked for, or for vectors without terms.
+    """
+
+    key: str
+    text: str
+    label: str | None
+    metadata: dict[str, Any]
+    distance: int
+    score: float
+    terms: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to look for, as `Collection.search` describes it."""
+
+    k: int
+    radius: int | None
+    rerank: bool
+    where: Where | None
+    factor: int
+    explain: bool
+
+    def __post_init__(self) -> None:
+        check_whole("k", self.k)
+        check_whole("factor", self.factor)
+        if self.radius is not None:
+            check_whole("radius", self.radius, least=0)
+
+
+def encode_queries(view: View, queries: list[Any]) -> Encoded:
+    """Rows and codes of texts or of vectors, whichever the collection is of."""
+    encoder = view.encoder()
+    if isinstance(encoder, TextEncoder):
+        for query in queries:
+            if not isinstance(query, str):
+                raise TypeError(f"this collection is of texts: a query must be a str, got {type(query).__name__}.")
+        return encoder.encode(queries)
+    if any(isinstance(query, str) for query in queries):
+        raise TypeError("this collection is of vectors: a query must be an array, got a str; or search by key.")
+    return encoder.encode(np.array(queries, dtype=np.float32).reshape(len(queries), -1))
+
+
+def stored_query(view: View, number: int) -> Encoded:
+    """Row and code of a document that is in the collection."""
+    columns, values = view.vectors(np.array([number])).row(0)
+    shelf = view.shelf()
+    return Encoded(np.array([0, len(columns)]), columns, values, shelf.codes[shelf.places([number])])
+
+
+def answer(view: View, queries: Encoded, request: Request) -> list[list[Hit]]:
+    """Hits for each query."""
+    shelf, radius = view.shelf(), request.radius
+    if request.where is not None:
+        shelf = shelf.at(shelf.places(ids_where(view.store, request.where)))
+    if len(shelf.ids) == 0:
+        return [[] for _ in range(len(queries))]
+    k = min(request.k, len(shelf.ids))
+    wanted = k * request.factor
+    if not request.rerank:
+        ids, distances = view.index().search(
+            queries.codes, k, within=radius, allowed=None if request.where is None else shelf.ids
+        )
+        shelf = shelf.at(shelf.places(np.unique(ids[ids >= 0])))
+        vectors = view.vectors(shelf.ids)
+        places = np.where(ids < 0, -1, shelf.places(ids))
+        return _hits(view, shelf, vectors, queries, _scored(vectors, queries, places, distances), request.explain)
+    if len(queries) == 1:
+        # For one query it pays to find the ball first, and then to read only its vectors.
+        shelf = shelf.at(shelf.ball(as_words(queries.codes)[0], radius, wanted))
+        radius = shelf.n_bits
+    vectors = view.vectors(shelf.ids)
+    found = search_balls(shelf, vectors, queries, k, radius, wanted)
+    return _hits(view, shelf, vectors, queries, found, request.explain)
+
+
+def _scored(
+    vectors: Vectors, queries: Encoded, places: npt.NDArray[np.int64], distances: npt.NDArray[np.int32]
+) -> Found:
+    """Add the cosines to places that are ranked by distance."""
+    scores = np.zeros(places.shape, dtype=np.float32)
+    spread = np.zeros(vectors.n_columns, dtype=np.float32)
+    for query in range(len(queries)):
+        own = slice(queries.indptr[query], queries.indptr[query + 1])
+        spread[queries.indices[own]] = queries.values[own]
+        for rank in np.flatnonzero(places[query] >= 0):
+            columns, values = vectors.row(int(places[query, rank]))
+            scores[query, rank] = spread[columns] @ values
+        spread[queries.indices[own]] = 0
+    return Found(places, scores, distances)
+
+
+def _hits(view: View, shelf: Shelf, vectors: Vectors, queries: Encoded, found: Found, explain: bool) -> list[list[Hit]]:
+    encoder = view.encoder()
+    # A query without a known term is like nothing: its code says nothing, and all cosines are zero.
+    blank = [not queries.values[start:end].any() for start, end in itertools.pairwise(queries.indptr)]
+    ids = [[] if no else shelf.ids[row[row >= 0]].tolist() for no, row in zip(blank, found.places, strict=True)]
+    documents = documents_at(view.store, sorted({number for row in ids for number in row}))
+    answers = []
+    for query, row in enumerate(ids):
+        hits = []
+        for rank, number in enumerate(row):
+            document, terms = documents[number], tuple[str, ...]()
+            if explain and isinstance(encoder, TextEncoder):
+                terms = matching_terms(encoder, queries, query, vectors, int(found.places[query, rank]))
+            distance, score = int(found.distances[query, rank]), float(found.scores[query, rank])
+            key = document.key or ""
+            hits.append(Hit(key, document.text, document.label, document.metadata, distance, score, terms))
+        answers.append(hits)
+    return answers
+
+
+def matching_terms(encoder: TextEncoder, queries: Encoded, query: int, vectors: Vectors, place: int) -> tuple[str, ...]:
+    """Terms that query and document share, by their part in the cosine."""
+    own = slice(queries.indptr[query], queries.indptr[query + 1])
+    columns, values = vectors.row(place)
+    shared, left, right = np.intersect1d(queries.indices[own], columns, assume_unique=True, return_indices=True)
+    parts = queries.values[own][left] * values[right]
+    order = np.argsort(-parts, kind="stable")[:TERMS_SHOWN]
+    return tuple(encoder.names(shared[order][parts[order] > 0].tolist()))
+
+
+def read_document(store: Store, row: tuple[Any, ...]) -> Document:
+    """Make a Document of a checked row of the table."""
+    _, key, label, metadata, text = row
+    try:
+        more = json.loads(metadata) if metadata != b"{}" else {}
+        return Document(decode(key), decode(text), None if label is None else decode(label), more)
+    except (ValueError, AttributeError, TypeError, RecursionError) as error:
+        raise store.damaged(f"a document cannot be read ({error})") from error
+
+
+def documents_at(store: Store, ids: list[int]) -> dict[int, Document]:
+    """Read some documents."""
+    found = {}
+    for number in ids:
+        row = next(store.rows("documents", "WHERE id = ?", (number,)), None)
+        if row is None:
+            raise store.damaged(f"document {number} is missing")
+        found[number] = read_document(store, row)
+    return found
+
+
+def _mark(value: Any) -> str:
+    # Strings are bound as bytes, because lone surrogates cannot be bound as text.
+    return "CAST(? AS TEXT)" if isinstance(value, str) else "?"
+
+
+def ids_where(store: Store, where: Where) -> npt.NDArray[np.int64]:
+    """Ids of the documents whose metadata has all the given values, or one of each list of values."""
+    if not isinstance(where, Mapping):
+        raise TypeError(f"where={where!r} must be a dict from a metadata field to a value or a list of values.")
+    conditions, arguments = list[str](), list[Any]()
+    for name, wanted in where.items():
+        values = list(wanted) if isinstance(wanted, list | tuple | set | frozenset) else [wanted]
+        for value in values:
+            if value is not None and not isinstance(value, str | int | float):
+                raise TypeError(
+                    f"where[{name!r}]={value!r} must be a str, a number, a bool or None, or a list of them."
+                )
+        marks = " OR ".join(f"value IS {_mark(value)}" for value in values) or "0"
+        entries = "json_each(CAST(metadata AS TEXT))"
+        conditions.append(f"EXISTS (SELECT 1 FROM {entries} WHERE key = {_mark('')} AND ({marks}))")  # noqa: S608
+        arguments.extend(encode(value) if isinstance(value, str) else value for value in [str(name), *values])
+    rows = store.rows("documents", f"WHERE {' AND '.join(conditions) or '1'} ORDER BY id", tuple(arguments))
+    return np.array([row[0] for row in rows], dtype=np.int64)

@@ -1,0 +1,113 @@
+import numpy as np
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from sthash import Collection, Document, KNNHashClassifier, SelfTaughtHashing
+from sthash.applications.duplicates import joined
+from sthash.evaluation.datasets import load_reuters21578_counts, tfidf_counts
+
+WORDS = [f"word{letter}{other}" for letter in "abcdefghij" for other in "klmnopqrst"]
+
+
+def random_texts(count, length, seed):
+    rng = np.random.default_rng(seed)
+    return [" ".join(rng.choice(WORDS, length)) for _ in range(count)]
+
+
+@pytest.fixture(scope="module")
+def with_duplicates(tmp_path_factory):
+    """A third of the documents say nearly what another one says; two are blank."""
+    texts = random_texts(200, 30, 0)
+    rng = np.random.default_rng(1)
+    copies = [text + " " + " ".join(rng.choice(WORDS, rng.integers(0, 3))) for text in texts[:100]]
+    documents = [Document(f"k{i}", text, "ab"[i % 2]) for i, text in enumerate([*texts, *copies, texts[0], "", ""])]
+    path = tmp_path_factory.mktemp("duplicates") / "c.sth"
+    with Collection.create(path, documents, n_bits=16, n_neighbors=5) as collection:
+        yield collection
+
+
+@pytest.mark.parametrize("min_cosine", [0.5, 0.9, 0.99])
+def test_near_duplicates_equal_their_twin(with_duplicates, min_cosine):
+    """With a radius of all bits, the groups are the components of the exact cosine graph."""
+    documents = list(with_duplicates)
+    encoded = with_duplicates._view.encoder().encode([document.text for document in documents])
+    rows = np.zeros((len(documents), int(encoded.indices.max()) + 1))
+    for place, row in enumerate(rows):
+        part = slice(encoded.indptr[place], encoded.indptr[place + 1])
+        row[encoded.indices[part]] = encoded.values[part]
+    close = rows @ rows.T >= min_cosine - 1e-6
+    group_of = {i: {i} for i in range(len(rows))}
+    for a, b in zip(*np.nonzero(np.triu(close, 1)), strict=True):
+        merged = group_of[a] | group_of[b]
+        for member in merged:
+            group_of[member] = merged
+    expected = {tuple(sorted(group)) for group in group_of.values() if len(group) > 1}
+    found = with_duplicates.near_duplicates(16, min_cosine).groups
+    assert {tuple(int(key[1:]) for key in group) for group in found} == expected
+    near = with_duplicates.near_duplicates(2, min_cosine).groups
+    assert all(any(set(group) <= set(whole) for whole in found) for group in near)
+
+
+def test_what_is_kept(with_duplicates):
+    duplicates = with_duplicates.near_duplicates(16, 0.8)
+    for keep in ("first", "longest"):
+        kept = list(duplicates.deduplicated(keep))
+        assert len(kept) == len(with_duplicates) - sum(len(group) - 1 for group in duplicates.groups)
+        assert {"k301", "k302"} <= {document.key for document in kept}
+    group = next(group for group in duplicates.groups if "k0" in group)
+    assert set(group) == {"k0", "k200", "k300"}
+    assert not duplicates.dropped() & {group[0] for group in duplicates.groups}
+    with pytest.raises(ValueError, match="keep='last'"):
+        duplicates.dropped("last")
+    with pytest.raises(ValueError, match="min_cosine=0"):
+        with_duplicates.near_duplicates(3, 0)
+
+
+def test_joined():
+    groups = joined(7, np.array([1, 5, 0]), np.array([2, 6, 5]))
+    assert [group.tolist() for group in groups] == [[0, 5, 6], [1, 2]]
+
+
+def test_votes_equal_their_twin(with_duplicates):
+    documents = list(with_duplicates)
+    encoder = with_duplicates._view.encoder()
+    for text in random_texts(10, 20, 5):
+        encoded = encoder.encode([text, *(document.text for document in documents)])
+        distances = np.bitwise_count(encoded.codes[1:] ^ encoded.codes[0]).sum(axis=1, dtype=np.int64)
+        for radius in (2, 5):
+            inside = np.flatnonzero(distances <= radius)
+            prediction = with_duplicates.classify(text, radius=radius)
+            votes = {label: sum(documents[i].label == label for i in inside) for label in "ab"}
+            assert prediction.voters == len(inside)
+            assert prediction.label == (None if not len(inside) else max("ab", key=votes.__getitem__))
+        ball = np.flatnonzero(distances <= np.sort(distances)[9])
+        weights = {label: sum(1 / (1 + distances[i]) for i in ball if documents[i].label == label) for label in "ab"}
+        prediction = with_duplicates.classify(text, 10, voting="distance")
+        for label, share in prediction.shares.items():
+            assert share == pytest.approx(weights[label] / sum(weights.values()))
+
+
+def test_classify_needs_labels(tmp_path):
+    with Collection.create(tmp_path / "c.sth", random_texts(50, 9, 0), n_bits=8, n_neighbors=5) as collection:
+        with pytest.raises(ValueError, match="label"):
+            collection.classify("worda")
+        assert collection.classify(collection.get("1").text, radius=0).label is None
+        collection.add([Document("labelled", "wordak wordal", "x")])
+        assert collection.classify("wordbk", 1).label == "x"
+
+
+@pytest.mark.filterwarnings("ignore:.*bits did not reach tol")
+@parametrize_with_checks([KNNHashClassifier(SelfTaughtHashing(n_bits=4, n_neighbors=5), radius=0)])
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+def test_reuters_topic_accuracy(needs):
+    """The authors' best topic accuracy is 0.923."""
+    needs("reuters21578_counts.mat")
+    data = load_reuters21578_counts()
+    train, test = tfidf_counts(data.train, data.test)
+    classifier = KNNHashClassifier().fit(train, data.train_labels)
+    accuracy = classifier.score(test, data.test_labels)
+    assert accuracy >= 0.913
+    assert classifier.predict_proba(test).sum(axis=1) == pytest.approx(1)

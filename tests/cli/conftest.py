@@ -1,0 +1,40 @@
+"""The command, run in this process as its entry point does."""
+
+import io
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from sthash.cli import main
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "collection"))
+
+
+@dataclass
+class Result:
+    status: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def sth(tmp_path, monkeypatch, capsys):
+    """Run sth in a folder of its own; an error must be one line, and never a traceback."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments, stdin="", status=0):
+        monkeypatch.setattr(sys, "argv", ["sth", *map(str, arguments)])
+        given = stdin.encode(errors="surrogatepass") if isinstance(stdin, str) else stdin
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(given), encoding="utf-8"))
+        with pytest.raises(SystemExit) as end:
+            main()
+        captured = capsys.readouterr()
+        assert end.value.code == status, captured.err
+        if status:
+            assert captured.err.startswith("sth: ")
+            assert captured.err.count("\n") == 1
+        return Result(status, captured.out, captured.err)
+
+    return run

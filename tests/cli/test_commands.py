@@ -1,0 +1,251 @@
+import csv
+import gzip
+import json
+import lzma
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from corpus import make_documents
+
+from sthash import Collection
+
+
+def as_rows(documents):
+    return [{"id": d.key, "body": d.text, "topic": d.label, "number": d.metadata["number"]} for d in documents]
+
+
+@pytest.fixture
+def jsonl(tmp_path):
+    path = tmp_path / "docs.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in as_rows(make_documents(120))))
+    return path
+
+
+@pytest.fixture
+def built(sth, jsonl):
+    sth("build", "c.sth", jsonl, "--text", "body", "--label", "topic", "--bits", 8, "--neighbors", 5)
+    return "c.sth"
+
+
+def lines(result):
+    return [json.loads(line) for line in result.out.splitlines()]
+
+
+def test_build_and_search(sth, built):
+    hits = lines(sth("search", built, "kitten claw", "-k", 5, "--json"))
+    assert len(hits) == 5
+    assert set(hits[0]) == {"key", "score", "distance", "label", "terms", "metadata", "text"}
+    assert all(hit["label"] == "cats" for hit in hits)
+    assert hits[0]["metadata"]["number"] == int(hits[0]["key"][1:])
+    table = sth("search", built, "kitten claw", "-k", 5).out
+    assert all(hit["key"] in table for hit in hits)
+    assert max(map(len, table.splitlines())) <= 80
+    assert lines(sth("search", built, "-", "-k", 5, "--json", stdin="kitten claw")) == hits
+    where = lines(sth("search", built, "kitten", "--where", "number=3", "--where", "number=7", "--json"))
+    assert {hit["key"] for hit in where} == {"d3", "d7"}
+    by_code = lines(sth("search", built, "kitten", "--codes-only", "--radius", 4, "--json"))
+    assert [hit["distance"] for hit in by_code] == sorted(hit["distance"] for hit in by_code)
+    assert sth("search", built, "xyzzy").err == "nothing found\n"
+    assert "d8" not in {hit["key"] for hit in lines(sth("similar", built, "d8", "--json"))}
+
+
+def test_add_delete_export(sth, built):
+    more = "".join(json.dumps({"key": f"m{i}", "text": "a ship at sea"}) + "\n" for i in range(3))
+    assert "3 documents added" in sth("add", built, "-", stdin=more).err
+    assert "'m0'" in sth("add", built, "-", stdin=more, status=1).err
+    sth("add", built, "-", "--replace", stdin=more)
+    assert "2 documents deleted" in sth("delete", built, "m0", "m1").err
+    assert "'m0'" in sth("delete", built, "m0", status=1).err
+    sth("delete", built, "m0", "--missing-ok")
+    exported = sth("export", built).out
+    rows = [json.loads(line) for line in exported.splitlines()]
+    assert len(rows) == 121
+    assert rows[-1] == {"key": "m2", "text": "a ship at sea", "label": None, "metadata": {}}
+    sth("build", "again.sth", "-", "--bits", 8, "--neighbors", 5, stdin=exported)
+    assert sth("export", "again.sth").out == exported
+    sth("relearn", built, "--bits", 4)
+    sth("compact", built)
+    assert lines(sth("info", built, "--json"))[0]["n_bits"] == 4
+    assert "ok, 121 documents" in sth("check", built).out
+    assert lines(sth("check", built, "--json"))[0]["ok"] is True
+    assert "121" in sth("info", built).out
+
+
+def test_duplicates_and_classify(sth, built):
+    copies = "".join(json.dumps({"key": f"m{i}", "text": "ship sail harbour captain"}) + "\n" for i in range(3))
+    sth("add", built, "-", stdin=copies)
+    groups = lines(sth("duplicates", built, "--json"))
+    assert {"keep": "m0", "keys": ["m0", "m1", "m2"]} in groups
+    assert "documents to drop" in sth("duplicates", built, "--keep", "longest").err
+    assert lines(sth("classify", built, "kitten claw", "--json"))[0]["label"] == "cats"
+    assert "cats" in sth("classify", built, "kitten claw", "--voting", "distance").out
+    assert "keep='last'" in sth("duplicates", built, "--keep", "last", status=1).err
+    assert "voting='x'" in sth("classify", built, "a", "--voting", "x", status=1).err
+
+
+def write(path, rows, kind):
+    opened = {".gz": gzip.open, ".xz": lzma.open}.get(path.suffix, open)
+    with opened(path, "wt", encoding="utf-8", newline="") as file:
+        if kind == "txt":
+            file.writelines(row["body"] + "\n" for row in rows)
+        elif kind == "jsonl":
+            file.writelines(json.dumps(row) + "\n" for row in rows)
+        else:
+            writer = csv.DictWriter(file, rows[0], delimiter="\t" if kind == "tsv" else ",")
+            writer.writeheader()
+            writer.writerows(rows)
+
+
+@pytest.mark.parametrize("compression", ["", ".gz", ".xz"])
+@pytest.mark.parametrize("kind", ["txt", "jsonl", "csv", "tsv"])
+def test_every_format(sth, tmp_path, kind, compression):
+    rows = as_rows(make_documents(60))
+    rows[1]["body"] = 'a "quoted" ship,\tand a tab\u2028' + ("" if kind in ("txt", "jsonl") else "\nand a line")
+    write(tmp_path / f"docs.{kind}{compression}", rows, kind)
+    fields = [] if kind == "txt" else ["--key", "id", "--text", "body", "--label", "topic"]
+    sth("build", "c.sth", f"docs.{kind}{compression}", *fields, "--bits", 4, "--neighbors", 5)
+    with Collection.open(tmp_path / "c.sth") as collection:
+        documents = list(collection)
+    assert [document.text for document in documents] == [row["body"] for row in rows]
+    if kind != "txt":
+        assert [document.key for document in documents] == [row["id"] for row in rows]
+        assert documents[5].label == rows[5]["topic"]
+        assert documents[5].metadata == {"number": 5 if kind == "jsonl" else "5"}
+
+
+def test_parquet(sth, tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    parquet.write_table(pyarrow.Table.from_pylist(as_rows(make_documents(60))), tmp_path / "docs.parquet")
+    sth("build", "c.sth", "docs.parquet", "--text", "body", "--label", "topic", "--bits", 4, "--neighbors", 5)
+    assert len(sth("export", "c.sth").out.splitlines()) == 60
+    (tmp_path / "bad.parquet").write_bytes(b"PAR1 not really")
+    assert "Parquet" in sth("add", "c.sth", "bad.parquet", status=1).err
+
+
+def test_folders(sth, tmp_path):
+    for document in make_documents(60):
+        file = tmp_path / "docs" / document.label / f"{document.key}.txt"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(document.text)
+    (tmp_path / "docs" / ".hidden").write_text("not this")
+    with gzip.open(tmp_path / "docs" / "extra.txt.gz", "wt") as file:
+        file.write("compressed yeast")
+    sth("build", "c.sth", "docs", "--bits", 4, "--neighbors", 5)
+    with Collection.open(tmp_path / "c.sth") as collection:
+        assert len(collection) == 61
+        assert collection.get("cats/d1.txt").label == "cats" or collection.get("bread/d0.txt").label == "bread"
+        assert collection.get("extra.txt.gz").text == "compressed yeast"
+        assert collection.get("extra.txt.gz").label is None
+    latin = tmp_path / "latin.txt"
+    latin.write_bytes("ein Schäf\n".encode("latin-1"))
+    assert "latin-1" in sth("add", "c.sth", latin, status=1).err
+    sth("add", "c.sth", latin, "--encoding", "latin-1")
+
+
+def test_errors_are_one_line(sth, built, tmp_path):
+    assert "COLLECTION" in sth("search", status=2).err
+    assert "No such command" in sth("nothing", status=2).err
+    assert "No such file" in sth("search", "missing.sth", "x", status=1).err
+    assert "--force" in sth("build", built, "docs.jsonl", status=1).err
+    sth("build", built, "docs.jsonl", "--text", "body", "--bits", 4, "--neighbors", 5, "--force")
+    assert "No such file" in sth("add", built, "missing.jsonl", status=1).err
+    assert "--format" in sth("add", built, "c.sth", status=1).err
+    assert "line 1" in sth("add", built, "-", stdin="not json", status=1).err
+    assert "not a JSON object" in sth("add", built, "-", stdin="[1]", status=1).err
+    assert "--text" in sth("add", built, "-", stdin='{"a": 1}', status=1).err
+    assert "'zzz'" in sth("add", built, "-", "--key", "zzz", stdin='{"text": "a"}', status=1).err
+    assert "line 2" in sth("add", built, "-", "--format", "csv", stdin="text,b\nx\n", status=1).err
+    assert "FIELD=VALUE" in sth("search", built, "x", "--where", "y", status=1).err
+    assert "k=0" in sth("search", built, "x", "-k", 0, status=1).err
+    assert "n_bits=64" in sth("build", "new.sth", "-", stdin='{"text": "ship"}', status=1).err
+    assert "encoding" in sth("add", built, "-", "--encoding", "nope", stdin="{}", status=1).err
+    (tmp_path / "cut.jsonl.gz").write_bytes(gzip.compress(b'{"text": "abc"}\n' * 100)[:-20])
+    assert "cut short" in sth("add", built, "cut.jsonl.gz", status=1).err
+    assert not (tmp_path / "new.sth").exists()
+    assert not list(tmp_path.glob("*.building"))
+
+
+COMMANDS = {
+    "search": ["x"],
+    "similar": ["d1"],
+    "duplicates": [],
+    "classify": ["x"],
+    "info": [],
+    "check": [],
+    "export": [],
+    "add": ["docs.jsonl", "--text", "body"],
+    "delete": ["d1"],
+    "relearn": [],
+    "compact": [],
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_no_command_takes_what_is_no_collection(sth, built, tmp_path, command):
+    whole = (tmp_path / built).read_bytes()
+    other = sqlite3.connect(tmp_path / "other.sth")
+    other.execute("CREATE TABLE mine (a)")
+    other.close()
+    newer = bytearray(whole)
+    newer[60:64] = (99).to_bytes(4, "big")
+    (tmp_path / "newer.sth").write_bytes(newer)
+    (tmp_path / "text.sth").write_text("this is no collection\n" * 100)
+    (tmp_path / "empty.sth").write_bytes(b"")
+    (tmp_path / "folder.sth").mkdir()
+    for name, message in {
+        "other.sth": "not a collection",
+        "newer.sth": "upgrade",
+        "text.sth": "not a collection",
+        "empty.sth": "not a collection",
+        "folder.sth": "directory",
+    }.items():
+        assert message in sth(command, name, *COMMANDS[command], status=1).err
+    (tmp_path / "cut.sth").write_bytes(whole[: len(whole) // 2])
+    assert "damaged" in sth(command, "cut.sth", *COMMANDS[command], status=1).err
+
+
+def test_output_to_a_closed_pipe_is_no_error(sth, built, tmp_path):
+    script = f"'{sys.executable}' -m sthash.cli export '{tmp_path / built}' | head -1"
+    result = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False, timeout=60)
+    assert len(result.stdout.splitlines()) == 1
+    assert result.stderr == ""
+
+
+def test_a_search_imports_no_more_than_it_needs(built, tmp_path, run_python):
+    source = (
+        "import sys; sys.argv = ['sth', 'search', 'c.sth', 'kitten', '--json']; import os; "
+        f"os.chdir({str(tmp_path)!r})\n"
+        "from sthash.cli import main\n"
+        "try:\n    main()\nexcept SystemExit:\n    print('MODULES', *sys.modules)"
+    )
+    modules = run_python(source).split("MODULES")[1].split()
+    assert not {"scipy", "sklearn", "rich", "pyarrow", "sthash.hashing"} & set(modules)
+
+
+def test_demo(sth, tmp_path):
+    shown = sth("demo", tmp_path / "python.sth").out
+    assert "tarfile" in shown
+    assert "Try next" in shown
+    assert "ok" in sth("check", tmp_path / "python.sth").out
+
+
+def test_the_installed_command(built, tmp_path):
+    command = Path(sys.executable).parent / "sth"
+    shape = f"'{command}' build n.sth docs.jsonl --text body --bits 8 && '{command}' search n.sth 'kitten' -k 5 --json"
+    result = subprocess.run(
+        ["bash", "-c", shape], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120
+    )
+    assert result.returncode == 0
+    assert len(result.stdout.splitlines()) == 5
+    result = subprocess.run([command, "info", "docs.jsonl"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stdout) == (1, "")
+    assert result.stderr == "sth: docs.jsonl is not a collection; pass a file that sth build has made.\n"
+
+
+def test_version_and_help(sth):
+    assert sth("version").out.startswith("sthash ")
+    assert "relearn" in sth("--help").out

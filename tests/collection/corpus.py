@@ -1,0 +1,53 @@
+"""A small corpus with topics, and the slow, obvious twin of a collection's search."""
+
+import numpy as np
+
+from sthash import Collection, Document
+
+TOPICS = {
+    "cats": ["cat", "kitten", "whisker", "purr", "claw", "fur", "tail", "mouse", "milk", "paw"],
+    "ships": ["ship", "sail", "harbour", "captain", "anchor", "wave", "deck", "mast", "crew", "port"],
+    "stars": ["star", "planet", "orbit", "telescope", "galaxy", "comet", "moon", "light", "sky", "dust"],
+    "bread": ["bread", "flour", "yeast", "oven", "crust", "dough", "bake", "loaf", "butter", "salt"],
+}
+
+
+def make_documents(count: int, seed: int = 0, first: int = 0) -> list[Document]:
+    """Documents of a few words each; the topic is the label."""
+    rng = np.random.default_rng([seed, first])
+    names = sorted(TOPICS)
+    documents = []
+    for number in range(first, first + count):
+        topic = names[number % len(names)]
+        words = [*rng.choice(TOPICS[topic], 6), *rng.choice([word for words in TOPICS.values() for word in words], 2)]
+        documents.append(Document(f"d{number}", " ".join(words), topic, {"number": number, "parity": number % 2}))
+    return documents
+
+
+def twin_search(collection: Collection, text: str, k: int, factor: int, radius: int | None = None) -> list[str]:
+    """Keys in the order that search must give, from plain dictionaries of weights and plain bits."""
+    documents = list(collection)
+    encoder = collection._view.encoder()
+    with collection._view.reading():
+        encoded = encoder.encode([text, *(document.text for document in documents)])
+    rows = [
+        dict(zip(encoded.indices[a:b].tolist(), encoded.values[a:b].tolist(), strict=True))
+        for a, b in zip(encoded.indptr[:-1], encoded.indptr[1:], strict=True)
+    ]
+    distances = [int(np.bitwise_count(encoded.codes[0] ^ code).sum()) for code in encoded.codes[1:]]
+    k = min(k, len(documents))
+    if radius is None:
+        radius = sorted(distances)[min(k * factor, len(distances)) - 1]
+    ranked = []
+    for place, (document, row, distance) in enumerate(zip(documents, rows[1:], distances, strict=True)):
+        if distance <= radius:
+            cosine = sum(weight * rows[0].get(column, 0.0) for column, weight in row.items())
+            ranked.append((-round(cosine, 5), place, document.key))
+    return [key for _, _, key in sorted(ranked)[:k]]
+
+
+def found(collection: Collection, text: str, k: int, **options: object) -> list[str]:
+    """Keys that search gives, in its order but with ties, to five digits, by the order of arrival."""
+    order = {document.key: place for place, document in enumerate(collection)}
+    hits = collection.search(text, k, **options)
+    return [hit.key for hit in sorted(hits, key=lambda hit: (-round(hit.score, 5), order[hit.key]))]

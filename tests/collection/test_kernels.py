@@ -1,0 +1,66 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sthash import _core
+
+
+def shelf(rng, n, words, columns, dense):
+    planes = rng.integers(0, 2**64, size=(words, n), dtype=np.uint64)
+    rows = []
+    for _ in range(n):
+        kept = np.arange(columns) if dense else np.flatnonzero(rng.random(columns) < 0.4)
+        rows.append((kept.astype(np.int32), rng.normal(size=len(kept)).astype(np.float32)))
+    parts = [values.view(np.int32) if dense else np.concatenate([kept, values.view(np.int32)]) for kept, values in rows]
+    ends = np.cumsum([len(part) for part in parts]).astype(np.int64)
+    starts = np.concatenate([[0], ends[:-1]]).astype(np.int64)
+    full = np.zeros((n, columns), dtype=np.float32)
+    for row, (kept, values) in zip(full, rows, strict=True):
+        row[kept] = values
+    return planes, starts, ends, np.concatenate(parts).astype(np.int32), full
+
+
+@pytest.mark.parametrize("dense", [False, True])
+@given(
+    st.integers(0, 2**32 - 1),
+    st.integers(1, 60),
+    st.sampled_from([1, 2, 5]),
+    st.integers(1, 20),
+    st.integers(1, 70),
+    st.sampled_from([-1, 20, 40, 64]),
+    st.integers(1, 80),
+)
+def test_search_balls_equals_its_twin(dense, seed, n, words, columns, k, radius, wanted):
+    rng = np.random.default_rng(seed)
+    planes, starts, ends, content, full = shelf(rng, n, words, columns, dense)
+    queries = rng.normal(size=(6, columns)).astype(np.float32)
+    codes = rng.integers(0, 2**64, size=(6, words), dtype=np.uint64)
+    indptr = np.arange(7, dtype=np.int64) * columns
+    indices = np.tile(np.arange(columns, dtype=np.int32), 6)
+    places, scores, distances, radii, candidates = _core.search_balls(
+        planes, starts, ends, content, dense, codes, indptr, indices, queries.ravel(), columns, k, radius, wanted, 2
+    )
+    for query in range(6):
+        away = np.bitwise_count(planes ^ codes[query][:, None]).sum(axis=0)
+        ball = radius if radius >= 0 else (sorted(away)[wanted - 1] if wanted <= n else 64 * words)
+        inside = np.flatnonzero(away <= ball)
+        cosines = full.astype(np.float64) @ queries[query]
+        best = inside[np.argsort(-cosines[inside], kind="stable")][:k]
+        held = places[query] >= 0
+        assert radii[query] == ball
+        assert candidates[query] == len(inside)
+        assert held.sum() == len(best)
+        assert (distances[query][~held] == -1).all()
+        np.testing.assert_allclose(scores[query][held], cosines[best], atol=1e-4)
+        np.testing.assert_array_equal(distances[query][held], away[places[query][held]])
+        assert set(places[query][held]) <= set(inside.tolist())
+
+
+@pytest.mark.parametrize("dense", [False, True])
+def test_pair_scores_equal_their_twin(dense):
+    rng = np.random.default_rng(0)
+    _, starts, ends, content, full = shelf(rng, 50, 1, 30, dense)
+    left, right = rng.integers(0, 50, size=(2, 9000))
+    scores = _core.pair_scores(starts, ends, content, dense, 30, left, right, 2)
+    np.testing.assert_allclose(scores, (full[left] * full[right]).sum(axis=1), atol=1e-4)

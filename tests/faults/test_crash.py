@@ -1,0 +1,31 @@
+"""Nothing is lost: writers are killed at random points. STHASH_KILLS says how often (make crash N=...)."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+KILLS = int(os.environ.get("STHASH_KILLS", "200"))
+HARNESS = Path(__file__).with_name("crash_harness.py")
+
+
+def run(folder, kills, seed, *more):
+    command = [sys.executable, "-W", "ignore", HARNESS, folder, str(kills), str(seed), *more]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60 + 5 * kills)
+
+
+@pytest.mark.parametrize("part", range(2))
+def test_killed_writers_lose_nothing(tmp_path, part):
+    result = run(tmp_path, -(-KILLS // 2), part)
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert result.stdout.startswith("survived")
+    sys.stdout.write(result.stdout)  # which steps were cut short; shown by make crash
+
+
+def test_the_harness_can_fail(tmp_path):
+    """Documents and codes that are committed apart are found out."""
+    result = run(tmp_path, 400, 0, "broken")
+    assert result.returncode == 3, result.stdout + result.stderr
+    assert result.stdout.startswith("LOST")
