@@ -9,15 +9,15 @@ import json
 import lzma
 import sys
 import zlib
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, cast
 
 from sthash.documents import Document
 
-Rows = Iterator[tuple[str, dict[str, Any]]]
+Rows = Generator[tuple[str, dict[str, Any]], None, None]
 FORMATS = ("txt", "jsonl", "csv", "tsv", "parquet")
 _OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open}
 _DAMAGED = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
@@ -136,15 +136,20 @@ def _parquet_rows(stream: IO[bytes], name: str) -> Rows:
 
 
 def _from_rows(rows: Rows, fields: Fields) -> Iterator[Document]:
-    for place, row in rows:
-        key = _taken(row, fields.key, ("key", "id"), "--key", place)
-        text = _taken(row, fields.text, ("text",), "--text", place)
-        label = _taken(row, fields.label, ("label",), "--label", place)
-        if text is None:
-            raise ValueError(f"{place} has no field 'text'; name the field that holds the text with --text.")
-        more = row.pop("metadata", None)
-        metadata = row | more if isinstance(more, dict) else row if more is None else row | {"metadata": more}
-        yield Document(_string(key), _string(text) or "", _string(label), metadata)
+    with closing(rows):  # before the stream that they are read from, also when nobody wants the rest
+        for place, row in rows:
+            yield _from_row(row, place, fields)
+
+
+def _from_row(row: dict[str, Any], place: str, fields: Fields) -> Document:
+    key = _taken(row, fields.key, ("key", "id"), "--key", place)
+    text = _taken(row, fields.text, ("text",), "--text", place)
+    label = _taken(row, fields.label, ("label",), "--label", place)
+    if text is None:
+        raise ValueError(f"{place} has no field 'text'; name the field that holds the text with --text.")
+    more = row.pop("metadata", None)
+    metadata = row | more if isinstance(more, dict) else row if more is None else row | {"metadata": more}
+    return Document(_string(key), _string(text) or "", _string(label), metadata)
 
 
 def _taken(row: dict[str, Any], wanted: str | None, usual: tuple[str, ...], option: str, place: str) -> Any:
