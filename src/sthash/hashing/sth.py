@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from sthash import codes, model_file
-from sthash.checks import check_choice
+from sthash.checks import check_choice, check_whole
 from sthash.codes import Bits
 from sthash.hashing.binarize import median_bits
 from sthash.hashing.embedding import laplacian_eigenmap
@@ -186,12 +186,13 @@ class SelfTaughtHashing(Hasher):
             )
         X = self._check(X, reset=True)
         n = X.shape[0]
-        self._check_corpus(X)
+        check_whole("n_bits", self.n_bits)
         if self.n_bits > n - 2:
             raise ValueError(
                 f"n_bits={self.n_bits} needs at least {self.n_bits + 2} documents, got n_samples = {n}; "
                 "ask for fewer bits or bring more documents."
             )
+        self._check_corpus(X)
         clock = StageClock()
         W = clock.run("graph", self._build_graph, X, y)
         if self.recipe == "topics":
