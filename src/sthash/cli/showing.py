@@ -16,7 +16,7 @@ def print_json(row: dict[str, Any]) -> None:
 
 
 def print_table(headings: Sequence[str], rows: Iterable[Sequence[Any]], *, numbers: Sequence[str] = ()) -> None:
-    """Print a table; the last column takes what room is left, and a long text is cut there."""
+    """Print a table; keys may take a third of the width, the last column what room is left; a long text is cut."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -28,7 +28,8 @@ def print_table(headings: Sequence[str], rows: Iterable[Sequence[Any]], *, numbe
     left = console.width
     for place, heading in enumerate(headings):
         longest = max(len(heading), *(len(row[place]) for row in cells))
-        width = max(1, min(longest, left - 2 if place == len(headings) - 1 else widest))
+        most = left - 2 if place == len(headings) - 1 else console.width // 3 if heading == "key" else widest
+        width = max(1, min(longest, most))
         left -= width + 2
         justify: Literal["right", "left"] = "right" if heading in numbers else "left"
         table.add_column(heading, justify=justify, width=width, no_wrap=True, overflow="ellipsis")
