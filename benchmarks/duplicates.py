@@ -14,7 +14,7 @@ from datasketch import MinHash, MinHashLSH
 from sthash import Collection, HammingIndex
 from sthash.evaluation.datasets import data_dir
 
-SAMPLE, MIN_COSINE, RADIUS = 20_000, 0.9, 2
+SAMPLE, MIN_COSINE, RADIUS = 20_000, 0.9, 3
 PERMUTATIONS, JACCARD = 128, 0.8
 WORD = re.compile(r"\w+")
 

@@ -53,7 +53,7 @@ class Duplicates:
         return (document for document in self.collection.export() if document.key not in dropped)
 
 
-def near_duplicates(collection: Collection, radius: int = 2, min_cosine: float = 0.9) -> Duplicates:
+def near_duplicates(collection: Collection, radius: int = 3, min_cosine: float = 0.9) -> Duplicates:
     """Find the documents that say nearly the same.
 
     Pairs with equal vectors, and pairs within ``radius`` bits whose vectors have at least this cosine, are joined to

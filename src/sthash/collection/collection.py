@@ -332,7 +332,7 @@ class Collection:
 
     # Applications
 
-    def near_duplicates(self, radius: int = 2, min_cosine: float = 0.9) -> Duplicates:
+    def near_duplicates(self, radius: int = 3, min_cosine: float = 0.9) -> Duplicates:
         """Find the documents that say nearly the same; see `sthash.applications.duplicates`."""
         from sthash.applications.duplicates import near_duplicates
 
