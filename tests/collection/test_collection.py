@@ -311,3 +311,13 @@ def test_sqlite_can_read_it(path):
         (text,) = connection.execute("SELECT CAST(text AS TEXT) FROM documents WHERE key = ?", (b"d7",)).fetchone()
     connection.close()
     assert text == make_documents(8)[7].text
+
+
+def test_encode_gives_the_codes_that_are_stored(tmp_path):
+    texts = [f"ship number {i} sails to port {i % 5}" for i in range(40)]
+    with Collection.create(tmp_path / "c.sth", texts, n_bits=8, n_neighbors=5) as collection:
+        codes = collection.encode(texts)
+        assert codes.shape == (40, 1)
+        hits = collection.search(texts[7], 3, radius=0, rerank=False)
+        assert all((collection.encode([hit.text]) == codes[7]).all() for hit in hits)
+        assert (collection.encode([""]) == 0).all()

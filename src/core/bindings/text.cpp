@@ -10,7 +10,9 @@ namespace sthash {
 namespace {
 
 TextView view_of(PyObject* text) {
+#if PY_VERSION_HEX < 0x030C0000  // later strings are always ready
     if (PyUnicode_READY(text) != 0) throw nb::python_error();
+#endif
     return {PyUnicode_DATA(text), static_cast<size_t>(PyUnicode_GET_LENGTH(text)),
             static_cast<int>(PyUnicode_KIND(text))};
 }

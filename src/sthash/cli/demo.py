@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -43,6 +45,8 @@ def demo(
             with _step(console, f"search for “{query}”"):
                 hits = built.search(query, 4)
             show_hits(hits, as_json=False)
+            codes = [code.tobytes().hex() for code in built.encode([query, *(hit.text for hit in hits)])]
+            console.print(f"code {codes[0]}; of the hits {' '.join(codes[1:])}", style="dim", soft_wrap=True)
         with _step(console, "find near-duplicates"):
             duplicates = built.near_duplicates()
         largest = sorted(duplicates.groups, key=len, reverse=True)[:3]
@@ -52,13 +56,14 @@ def demo(
             shares = built.classify(text, voting="distance").shares
         print_table(("votes", "module"), [(f"{share:.0%}", label) for label, share in list(shares.items())[:3]])
     console.print("\nTry next:", style="bold")
+    sth = "sth" if shutil.which("sth") else sys.argv[0]
     for command in (
-        f'sth search {path} "a queue for threads" -k 5',
-        f"sth similar {path} json.dumps",
-        f"sth duplicates {path} --min-cosine 0.95",
-        f'sth classify {path} "the sine of an angle"',
-        f"sth export {path} | head -1",
-        "sth build news.sth docs.jsonl --text body    # documents of your own",
+        f'{sth} search {path} "a queue for threads" -k 5',
+        f"{sth} similar {path} json.dumps",
+        f"{sth} duplicates {path} --min-cosine 0.95",
+        f'{sth} classify {path} "the sine of an angle"',
+        f"{sth} export {path} | head -1",
+        f"{sth} build news.sth docs.jsonl --text body    # documents of your own",
     ):
         console.print(f"  {command}", soft_wrap=True, markup=False)
 

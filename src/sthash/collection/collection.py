@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy.typing as npt
 
+from sthash.codes import Codes
 from sthash.collection import building
 from sthash.collection.encoder import batched
 from sthash.collection.search import (
@@ -331,6 +332,11 @@ class Collection:
             return answer(self._view, encode_queries(self._view, list(queries)), request)
 
     # Applications
+
+    def encode(self, queries: Iterable[Any]) -> Codes:
+        """Give the packed codes of texts, or of vectors, by the collection's own model."""
+        with self._view.reading():
+            return encode_queries(self._view, list(queries)).codes
 
     def near_duplicates(self, radius: int = 3, min_cosine: float = 0.9) -> Duplicates:
         """Find the documents that say nearly the same; see `sthash.applications.duplicates`."""
