@@ -93,8 +93,8 @@ def test_add_delete_upsert(collection, path):
         assert found(collection, text, 10, factor=5) == twin_search(collection, text, 10, 5)
     assert collection.check().documents == 1799
     collection.compact()
-    with Collection.open(path) as collection:
-        assert collection.check().documents == 1799
+    with Collection.open(path) as again:
+        assert again.check().documents == 1799
     assert [document.key for document in collection][-2:] == ["d5", "new"]
 
 
