@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sthash._core import simd_path
+from sthash.lazy import lazy_names
 
 if TYPE_CHECKING:
     from sthash.applications import KNNHashClassifier
@@ -37,29 +37,26 @@ __all__ = [
     "simd_path",
 ]
 
-# Where each public name lives. They are imported when first used: a program pays only for the rooms it enters.
-_ROOMS = {
-    "Collection": "sthash.collection",
-    "CollectionError": "sthash.collection",
-    "Document": "sthash.documents",
-    "HammingIndex": "sthash.index",
-    "Hit": "sthash.collection",
-    "KNNHashClassifier": "sthash.applications",
-    "LinearSVMBank": "sthash.hashing",
-    "ModelFileError": "sthash.model_file",
-    "SelfTaughtHashing": "sthash.hashing",
-    "TextVectorizer": "sthash.text",
-    "knn_graph": "sthash.hashing",
-    "laplacian_eigenmap": "sthash.hashing",
-    "load": "sthash.model_file",
-    "median_bits": "sthash.hashing",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _ROOMS:
-        raise AttributeError(f"module 'sthash' has no attribute {name!r}")
-    return getattr(importlib.import_module(_ROOMS[name]), name)
+# Where each public name lives.
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "Collection": "sthash.collection",
+        "CollectionError": "sthash.collection",
+        "Document": "sthash.documents",
+        "HammingIndex": "sthash.index",
+        "Hit": "sthash.collection",
+        "KNNHashClassifier": "sthash.applications",
+        "LinearSVMBank": "sthash.hashing",
+        "ModelFileError": "sthash.model_file",
+        "SelfTaughtHashing": "sthash.hashing",
+        "TextVectorizer": "sthash.text",
+        "knn_graph": "sthash.hashing",
+        "laplacian_eigenmap": "sthash.hashing",
+        "load": "sthash.model_file",
+        "median_bits": "sthash.hashing",
+    },
+)
 
 
 def __dir__() -> list[str]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from sthash.lazy import lazy_names
 
 if TYPE_CHECKING:
     from sthash.applications.duplicates import Duplicates, near_duplicates
@@ -12,17 +13,14 @@ if TYPE_CHECKING:
 
 __all__ = ["Duplicates", "KNNHashClassifier", "Prediction", "classify", "near_duplicates"]
 
-_MODULES = {
-    "Duplicates": "duplicates",
-    "KNNHashClassifier": "knn",
-    "Prediction": "votes",
-    "classify": "votes",
-    "near_duplicates": "duplicates",
-}
-
-
-def __getattr__(name: str) -> Any:
-    # The classifier needs scikit-learn; the others do not.
-    if name not in _MODULES:
-        raise AttributeError(f"module 'sthash.applications' has no attribute {name!r}")
-    return getattr(importlib.import_module(f"sthash.applications.{_MODULES[name]}"), name)
+# The classifier needs scikit-learn; the others do not.
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "Duplicates": "sthash.applications.duplicates",
+        "KNNHashClassifier": "sthash.applications.knn",
+        "Prediction": "sthash.applications.votes",
+        "classify": "sthash.applications.votes",
+        "near_duplicates": "sthash.applications.duplicates",
+    },
+)

@@ -6,8 +6,9 @@ open. The names are imported when first used.
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from sthash.lazy import lazy_names
 
 if TYPE_CHECKING:
     from sthash.rivals.anchor_graph_hashing import AnchorGraphHashing
@@ -32,23 +33,20 @@ __all__ = [
     "StackedRBMHashing",
 ]
 
-_MODULES = {
-    "AnchorGraphHashing": "anchor_graph_hashing",
-    "BinarisedLSI": "binarised_lsi",
-    "BoostedSSC": "boosted_ssc",
-    "ForgivingHashing": "forgiving_hashing",
-    "IterativeQuantization": "iterative_quantization",
-    "LaplacianCoHashing": "laplacian_co_hashing",
-    "RandomHyperplaneHashing": "random_hyperplane_hashing",
-    "SpectralHashing": "spectral_hashing",
-    "StackedRBMHashing": "stacked_rbm_hashing",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
-        raise AttributeError(f"module 'sthash.rivals' has no attribute {name!r}")
-    return getattr(importlib.import_module(f"sthash.rivals.{_MODULES[name]}"), name)
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "AnchorGraphHashing": "sthash.rivals.anchor_graph_hashing",
+        "BinarisedLSI": "sthash.rivals.binarised_lsi",
+        "BoostedSSC": "sthash.rivals.boosted_ssc",
+        "ForgivingHashing": "sthash.rivals.forgiving_hashing",
+        "IterativeQuantization": "sthash.rivals.iterative_quantization",
+        "LaplacianCoHashing": "sthash.rivals.laplacian_co_hashing",
+        "RandomHyperplaneHashing": "sthash.rivals.random_hyperplane_hashing",
+        "SpectralHashing": "sthash.rivals.spectral_hashing",
+        "StackedRBMHashing": "sthash.rivals.stacked_rbm_hashing",
+    },
+)
 
 
 def __dir__() -> list[str]:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from sthash.lazy import lazy_names
 
 if TYPE_CHECKING:
     from sthash.text.vectorizer import TextVectorizer
 
 __all__ = ["TextVectorizer"]
 
-
-def __getattr__(name: str) -> Any:
-    # The vectorizer needs scikit-learn; counting and weighing, which a query needs, do not.
-    if name != "TextVectorizer":
-        raise AttributeError(f"module 'sthash.text' has no attribute {name!r}")
-    from sthash.text.vectorizer import TextVectorizer
-
-    return TextVectorizer
+# The vectorizer needs scikit-learn; counting and weighing, which a query needs, do not.
+__getattr__ = lazy_names(__name__, {"TextVectorizer": "sthash.text.vectorizer"})
