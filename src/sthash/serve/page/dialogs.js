@@ -1,0 +1,109 @@
+// The dialogs: a document, a new document, a key, help.
+import { bitsOf, strip } from "./bits.js";
+import { $, make, plural } from "./dom.js";
+import { marked } from "./highlight.js";
+import { showLabel } from "./labels.js";
+
+const SHOWN_AT_ONCE = 20_000; // characters: marking and laying out a whole book would hold the page up
+
+export const anyOpen = () => document.querySelector("dialog[open]") !== null;
+
+/** Let every dialog close by its own buttons and by a click beside it. */
+export function startDialogs() {
+  for (const dialog of document.querySelectorAll("dialog")) {
+    for (const button of dialog.querySelectorAll(".close")) button.addEventListener("click", () => dialog.close(""));
+    dialog.addEventListener("click", (event) => {
+      if (event.target === dialog) dialog.close("");
+    });
+  }
+}
+
+/** Show a document; `like()` and `remove()` are what its buttons do; without `remove` there is no such button. */
+export function showDocument(found, { terms = [], like, remove = null }) {
+  const dialog = $("document-dialog");
+  const part = (selector) => dialog.querySelector(selector);
+  part("#document-key bdi").textContent = found.key;
+  showLabel(part(".label"), found.label);
+  const entries = Object.entries(found.metadata ?? {});
+  const said = (value) => (typeof value === "string" ? value : JSON.stringify(value));
+  part(".metadata").replaceChildren(
+    ...entries.map(([name, value]) =>
+      make("div", {}, make("dt", {}, make("bdi", {}, name)), make("dd", {}, make("bdi", {}, said(value)))),
+    ),
+  );
+  const rest = found.text.length - SHOWN_AT_ONCE;
+  part(".text").replaceChildren(...marked(found.text.slice(0, SHOWN_AT_ONCE), terms));
+  if (rest > 0) {
+    const all = () => part(".text").replaceChildren(document.createTextNode(found.text));
+    part(".text").append(make("button", { type: "button", onclick: all }, `… ${plural(rest, "more character")}`));
+  }
+  part(".like-this").onclick = () => (dialog.close(), like());
+  const button = part(".delete");
+  button.hidden = remove === null;
+  button.textContent = "Delete";
+  button.onclick = async () => {
+    if (button.textContent === "Delete") return void (button.textContent = "Delete for good?");
+    button.disabled = true;
+    if (await remove().finally(() => (button.disabled = false))) dialog.close();
+    return undefined;
+  };
+  if (!dialog.open) dialog.showModal();
+  part(".text").scrollTop = 0;
+}
+
+/** Ask for a new document; `put(document)` stores it, and what it throws is shown without losing what was written. */
+export function showAdd(text, put) {
+  const dialog = $("add-dialog");
+  const form = dialog.querySelector("form");
+  const problem = dialog.querySelector(".problem");
+  const submit = form.querySelector("[type=submit]");
+  form.reset();
+  form.elements.text.value = text;
+  problem.hidden = true;
+  form.onsubmit = async (event) => {
+    event.preventDefault();
+    const given = { text: form.elements.text.value };
+    for (const name of ["key", "label"]) if (form.elements[name].value) given[name] = form.elements[name].value;
+    submit.disabled = true;
+    try {
+      await put(given);
+      dialog.close();
+    } catch (error) {
+      problem.textContent = [error.message, error.remedy].filter(Boolean).join(" ");
+      problem.hidden = false;
+    } finally {
+      submit.disabled = false;
+    }
+  };
+  dialog.showModal();
+  form.elements.text.focus();
+}
+
+const WHY = {
+  read: "Whoever runs it has the key. Searching goes on as soon as it is right.",
+  write: "Changing the collection takes the write key, which whoever runs the server has.",
+};
+
+/** Ask for a key; null if the person would rather not. */
+export function askKey(kind, refused) {
+  const dialog = $("key-dialog");
+  const form = dialog.querySelector("form");
+  form.reset();
+  $("key-title").textContent = refused ? "That key was not right" : `This server asks for a ${kind} key`;
+  $("key-why").textContent = WHY[kind];
+  return new Promise((resolve) => {
+    dialog.onclose = () => resolve(dialog.returnValue === "given" ? form.elements.key.value.trim() || null : null);
+    form.onsubmit = (event) => {
+      event.preventDefault();
+      dialog.close("given");
+    };
+    dialog.returnValue = "";
+    dialog.showModal();
+  });
+}
+
+export function showHelp() {
+  const query = bitsOf("b64d", 16);
+  $("help-dialog").querySelector(".strip-holder").replaceChildren(strip(bitsOf("a74c", 16), query));
+  $("help-dialog").showModal();
+}

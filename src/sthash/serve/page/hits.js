@@ -1,0 +1,85 @@
+// The list of hits.
+import { bitsOf, strip } from "./bits.js";
+import { showMove } from "./changes.js";
+import { $, calm, make, plural } from "./dom.js";
+import { marked, snippet } from "./highlight.js";
+import { showLabel } from "./labels.js";
+
+const list = () => $("hits");
+
+function fill(item, hit, rank, query, move) {
+  const part = (selector) => item.querySelector(selector);
+  item.dataset.key = hit.key;
+  part(".rank").textContent = rank + 1;
+  part(".key bdi").textContent = hit.key;
+  showLabel(part(".label"), hit.label);
+  showMove(part(".move"), move);
+  const text = snippet(hit.text, hit.terms);
+  part(".snippet").replaceChildren(...(text ? marked(text, hit.terms) : [make("em", {}, "no text")]));
+  part(".strip-holder").replaceChildren(strip(bitsOf(hit.code, query.length), query));
+  part(".terms").replaceChildren(...hit.terms.map((term) => make("li", {}, make("bdi", {}, term))));
+  part(".cosine dd").textContent = hit.score.toFixed(3);
+  part(".meter span").style.width = `${Math.max(0, Math.min(1, hit.score)) * 100}%`;
+  part(".distance dd").textContent = plural(hit.distance, "bit");
+  part("article").setAttribute("aria-label", `${rank + 1}: ${hit.key}`);
+}
+
+/**
+ * Show the hits of an answer; `actions` has open(hit), like(key) and point(key or null).
+ *
+ * Items are kept by key, so that what moved can be seen to move and the focus stays where it was.
+ */
+export function showHits(answer, changes, actions) {
+  const query = bitsOf(answer.code, answer.n_bits);
+  const old = new Map([...list().children].map((item) => [item.dataset.key, item]));
+  const tops = new Map([...old].map(([key, item]) => [key, item.offsetTop]));
+  const focused = document.activeElement?.closest?.(".hit")?.dataset.key;
+  const items = answer.hits.map((hit, rank) => {
+    const item = old.get(hit.key) ?? $("hit-template").content.firstElementChild.cloneNode(true);
+    fill(item, hit, rank, query, changes?.moves.get(hit.key));
+    item.querySelector(".key").onclick = () => actions.open(hit);
+    item.querySelector(".more").onclick = () => actions.like(hit.key);
+    item.onmouseenter = item.onfocusin = () => actions.point(hit.key);
+    item.onmouseleave = item.onfocusout = () => actions.point(null);
+    return item;
+  });
+  list().replaceChildren(...items);
+  const again = items.find((item) => item.dataset.key === focused);
+  if (again && !again.contains(document.activeElement)) again.firstElementChild.focus({ preventScroll: true });
+  if (!calm()) items.forEach((item) => glide(item, tops.get(item.dataset.key)));
+}
+
+function glide(item, top) {
+  const from = top === undefined ? null : top - item.offsetTop;
+  if (from === 0) return;
+  const start = from === null ? { opacity: 0, transform: "translateY(6px)" } : { transform: `translateY(${from}px)` };
+  item.animate([start, { opacity: 1, transform: "none" }], { duration: 220, easing: "cubic-bezier(.2,.8,.2,1)" });
+}
+
+/** Grey boxes where hits will be. */
+export function showSkeleton() {
+  if (list().children.length) return;
+  const box = () => make("li", { class: "hit skeleton", "aria-hidden": "true" }, make("span"), make("span"), make("span"));
+  list().replaceChildren(box(), box(), box());
+}
+
+export const clearHits = () => list().replaceChildren();
+export const fade = (on) => list().classList.toggle("stale", on);
+
+/** The hit that has the focus, if one has. */
+export const current = () => document.activeElement?.closest?.(".hit") ?? null;
+
+/** Move the focus by some hits; from outside the list, to its first one. */
+export function step(by) {
+  const items = [...list().querySelectorAll(".hit:not(.skeleton)")];
+  if (!items.length) return;
+  const at = items.indexOf(current());
+  const next = at < 0 ? 0 : Math.max(0, Math.min(items.length - 1, at + by));
+  items[next].firstElementChild.focus({ preventScroll: true });
+  items[next].scrollIntoView({ block: "nearest", behavior: calm() ? "auto" : "smooth" });
+}
+
+/** Mark the hit that is pointed at on the map. */
+export function markHit(key) {
+  for (const item of list().children) item.classList.toggle("pointed", key !== null && item.dataset.key === key);
+}

@@ -1,0 +1,320 @@
+// The page as a whole: one state, one search at a time, and everything that is shown of its answer.
+import * as api from "./api.js";
+import { bitsOf, strip } from "./bits.js";
+import { compare, showChanges } from "./changes.js";
+import { askKey, showAdd, showDocument, showHelp, startDialogs } from "./dialogs.js";
+import { $, announce, debounced, make, number, plural, toast } from "./dom.js";
+import { startDrop } from "./files.js";
+import { clearHits, fade, markHit, showHits, showSkeleton } from "./hits.js";
+import { startKeyboard } from "./keyboard.js";
+import { assign } from "./labels.js";
+import { commonLabels, pointAt, setAnswer, setCorpus, startMap } from "./map.js";
+import { nearest, setCounts, showBall } from "./neighbourhood.js";
+import { clearState, showError, showNoDocuments, showNoHits, showWelcome } from "./states.js";
+import { COUNTS, fresh, fromFragment, remember } from "./state.js";
+
+const PAUSE = { typing: 160, sliding: 50 };
+const SAME_GESTURE = 900; // ms: changes of the settings this close together are compared with what was before the first
+const TRY_AGAIN = 4000;
+
+let state = fresh();
+let known = []; // the collections
+let writable = false;
+let answer = null; // to the last query
+let running = null; // the AbortController of the search under way
+let baseline = { hits: null, at: 0, what: "" };
+let retry = 0;
+
+const collection = () => known.find((one) => one.name === state.collection);
+const bits = () => answer?.n_bits ?? collection()?.n_bits ?? 64;
+const passing = (error) => error.status === 0 || error.status === 503; // it may be over by itself
+const asked = () => state.key !== null || state.text.trim() !== "";
+const later = Object.fromEntries(Object.entries(PAUSE).map(([kind, wait]) => [kind, debounced(() => search(), wait)]));
+
+// Searching
+
+async function search({ silent = false } = {}) {
+  Object.values(later).forEach((wait) => wait.cancel());
+  clearTimeout(retry);
+  running?.abort();
+  if (!asked()) return rest();
+  const mine = new AbortController();
+  running = mine;
+  const { k, radius, rerank } = state;
+  const what = state.key === null ? { text: state.text } : { key: state.key };
+  const waiting = setTimeout(() => silent || busy(true), 150);
+  try {
+    const body = { ...what, k, radius, rerank, explain: true, view: true };
+    const onBusy = (seconds) => summarize(`The server is busy; trying again in ${plural(seconds, "second")} …`);
+    const found = await api.search(state.collection, body, { signal: mine.signal, onBusy });
+    if (mine === running) show(found);
+  } catch (error) {
+    if (error.name !== "AbortError" && mine === running) fail(error);
+  } finally {
+    clearTimeout(waiting);
+    if (mine === running) busy(false);
+  }
+  return undefined;
+}
+
+function busy(on) {
+  $("progress").classList.toggle("on", on);
+  $("results").setAttribute("aria-busy", String(on));
+  if (on && !answer) {
+    clearState();
+    showSkeleton();
+  }
+}
+
+function show(found) {
+  const changes = baseline.hits && compare(baseline.hits, found.hits);
+  answer = found;
+  fade(false);
+  assign(found.hits.map((hit) => hit.label));
+  setCounts(found);
+  setAnswer(found);
+  clearState();
+  showHits(found, changes, { open, like, point: pointAt });
+  showChanges(changes, baseline.what);
+  showCode(found);
+  if (found.hits.length) {
+    const few = found.hits.length < state.k && state.radius !== null ? " in the ball" : "";
+    const order = state.rerank ? "by cosine" : "by distance";
+    summarize(`${plural(found.hits.length, "hit")}${few}, ${order}`, `${found.took_ms.toFixed(1)} ms`);
+  } else {
+    showNoHits(state.radius, nearest(), (radius) => change({ radius }, `Radius ${radius}:`));
+    summarize("");
+  }
+  showControls();
+  announce(`${$("summary").textContent || "No hits"}. ${$("ball-says").textContent} ${$("changes").hidden ? "" : $("changes").textContent}`);
+}
+
+function summarize(text, small = "") {
+  $("summary").replaceChildren(text, ...(small ? [make("small", {}, small)] : []));
+}
+
+function showCode(found) {
+  $("code").hidden = !found;
+  if (!found) return;
+  $("code").querySelector(".strip-holder").replaceChildren(strip(bitsOf(found.code, found.n_bits)));
+  $("code").querySelector("code").textContent = found.code.length > 32 ? `${found.code.slice(0, 32)}…` : found.code;
+}
+
+function fail(error) {
+  fade(true);
+  showError(error, () => search());
+  summarize("");
+  announce(`${error.message} ${error.remedy}`);
+  if (passing(error)) retry = setTimeout(() => search({ silent: true }), TRY_AGAIN);
+}
+
+/** No query: the page as it first is. */
+async function rest() {
+  running = null;
+  answer = null;
+  baseline.hits = null;
+  clearHits();
+  setCounts(null);
+  assign(commonLabels());
+  setAnswer(null);
+  showCode(null);
+  showControls();
+  summarize("");
+  showChanges(null);
+  if (collection()?.documents === 0) return showNoDocuments();
+  showWelcome([], like);
+  try {
+    const starts = await Promise.all([0, 1, 2, 3].map(() => api.random(state.collection)));
+    if (!asked()) showWelcome([...new Map(starts.map((start) => [start.key, start])).values()], like);
+  } catch (error) {
+    if (!asked()) fail(error);
+  }
+  return undefined;
+}
+
+// Changing what is looked for, and how
+
+function showControls() {
+  showBall(state.radius ?? answer?.radius_used ?? null, state.radius === null, bits());
+  $("rerank").setAttribute("aria-checked", String(state.rerank));
+  $("count").value = state.k;
+  $("clear").hidden = !asked();
+  $("like").hidden = state.key === null;
+  $("like").querySelector("bdi").textContent = state.key ?? "";
+}
+
+/** Look for something else; `step` makes it one to come back to. */
+function ask(what, { step = true, typed = false } = {}) {
+  Object.assign(state, { text: "", key: null }, what);
+  baseline.hits = null;
+  if (!typed) $("query").value = state.text;
+  remember(state, known.length > 1, { step });
+  showControls();
+  if (typed) later.typing();
+  else search();
+}
+
+/** Change a setting and show what that does to the hits. */
+function change(settings, what) {
+  const now = performance.now();
+  if (answer && (now - baseline.at > SAME_GESTURE || !baseline.hits)) baseline.hits = answer.hits;
+  Object.assign(baseline, { at: now, what });
+  Object.assign(state, settings);
+  remember(state, known.length > 1);
+  showControls();
+  later.sliding();
+}
+
+const setRadius = (radius) => change({ radius }, radius === null ? "Auto radius:" : `Radius ${radius}:`);
+const setRerank = (rerank) => change({ rerank }, rerank ? "Re-ranked by cosine:" : "By distance alone:");
+
+function widen(by) {
+  setRadius(Math.max(0, Math.min(bits(), (state.radius ?? answer?.radius_used ?? 0) + by)));
+}
+
+/** Tell what went wrong with something that was asked for besides a search. */
+async function trying(action) {
+  try {
+    return await action();
+  } catch (error) {
+    toast([error.message, error.remedy].filter(Boolean).join(" "), { kind: "bad" });
+    return null;
+  }
+}
+
+async function like(key) {
+  ask({ key });
+  window.scrollTo({ top: 0 });
+  const name = state.collection;
+  const found = await api.document(name, key).catch(() => null); // the search has told what is wrong
+  if (found && state.key === key && state.collection === name) $("query").value = state.text = found.text;
+}
+
+async function random() {
+  const found = await trying(() => api.random(state.collection));
+  if (found) ask({ key: found.key, text: found.text });
+}
+
+// Documents
+
+function open(hit) {
+  const remove = writable ? () => trying(() => forget(hit.key)) : null;
+  showDocument(hit, { terms: hit.terms, like: () => like(hit.key), remove });
+}
+
+async function openByKey(key) {
+  const found = answer?.hits.find((hit) => hit.key === key) ?? (await trying(() => api.document(state.collection, key)));
+  if (found) open(found);
+}
+
+async function forget(key) {
+  await api.remove(state.collection, key);
+  toast(`Deleted ${key}.`);
+  collection().documents -= 1;
+  showFacts();
+  if (state.key === key) ask({});
+  else search();
+  return true;
+}
+
+async function put(given) {
+  await api.add(state.collection, [given]);
+  collection().documents += 1;
+  showFacts();
+  toast("Added. Here it is, among its neighbours.");
+  ask({ text: given.text });
+}
+
+// The page
+
+function showFacts() {
+  const one = collection();
+  const told = one?.documents != null; // not so while its file cannot be read
+  $("facts").textContent = told ? `${plural(one.documents, "document")} · ${number(one.n_bits)}-bit codes` : "";
+}
+
+async function enter(name) {
+  state.collection = name;
+  const one = collection();
+  const vectors = one?.kind === "vectors";
+  $("collection").value = name;
+  $("query").placeholder = vectors
+    ? "This collection is of vectors: start from one of its documents…"
+    : "Paste a document, type a few words, or drop a file here…";
+  $("query").readOnly = vectors;
+  $("open-file").hidden = vectors;
+  $("add").hidden = !writable || vectors;
+  showFacts();
+  setCorpus(null);
+  answer = null;
+  const map = await api.map(name).catch(() => null); // the page is of use without it
+  if (state.collection !== name) return;
+  setCorpus(map, one?.documents ?? 0);
+  if (!answer) assign(commonLabels());
+  setAnswer(answer);
+}
+
+/** Take up what the address says. */
+async function follow() {
+  const said = fromFragment(location.hash);
+  const name = known.some((one) => one.name === said.collection) ? said.collection : (state.collection ?? known[0]?.name);
+  const moved = name !== state.collection;
+  Object.assign(state, said, { collection: state.collection });
+  if (moved) enter(name);
+  baseline.hits = null;
+  $("query").value = state.text;
+  showControls();
+  search();
+  if (state.key === null) return;
+  const found = await api.document(name, state.key).catch(() => null);
+  if (found?.key === state.key) $("query").value = state.text = found.text;
+}
+
+async function start() {
+  try {
+    const told = await api.collections();
+    known = told.collections;
+    writable = told.writable;
+    state.collection = null;
+    $("collection").replaceChildren(...known.map((one) => make("option", {}, one.name)));
+    $("collection").disabled = known.length < 2;
+    const first = told.default ?? known[0]?.name ?? null;
+    if (!known.length) return showNoDocuments();
+    const said = fromFragment(location.hash).collection;
+    enter(known.some((one) => one.name === said) ? said : first);
+    return follow();
+  } catch (error) {
+    showError(error, start);
+    if (passing(error)) retry = setTimeout(start, TRY_AGAIN);
+    return undefined;
+  }
+}
+
+function wire() {
+  $("query").addEventListener("input", () => ask({ text: $("query").value }, { step: false, typed: true }));
+  $("random").addEventListener("click", random);
+  $("clear").addEventListener("click", () => (ask({}), $("query").focus()));
+  $("unlike").addEventListener("click", () => (ask({ text: $("query").value }), $("query").focus()));
+  $("radius").addEventListener("input", () => setRadius(Number($("radius").value)));
+  $("auto").addEventListener("click", () => setRadius(state.radius === null ? (answer?.radius_used ?? 0) : null));
+  $("rerank").addEventListener("click", () => setRerank(!state.rerank));
+  $("count").addEventListener("change", () => change({ k: COUNTS[$("count").selectedIndex] }, `${$("count").value} hits:`));
+  $("collection").addEventListener("change", () => {
+    enter($("collection").value);
+    ask({ radius: null });
+  });
+  $("add").addEventListener("click", () => showAdd(state.key === null ? state.text : "", put));
+  $("help").addEventListener("click", showHelp);
+  if (matchMedia("(max-width: 60rem)").matches) $("map-card").open = false;
+  $("map-card").addEventListener("toggle", () => setAnswer(answer));
+  window.addEventListener("popstate", follow);
+  window.addEventListener("online", () => $("state").classList.contains("bad") && search());
+  startDrop((text) => ask({ text }));
+  startDialogs();
+  startMap({ open: openByKey, point: markHit });
+  startKeyboard({ random, help: showHelp, widen, rerank: () => setRerank(!state.rerank) });
+  api.onKeyNeeded(askKey);
+}
+
+wire();
+start();
