@@ -8,7 +8,7 @@ from typing import Any
 
 import typer
 
-from sthash.cli import applying, changing, demo, finding, inspecting
+from sthash.cli import applying, changing, demo, finding, inspecting, serving
 
 app = typer.Typer(
     name="sth",
@@ -26,6 +26,7 @@ app.command()(finding.search)
 app.command()(finding.similar)
 app.command()(applying.duplicates)
 app.command()(applying.classify)
+app.command()(serving.serve)
 app.command()(inspecting.info)
 app.command()(inspecting.check)
 app.command()(inspecting.export)

@@ -24,6 +24,7 @@ from sthash.text.weighting import CorpusStatistics, Weighting, term_weights
 
 # A batch with more terms than this reads the whole vocabulary, once, instead of one term after the other.
 MANY_TERMS = 2000
+Margins = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,9 @@ class Encoder(Protocol):
 
     def codes_of(self, rows: list[bytes]) -> Codes:
         """Give the codes of stored rows."""
+
+    def margins_of(self, rows: list[bytes]) -> Margins:
+        """Give, for stored rows, the real numbers whose signs are the bits of their codes."""
 
 
 def stored_row(encoded: Encoded, row: int, *, dense: bool) -> bytes:
@@ -94,17 +98,23 @@ class TextEncoder:
         terms = self._terms(used)
         statistics = CorpusStatistics(self._n_documents, terms.frequency, self._mean_length)
         values = term_weights(indptr, local, counts, self._weighting, statistics)
-        return Encoded(indptr, indices, values, self._hashed(indptr, terms.row[local], values, terms.weights))
+        return Encoded(
+            indptr, indices, values, pack(self._margins(indptr, terms.row[local], values, terms.weights) > 0)
+        )
 
     def codes_of(self, rows: list[bytes]) -> Codes:
         """Give the codes of stored rows."""
+        return pack(self.margins_of(rows) > 0)
+
+    def margins_of(self, rows: list[bytes]) -> Margins:
+        """Give the margins of stored rows."""
         sizes = np.array([len(row) // 8 for row in rows], dtype=np.int64)
         indptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
         indices = np.frombuffer(b"".join(row[: len(row) // 2] for row in rows), dtype=np.int32)
         values = np.frombuffer(b"".join(row[len(row) // 2 :] for row in rows), dtype=np.float32)
         used, local = np.unique(indices, return_inverse=True)
         terms = self._terms(used)
-        return self._hashed(indptr, terms.row[local], values, terms.weights)
+        return self._margins(indptr, terms.row[local], values, terms.weights)
 
     def names(self, columns: Sequence[int]) -> list[str]:
         """Give the terms of some columns."""
@@ -112,9 +122,9 @@ class TextEncoder:
             decode(row[1]) for column in columns for row in self._store.rows("terms", "WHERE column = ?", (column,))
         ]
 
-    def _hashed(self, indptr: Any, indices: Any, values: Any, weights: npt.NDArray[np.float32]) -> Codes:
+    def _margins(self, indptr: Any, indices: Any, values: Any, weights: npt.NDArray[np.float32]) -> Margins:
         margins = _core.project(indptr, indices, values, False, weights, resolve_threads(None))
-        return pack(margins[:, : self.n_bits] + self._intercept > 0)
+        return np.asarray(margins[:, : self.n_bits] + self._intercept)
 
     def _terms(self, used: npt.NDArray[np.int32]) -> _Vocabulary:
         if self._whole is None and len(used) > MANY_TERMS:
@@ -186,17 +196,23 @@ class VectorEncoder:
         rows = unit_vectors(inputs, self.n_columns)
         n, m = rows.shape
         indptr = np.arange(n + 1, dtype=np.int64) * m
-        return Encoded(indptr, np.tile(np.arange(m, dtype=np.int32), n), rows.reshape(-1), self._hashed(rows))
+        return Encoded(
+            indptr, np.tile(np.arange(m, dtype=np.int32), n), rows.reshape(-1), pack(self._margins(rows) > 0)
+        )
 
     def codes_of(self, rows: list[bytes]) -> Codes:
         """Give the codes of stored rows."""
-        return self._hashed(np.frombuffer(b"".join(rows), dtype=np.float32).reshape(-1, self.n_columns))
+        return pack(self.margins_of(rows) > 0)
 
-    def _hashed(self, rows: npt.NDArray[np.float32]) -> Codes:
+    def margins_of(self, rows: list[bytes]) -> Margins:
+        """Give the margins of stored rows."""
+        return self._margins(np.frombuffer(b"".join(rows), dtype=np.float32).reshape(-1, self.n_columns))
+
+    def _margins(self, rows: npt.NDArray[np.float32]) -> Margins:
         n, m = rows.shape
         indptr, columns = np.arange(n + 1, dtype=np.int64) * m, np.arange(m, dtype=np.int32)
         margins = _core.project(indptr, columns, rows.reshape(-1), True, self._weights, resolve_threads(None))
-        return pack(margins[:, : self.n_bits] + self._intercept > 0)
+        return np.asarray(margins[:, : self.n_bits] + self._intercept)
 
 
 def unit_vectors(vectors: npt.ArrayLike, width: int | None = None) -> npt.NDArray[np.float32]:

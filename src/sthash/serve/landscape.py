@@ -1,0 +1,162 @@
+"""What the page draws around a search: how many documents lie at each distance, and where it all is on a map.
+
+The map shows two directions of the real numbers from which the bits are made. In the paper's recipe number p predicts
+eigenvector p of the graph: the first two are the place of a document, seen or unseen, in the Laplacian eigenmap.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sthash.collection import Collection, Hit
+from sthash.collection.encoder import Encoded, stored_row
+from sthash.collection.search import documents_at, encode_queries, ids_where, stored_query
+from sthash.collection.shelf import Vectors, as_words
+from sthash.collection.store import encode
+from sthash.collection.view import View
+from sthash.collection.writing import find
+from sthash.serve.errors import no_such_document
+
+MOST_POINTS = 5000
+DIGITS = 4
+
+Place = list[float]
+
+
+@dataclass(frozen=True)
+class Query:
+    """A text, a vector, or the key of a document; and how to look for it."""
+
+    key: str | None
+    content: Any
+    k: int
+    radius: int | None
+    rerank: bool
+    where: dict[str, Any] | None
+    factor: int
+    explain: bool
+
+
+def found(collection: Collection, query: Query) -> list[Hit]:
+    """Search."""
+    if query.key is not None and query.key not in collection:
+        raise no_such_document(query.key)
+    return collection.search(
+        query.content,
+        query.k,
+        key=query.key,
+        radius=query.radius,
+        rerank=query.rerank,
+        where=query.where,
+        factor=query.factor,
+        explain=query.explain,
+    )
+
+
+def survey(collection: Collection, query: Query) -> dict[str, Any]:
+    """Search, and give with the hits the codes, the counts at each distance, and the places on the map."""
+    view = collection._view
+    with view.reading():
+        hits = found(collection, query)
+        encoded = _encoded(view, query)
+        shelf = view.shelf()
+        searched = shelf
+        if query.where is not None:
+            searched = shelf.at(shelf.places(ids_where(view.store, query.where)))
+        differing = np.bitwise_count(searched.planes ^ as_words(encoded.codes)[0][:, None])
+        counts = np.bincount(differing.sum(axis=0, dtype=np.int64), minlength=shelf.n_bits + 1)
+        ids = np.array([find(view.store, encode(hit.key)) for hit in hits], dtype=np.int64)
+        codes = shelf.codes[shelf.places(ids)]
+        row = stored_row(encoded, 0, dense=view.encoder().dense)
+        rows = [row, *_rows(view, ids)]
+        places = _places(view.encoder().margins_of(rows)) if encoded.values.any() else [None] * len(rows)
+    return {
+        "hits": [shown(hit) | {"code": code.tobytes().hex()} for hit, code in zip(hits, codes, strict=True)],
+        "code": encoded.codes[0].tobytes().hex(),
+        "n_bits": shelf.n_bits,
+        "counts": counts.tolist(),
+        "place": places[0],
+        "places": {hit.key: place for hit, place in zip(hits, places[1:], strict=True)},
+        "radius_used": _radius_used(query, hits, counts),
+    }
+
+
+def shown(hit: Hit) -> dict[str, Any]:
+    """Give a hit as JSON has it."""
+    return {
+        "key": hit.key,
+        "text": hit.text,
+        "label": hit.label,
+        "metadata": hit.metadata,
+        "distance": hit.distance,
+        "score": hit.score,
+        "terms": list(hit.terms),
+    }
+
+
+class Landscape:
+    """The map of a collection, made again when the file has changed."""
+
+    def __init__(self) -> None:
+        self._of: tuple[Collection, int] | None = None
+        self._map: dict[str, Any] = {}
+
+    def __call__(self, collection: Collection) -> dict[str, Any]:
+        """Give points, labels and keys of at most `MOST_POINTS` documents."""
+        view = collection._view
+        with view.reading():
+            of = (collection, view.store.version())
+            if of != self._of:
+                self._map, self._of = _draw(view), of
+            return self._map
+
+
+def _draw(view: View) -> dict[str, Any]:
+    ids = view.shelf().ids
+    if len(ids) > MOST_POINTS:
+        ids = np.sort(np.random.default_rng(0).choice(ids, MOST_POINTS, replace=False))
+    documents = documents_at(view.store, ids.tolist())
+    points = _places(view.encoder().margins_of(_rows(view, ids))) if len(ids) else []
+    return {
+        "points": points,
+        "labels": [document.label for document in documents.values()],
+        "keys": [document.key for document in documents.values()],
+    }
+
+
+def _encoded(view: View, query: Query) -> Encoded:
+    if query.key is None:
+        return encode_queries(view, [query.content])
+    return stored_query(view, find(view.store, encode(query.key)) or 0)
+
+
+def _rows(view: View, ids: npt.NDArray[np.int64]) -> list[bytes]:
+    """Stored rows of some documents, in any order."""
+    order = np.argsort(ids, kind="stable")
+    vectors: Vectors = view.vectors(ids[order])
+    rows = [b""] * len(ids)
+    for place, at in enumerate(order.tolist()):
+        rows[at] = vectors.content[vectors.starts[place] : vectors.ends[place]].tobytes()
+    return rows
+
+
+def _places(margins: npt.NDArray[np.float32]) -> list[Place]:
+    two = margins[:, :2] if margins.shape[1] > 1 else np.pad(margins, ((0, 0), (0, 1)))
+    places: list[Place] = np.round(two.astype(np.float64), DIGITS).tolist()
+    return places
+
+
+def _radius_used(query: Query, hits: list[Hit], counts: npt.NDArray[np.int64]) -> int:
+    """Bits around the query that were looked at."""
+    if query.radius is not None:
+        return min(query.radius, len(counts) - 1)
+    if not query.rerank:
+        return max((hit.distance for hit in hits), default=0)
+    inside = np.cumsum(counts)
+    # A document that is looked for by its key is one more, as in `Collection.search`.
+    k = min(query.k + (query.key is not None), int(inside[-1]))
+    return int(np.searchsorted(inside, min(k * query.factor, int(inside[-1]))))
