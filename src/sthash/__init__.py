@@ -9,6 +9,7 @@ from sthash.lazy import lazy_names
 
 if TYPE_CHECKING:
     from sthash.applications import KNNHashClassifier
+    from sthash.client import Client, ServiceError
     from sthash.collection import Collection, CollectionError, Hit
     from sthash.documents import Document
     from sthash.hashing import LinearSVMBank, SelfTaughtHashing, knn_graph, laplacian_eigenmap, median_bits
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "Client",
     "Collection",
     "CollectionError",
     "Document",
@@ -28,6 +30,7 @@ __all__ = [
     "LinearSVMBank",
     "ModelFileError",
     "SelfTaughtHashing",
+    "ServiceError",
     "TextVectorizer",
     "__version__",
     "knn_graph",
@@ -41,6 +44,7 @@ __all__ = [
 __getattr__ = lazy_names(
     __name__,
     {
+        "Client": "sthash.client",
         "Collection": "sthash.collection",
         "CollectionError": "sthash.collection",
         "Document": "sthash.documents",
@@ -50,6 +54,7 @@ __getattr__ = lazy_names(
         "LinearSVMBank": "sthash.hashing",
         "ModelFileError": "sthash.model_file",
         "SelfTaughtHashing": "sthash.hashing",
+        "ServiceError": "sthash.client",
         "TextVectorizer": "sthash.text",
         "knn_graph": "sthash.hashing",
         "laplacian_eigenmap": "sthash.hashing",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Literal, Protocol, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,16 @@ Keep = Literal["first", "longest"]
 Places = npt.NDArray[np.int64]
 
 
+class Source(Protocol):
+    """Where the documents are: a collection, or a client of one."""
+
+    def get(self, key: str) -> Document:
+        """Give a document."""
+
+    def export(self) -> Iterator[Document]:
+        """Give all documents."""
+
+
 @dataclass(frozen=True)
 class Duplicates:
     """Groups of documents that say nearly the same.
@@ -33,7 +43,7 @@ class Duplicates:
         another one of it, but not always to all.
     """
 
-    collection: Collection
+    collection: Source
     groups: list[list[str]]
 
     def dropped(self, keep: Keep = "first") -> set[str]:
