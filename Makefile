@@ -8,10 +8,10 @@ SOURCES := CMakeLists.txt pyproject.toml constraints.txt $(shell find src/core -
 SANITIZE := -std=c++20 -O1 -g -fno-omit-frame-pointer -Wall -Wextra -Wno-psabi -Isrc/core
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format unit crash bench package sanitize clean
+.PHONY: help demo test lint format unit crash bench screenshots package sanitize clean
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(VENV)/installed ## build a collection of the standard library's documentation and search it
 	@$(BIN)/sth demo
@@ -39,6 +39,9 @@ format: $(VENV)/installed-dev ## format the code in place
 BENCHMARKS := fit encode graph hamming rivals collection duplicates
 bench: $(VENV)/installed-bench ## measure against the peers (half an hour)
 	@for name in $(BENCHMARKS); do echo "== benchmarks/$$name.py"; $(BIN)/python benchmarks/$$name.py || exit 1; done
+
+screenshots: $(VENV)/installed-dev ## take the pictures of the page that the README shows; needs Chromium
+	PYTHONPATH=tests/serve/page $(BIN)/python tools/screenshots.py docs/images
 
 package: $(VENV)/installed-dev ## build the sdist, from it the wheel, and try that in an empty environment
 	rm -rf dist build/try

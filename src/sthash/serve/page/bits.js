@@ -43,7 +43,16 @@ export function strip(bits, query = bits) {
   const says = `${places.length} of ${number(bits.length)} bits differ${places.length ? `: ${places.join(", ")}` : ""}`;
   return draw(
     "svg",
-    { class: "strip", viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": query === bits ? "code" : says },
-    ...Object.entries(paths).filter(([, d]) => d).map(([kind, d]) => draw("path", { class: kind, d })),
+    {
+      class: "strip",
+      viewBox: `0 0 ${width} ${height}`,
+      width,
+      height,
+      role: "img",
+      "aria-label": query === bits ? "code" : says,
+    },
+    ...Object.entries(paths)
+      .filter(([, d]) => d)
+      .map(([kind, d]) => draw("path", { class: kind, d })),
   );
 }

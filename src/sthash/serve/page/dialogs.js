@@ -42,10 +42,13 @@ export function showDocument(found, { terms = [], like, remove = null }) {
   button.hidden = remove === null;
   button.textContent = "Delete";
   button.onclick = async () => {
-    if (button.textContent === "Delete") return void (button.textContent = "Delete for good?");
+    if (button.textContent === "Delete") {
+      button.textContent = "Delete for good?";
+      return;
+    }
     button.disabled = true;
-    if (await remove().finally(() => (button.disabled = false))) dialog.close();
-    return undefined;
+    if (await remove()) dialog.close();
+    button.disabled = false;
   };
   if (!dialog.open) dialog.showModal();
   part(".text").scrollTop = 0;
@@ -104,6 +107,8 @@ export function askKey(kind, refused) {
 
 export function showHelp() {
   const query = bitsOf("b64d", 16);
-  $("help-dialog").querySelector(".strip-holder").replaceChildren(strip(bitsOf("a74c", 16), query));
+  $("help-dialog")
+    .querySelector(".strip-holder")
+    .replaceChildren(strip(bitsOf("a74c", 16), query));
   $("help-dialog").showModal();
 }

@@ -55,7 +55,11 @@ export function announce(text) {
 
 /** A short note at the foot of the page, with something to do about it if there is. */
 export function toast(text, { action, label, kind = "plain" } = {}) {
-  const note = make("div", { class: `toast ${kind}`, role: kind === "bad" ? "alert" : "status" }, make("span", {}, text));
+  const note = make(
+    "div",
+    { class: `toast ${kind}`, role: kind === "bad" ? "alert" : "status" },
+    make("span", {}, text),
+  );
   const close = () => note.remove();
   if (action) note.append(make("button", { type: "button", onclick: () => (close(), action()) }, label));
   note.append(make("button", { type: "button", class: "icon", "aria-label": "Dismiss", onclick: close }, "×"));

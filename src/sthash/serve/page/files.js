@@ -4,8 +4,12 @@ import { $, toast } from "./dom.js";
 const LONGEST = 1_000_000; // characters that the server takes
 
 async function read(file, take) {
-  const tooLong = () => toast(`${file.name} has more than a million characters. Paste the part that matters.`, { kind: "bad" });
-  if (file.size > 4 * LONGEST) return tooLong();
+  const tooLong = () =>
+    toast(`${file.name} has more than a million characters. Paste the part that matters.`, { kind: "bad" });
+  if (file.size > 4 * LONGEST) {
+    tooLong();
+    return;
+  }
   const bytes = await file.arrayBuffer();
   let text;
   try {
@@ -17,7 +21,6 @@ async function read(file, take) {
   else if (text.trim() === "") toast(`${file.name} is empty.`, { kind: "bad" });
   else if (text.length > LONGEST) tooLong();
   else take(text);
-  return undefined;
 }
 
 /** Hand the text of a file, or text that is dropped, to `take`. */

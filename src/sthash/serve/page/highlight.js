@@ -2,20 +2,27 @@
 import { make } from "./dom.js";
 
 const ENDINGS = [
-  ..."e i y s es ed er ers or ors ing ings ion ions ation ations ate ates ated ating ative able ible ably al ally ly".split(" "),
-  ..."ment ments ness ful less ity ities ies ied ier ive ively ize izes ized izing ization ous ism ist ant ent ance ence d r".split(" "),
+  ..."e i y s es ed er ers or ors ing ings ion ions ation ations ate ates ated ating ative able ible ably al ally ly".split(
+    " ",
+  ),
+  ..."ment ments ness ful less ity ities ies ied ier ive ively ize izes ized izing ization ous ism ist ant ent ance ence d r".split(
+    " ",
+  ),
 ];
 const ENDED = `(?:${[...new Set(ENDINGS)].sort((a, b) => b.length - a.length).join("|")}){0,3}`;
 const escaped = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 
 /** A pattern for words with one of these stems, or null: the stem without its changeable last vowel, and known endings. */
 export function pattern(terms) {
-  const stems = terms.map((term) => term.trim()).filter(Boolean).map((term) => {
-    const base = term.length > 3 ? term.replace(/[eiy]$/u, "") : term;
-    // A last consonant may be doubled before an ending: "stop" is also the stem of "stopping".
-    const last = /[bdgklmnprtz]$/u.test(base) ? `${escaped(base.at(-1))}?` : "";
-    return `${escaped(term)}|${escaped(base)}${last}${ENDED}`;
-  });
+  const stems = terms
+    .map((term) => term.trim())
+    .filter(Boolean)
+    .map((term) => {
+      const base = term.length > 3 ? term.replace(/[eiy]$/u, "") : term;
+      // A last consonant may be doubled before an ending: "stop" is also the stem of "stopping".
+      const last = /[bdgklmnprtz]$/u.test(base) ? `${escaped(base.at(-1))}?` : "";
+      return `${escaped(term)}|${escaped(base)}${last}${ENDED}`;
+    });
   if (!stems.length) return null;
   return new RegExp(`(?<![\\p{L}\\p{N}])(?:${stems.join("|")})(?![\\p{L}\\p{N}])`, "giu");
 }

@@ -59,7 +59,8 @@ function glide(item, top) {
 /** Grey boxes where hits will be. */
 export function showSkeleton() {
   if (list().children.length) return;
-  const box = () => make("li", { class: "hit skeleton", "aria-hidden": "true" }, make("span"), make("span"), make("span"));
+  const box = () =>
+    make("li", { class: "hit skeleton", "aria-hidden": "true" }, make("span"), make("span"), make("span"));
   list().replaceChildren(box(), box(), box());
 }
 

@@ -1,6 +1,6 @@
 // The page as a whole: one state, one search at a time, and everything that is shown of its answer.
+import { showCode, showSummary, summarize, tell } from "./answer.js";
 import * as api from "./api.js";
-import { bitsOf, strip } from "./bits.js";
 import { compare, showChanges } from "./changes.js";
 import { askKey, showAdd, showDocument, showHelp, startDialogs } from "./dialogs.js";
 import { $, announce, debounced, make, number, plural, toast } from "./dom.js";
@@ -17,12 +17,13 @@ const PAUSE = { typing: 160, sliding: 50 };
 const SAME_GESTURE = 900; // ms: changes of the settings this close together are compared with what was before the first
 const TRY_AGAIN = 4000;
 
-let state = fresh();
+const state = fresh();
 let known = []; // the collections
+let first = null; // the name of the one to begin with
 let writable = false;
 let answer = null; // to the last query
 let running = null; // the AbortController of the search under way
-let baseline = { hits: null, at: 0, what: "" };
+const baseline = { hits: null, at: 0, what: "" };
 let retry = 0;
 
 const collection = () => known.find((one) => one.name === state.collection);
@@ -37,7 +38,10 @@ async function search({ silent = false } = {}) {
   Object.values(later).forEach((wait) => wait.cancel());
   clearTimeout(retry);
   running?.abort();
-  if (!asked()) return rest();
+  if (!asked()) {
+    rest();
+    return;
+  }
   const mine = new AbortController();
   running = mine;
   const { k, radius, rerank } = state;
@@ -54,7 +58,6 @@ async function search({ silent = false } = {}) {
     clearTimeout(waiting);
     if (mine === running) busy(false);
   }
-  return undefined;
 }
 
 function busy(on) {
@@ -77,31 +80,16 @@ function show(found) {
   showHits(found, changes, { open, like, point: pointAt });
   showChanges(changes, baseline.what);
   showCode(found);
-  if (found.hits.length) {
-    const few = found.hits.length < state.k && state.radius !== null ? " in the ball" : "";
-    const order = state.rerank ? "by cosine" : "by distance";
-    summarize(`${plural(found.hits.length, "hit")}${few}, ${order}`, `${found.took_ms.toFixed(1)} ms`);
-  } else {
-    showNoHits(state.radius, nearest(), (radius) => change({ radius }, `Radius ${radius}:`));
-    summarize("");
-  }
+  showSummary(found, state);
   showControls();
-  announce(`${$("summary").textContent || "No hits"}. ${$("ball-says").textContent} ${$("changes").hidden ? "" : $("changes").textContent}`);
-}
-
-function summarize(text, small = "") {
-  $("summary").replaceChildren(text, ...(small ? [make("small", {}, small)] : []));
-}
-
-function showCode(found) {
-  $("code").hidden = !found;
-  if (!found) return;
-  $("code").querySelector(".strip-holder").replaceChildren(strip(bitsOf(found.code, found.n_bits)));
-  $("code").querySelector("code").textContent = found.code.length > 32 ? `${found.code.slice(0, 32)}…` : found.code;
+  // Words that the model does not know have no place on the map: no ball will hold anything for them.
+  if (!found.hits.length) showNoHits(found.place === null ? null : nearest(), state.radius, setRadius);
+  tell();
 }
 
 function fail(error) {
-  fade(true);
+  if (answer) fade(true);
+  else clearHits();
   showError(error, () => search());
   summarize("");
   announce(`${error.message} ${error.remedy}`);
@@ -121,15 +109,17 @@ async function rest() {
   showControls();
   summarize("");
   showChanges(null);
-  if (collection()?.documents === 0) return showNoDocuments();
+  if (collection()?.documents === 0) {
+    showNoDocuments();
+    return;
+  }
   showWelcome([], like);
   try {
     const starts = await Promise.all([0, 1, 2, 3].map(() => api.random(state.collection)));
-    if (!asked()) showWelcome([...new Map(starts.map((start) => [start.key, start])).values()], like);
+    if (!asked()) showWelcome([...new Map(starts.map((found) => [found.key, found])).values()], like);
   } catch (error) {
     if (!asked()) fail(error);
   }
-  return undefined;
 }
 
 // Changing what is looked for, and how
@@ -203,15 +193,22 @@ function open(hit) {
 }
 
 async function openByKey(key) {
-  const found = answer?.hits.find((hit) => hit.key === key) ?? (await trying(() => api.document(state.collection, key)));
+  const found =
+    answer?.hits.find((hit) => hit.key === key) ?? (await trying(() => api.document(state.collection, key)));
   if (found) open(found);
+}
+
+/** Show that there are more documents now, or fewer. */
+function counted(by) {
+  if (collection()) collection().documents += by;
+  showFacts();
+  drawMap();
 }
 
 async function forget(key) {
   await api.remove(state.collection, key);
   toast(`Deleted ${key}.`);
-  collection().documents -= 1;
-  showFacts();
+  counted(-1);
   if (state.key === key) ask({});
   else search();
   return true;
@@ -219,9 +216,8 @@ async function forget(key) {
 
 async function put(given) {
   await api.add(state.collection, [given]);
-  collection().documents += 1;
-  showFacts();
   toast("Added. Here it is, among its neighbours.");
+  counted(1);
   ask({ text: given.text });
 }
 
@@ -233,7 +229,8 @@ function showFacts() {
   $("facts").textContent = told ? `${plural(one.documents, "document")} · ${number(one.n_bits)}-bit codes` : "";
 }
 
-async function enter(name) {
+/** Go to another collection. */
+function enter(name) {
   state.collection = name;
   const one = collection();
   const vectors = one?.kind === "vectors";
@@ -247,9 +244,14 @@ async function enter(name) {
   showFacts();
   setCorpus(null);
   answer = null;
+  drawMap();
+}
+
+async function drawMap() {
+  const name = state.collection;
   const map = await api.map(name).catch(() => null); // the page is of use without it
   if (state.collection !== name) return;
-  setCorpus(map, one?.documents ?? 0);
+  setCorpus(map, collection()?.documents ?? 0);
   if (!answer) assign(commonLabels());
   setAnswer(answer);
 }
@@ -257,7 +259,7 @@ async function enter(name) {
 /** Take up what the address says. */
 async function follow() {
   const said = fromFragment(location.hash);
-  const name = known.some((one) => one.name === said.collection) ? said.collection : (state.collection ?? known[0]?.name);
+  const name = known.some((one) => one.name === said.collection) ? said.collection : (state.collection ?? first);
   const moved = name !== state.collection;
   Object.assign(state, said, { collection: state.collection });
   if (moved) enter(name);
@@ -273,20 +275,15 @@ async function follow() {
 async function start() {
   try {
     const told = await api.collections();
-    known = told.collections;
-    writable = told.writable;
-    state.collection = null;
+    ({ collections: known, writable } = told);
+    first = told.default ?? known[0]?.name ?? null;
     $("collection").replaceChildren(...known.map((one) => make("option", {}, one.name)));
     $("collection").disabled = known.length < 2;
-    const first = told.default ?? known[0]?.name ?? null;
-    if (!known.length) return showNoDocuments();
-    const said = fromFragment(location.hash).collection;
-    enter(known.some((one) => one.name === said) ? said : first);
-    return follow();
+    if (known.length) follow();
+    else showNoDocuments();
   } catch (error) {
     showError(error, start);
     if (passing(error)) retry = setTimeout(start, TRY_AGAIN);
-    return undefined;
   }
 }
 
@@ -298,7 +295,9 @@ function wire() {
   $("radius").addEventListener("input", () => setRadius(Number($("radius").value)));
   $("auto").addEventListener("click", () => setRadius(state.radius === null ? (answer?.radius_used ?? 0) : null));
   $("rerank").addEventListener("click", () => setRerank(!state.rerank));
-  $("count").addEventListener("change", () => change({ k: COUNTS[$("count").selectedIndex] }, `${$("count").value} hits:`));
+  $("count").addEventListener("change", () =>
+    change({ k: COUNTS[$("count").selectedIndex] }, `${$("count").value} hits:`),
+  );
   $("collection").addEventListener("change", () => {
     enter($("collection").value);
     ask({ radius: null });

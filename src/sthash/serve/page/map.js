@@ -21,7 +21,7 @@ function bounds(values) {
   return high > low ? [low, high] : [low - 1, low + 1];
 }
 
-const says = (dots, documents) => (dots < documents ? `${number(dots)} of ${number(documents)}` : plural(dots, "document"));
+const says = (some, all) => (some < all ? `${number(some)} of ${number(all)}` : plural(some, "document"));
 const canvas = () => $("map");
 const size = () => ({ width: canvas().clientWidth, height: canvas().clientHeight });
 const clamp = (value) => Math.max(0, Math.min(1, value));
@@ -37,7 +37,10 @@ function toScreen([x, y]) {
 
 /** Take the map of a collection with so many documents. */
 export function setCorpus(map, documents) {
-  corpus = map && map.points.length ? { ...map, box: [0, 1].map((axis) => bounds(map.points.map((point) => point[axis]))) } : null;
+  corpus =
+    map && map.points.length
+      ? { ...map, box: [0, 1].map((axis) => bounds(map.points.map((point) => point[axis]))) }
+      : null;
   $("map-card").hidden = !corpus;
   $("map-says").textContent = corpus ? says(corpus.points.length, documents) : "";
   view = { zoom: 1, x: 0.5, y: 0.5 };
@@ -52,7 +55,11 @@ export function commonLabels() {
 }
 
 export function setAnswer(answer) {
-  shown = { place: answer?.place ?? null, places: answer?.places ?? {}, order: answer?.hits.map((hit) => hit.key) ?? [] };
+  shown = {
+    place: answer?.place ?? null,
+    places: answer?.places ?? {},
+    order: answer?.hits.map((hit) => hit.key) ?? [],
+  };
   refresh();
 }
 
@@ -190,7 +197,9 @@ function zoomBy(factor) {
 }
 
 function centreOn([x, y]) {
-  [view.x, view.y] = [x, y].map((value, axis) => clamp((value - corpus.box[axis][0]) / (corpus.box[axis][1] - corpus.box[axis][0])));
+  [view.x, view.y] = [x, y].map((value, axis) =>
+    clamp((value - corpus.box[axis][0]) / (corpus.box[axis][1] - corpus.box[axis][0])),
+  );
 }
 
 /** Make it live: `open(key)` is called for a dot that is clicked, `point(key or null)` for one under the pointer. */

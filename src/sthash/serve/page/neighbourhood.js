@@ -47,8 +47,12 @@ export function showBall(radius, auto, bits) {
   const inside = within(radius);
   const share = inside / Math.max(1, within(last()));
   const percent = share >= 0.1 || share === 0 ? `${Math.round(100 * share)} %` : `${(100 * share).toFixed(1)} %`;
-  $("ball-says").textContent = `The ball holds ${number(inside)} of ${plural(within(last()), "document")} (${percent}).`;
-  picture.setAttribute("aria-label", `${$("ball-says").textContent} The nearest is ${plural(nearest() ?? 0, "bit")} away.`);
+  $("ball-says").textContent =
+    `The ball holds ${number(inside)} of ${plural(within(last()), "document")} (${percent}).`;
+  picture.setAttribute(
+    "aria-label",
+    `${$("ball-says").textContent} The nearest is ${plural(nearest() ?? 0, "bit")} away.`,
+  );
   picture.replaceChildren(...bars(radius));
 }
 

@@ -26,30 +26,40 @@ export function showWelcome(starts, like) {
   show(
     "welcome",
     make("h1", {}, "Find documents by what they are about"),
-    make("p", {}, "Paste one, drop a file or type a few words: the nearest codes come back as you type. Or start from one of these."),
+    make(
+      "p",
+      {},
+      "Paste one, drop a file or type a few words: the nearest codes come back as you type. Or start from one of these.",
+    ),
     make("div", { class: "starts" }, ...cards),
   );
 }
 
 export function showNoDocuments() {
-  show("welcome", make("h1", {}, "Nothing here yet"), make("p", {}, "This collection has no documents. Add one to begin."));
+  show(
+    "welcome",
+    make("h1", {}, "Nothing here yet"),
+    make("p", {}, "This collection has no documents. Add one to begin."),
+  );
 }
 
-/** A query with no hit; `nearest` is how far the nearest document is, if the ball is to blame. */
-export function showNoHits(radius, nearest, widen) {
-  if (radius === null || nearest === null || nearest <= radius) {
-    show(
-      "none",
-      make("h2", {}, "Nothing to go by"),
-      make("p", {}, "None of these words is among the terms that this collection knows. Other words, or more of them, will do."),
-    );
+/** A query with no hit: `nearest` is how far the nearest document is, null if nothing is near or far. */
+export function showNoHits(nearest, radius, widen) {
+  if (nearest === null || radius === null) {
+    const why =
+      "None of these words is among the terms that this collection knows. Other words, or more of them, will do.";
+    show("none", make("h2", {}, "Nothing to go by"), make("p", {}, why));
     return;
   }
   show(
     "none",
     make("h2", {}, `No document within ${plural(radius, "bit")}`),
     make("p", {}, `The nearest one is ${plural(nearest, "bit")} away.`),
-    make("button", { type: "button", class: "primary", onclick: () => widen(nearest) }, `Widen the ball to ${plural(nearest, "bit")}`),
+    make(
+      "button",
+      { type: "button", class: "primary", onclick: () => widen(nearest) },
+      `Widen the ball to ${plural(nearest, "bit")}`,
+    ),
   );
 }
 

@@ -1,0 +1,33 @@
+// What is shown of an answer, besides the hits themselves: one line about them, and the query's code.
+import { bitsOf, strip } from "./bits.js";
+import { $, announce, make, plural } from "./dom.js";
+
+/** The line above the hits. */
+export function summarize(text, small = "") {
+  $("summary").replaceChildren(text, ...(small ? [make("small", {}, small)] : []));
+}
+
+/** Say how many hits there are, and how they are ordered. */
+export function showSummary(found, { k, radius, rerank }) {
+  const count = found.hits.length;
+  const few = count < k && radius !== null ? " in the ball" : "";
+  const order = rerank ? "by cosine" : "by distance";
+  if (count) summarize(`${plural(count, "hit")}${few}, ${order}`, `${found.took_ms.toFixed(1)} ms`);
+  else summarize("");
+}
+
+/** Draw the code of the query, or take it away. */
+export function showCode(found) {
+  $("code").hidden = !found;
+  if (!found) return;
+  $("code")
+    .querySelector(".strip-holder")
+    .replaceChildren(strip(bitsOf(found.code, found.n_bits)));
+  $("code").querySelector("code").textContent = found.code.length > 32 ? `${found.code.slice(0, 32)}…` : found.code;
+}
+
+/** Read the answer to those who cannot see it. */
+export function tell() {
+  const changes = $("changes").hidden ? "" : $("changes").textContent;
+  announce(`${$("summary").textContent || "No hits"}. ${$("ball-says").textContent} ${changes}`);
+}

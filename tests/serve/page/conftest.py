@@ -1,0 +1,80 @@
+"""A server with two collections, and a browser that looks at them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import numpy as np
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from sthash import Collection
+
+sys.path.insert(0, str(Path(__file__).parent))
+from asking import HOSTILE
+from browsing import chromium, library_documents, serving
+
+MODULES = ("argparse", "asyncio", "cmd", "collections", "csv", "email", "gzip", "json", "logging", "optparse", "pdb")
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two collections: documents, some of them hostile, and vectors."""
+    folder = tmp_path_factory.mktemp("page")
+    Collection.create(folder / "library.sth", [*library_documents(*MODULES), *HOSTILE]).close()
+    vectors = np.random.default_rng(0).normal(size=(200, 12)).astype(np.float32)
+    named = [{"key": f"vector {row}", "text": ""} for row in range(200)]
+    Collection.create(folder / "vectors.sth", named, vectors=vectors, n_bits=16).close()
+    return folder
+
+
+@pytest.fixture(scope="session")
+def address(folder: Path) -> Iterator[str]:
+    with serving(folder) as (address, _):
+        yield address
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    if chromium() is None:
+        pytest.skip("there is no Chromium (on Debian: apt-get install chromium)")
+    with sync_playwright() as driver:
+        opened = driver.chromium.launch(executable_path=chromium(), args=["--disable-dev-shm-usage"])
+        yield opened
+        opened.close()
+
+
+@dataclass
+class Trouble:
+    """What the browser complained about; a test that provokes it says so by clearing it."""
+
+    said: list[str] = field(default_factory=list)
+
+    def listen(self, page: Page) -> None:
+        page.on("console", lambda note: self.said.append(note.text) if note.type in ("error", "warning") else None)
+        page.on("pageerror", lambda error: self.said.append(str(error)))
+
+
+@pytest.fixture
+def trouble() -> Iterator[Trouble]:
+    trouble = Trouble()
+    yield trouble
+    assert trouble.said == []
+
+
+@pytest.fixture
+def page(browser: Browser, address: str, trouble: Trouble) -> Iterator[Page]:
+    """A fresh page, without any request to elsewhere."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900}, base_url=address, reduced_motion="reduce")
+    context.set_default_timeout(15_000)
+    opened = context.new_page()
+    trouble.listen(opened)
+    requested: list[str] = []
+    opened.on("request", lambda request: requested.append(urlsplit(request.url).hostname))
+    yield opened
+    context.close()
+    assert set(requested) <= {"127.0.0.1"}
