@@ -13,6 +13,10 @@ def test_the_keyboard_does_it_all(page):
     expect(page.locator("#query")).to_be_focused()
     answered(page, lambda: page.keyboard.insert_text(QUERY))
     page.keyboard.press("Escape")
+    page.locator("#skip").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("#results")).to_be_focused()
+    assert page.input_value("#query") == QUERY
     for key, row in (("j", 0), ("j", 1), ("j", 2), ("k", 1)):
         page.keyboard.press(key)
         expect(page.locator(".hit article").nth(row)).to_be_focused()

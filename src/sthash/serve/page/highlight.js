@@ -42,13 +42,26 @@ export function marked(text, terms) {
 }
 
 const SHOWN = 420;
+const SEEN = 300; // of them about so many fit into the lines that are shown
 
-/** A piece of a text that shows why it matched: from shortly before the first matching word. */
+/** Where to begin so that most of the different words that matched are seen; the first such place. */
+function bestPlace(text, words) {
+  const found = [...text.matchAll(words)].slice(0, 2000);
+  let [best, most] = [0, 0];
+  found.forEach((first, at) => {
+    const seen = new Set();
+    for (let next = at; next < found.length && found[next].index < first.index + SEEN; next += 1)
+      seen.add(found[next][0].toLowerCase());
+    if (seen.size > most) [best, most] = [first.index, seen.size];
+  });
+  return best;
+}
+
+/** A piece of a text that shows why it matched. */
 export function snippet(text, terms) {
   const flat = text.slice(0, 200_000).replace(/\s+/gu, " ").trim();
-  const first = pattern(terms)?.exec(flat)?.index ?? 0;
-  let start = 0;
-  if (first > 160 && flat.length > SHOWN) start = flat.lastIndexOf(" ", first - 60) + 1;
-  const piece = flat.slice(start, start + SHOWN);
-  return `${start ? "… " : ""}${piece}${start + SHOWN < flat.length ? " …" : ""}`;
+  const words = pattern(terms);
+  const first = words && flat.length > SEEN ? bestPlace(flat, words) : 0;
+  const start = first > SEEN / 2 ? flat.lastIndexOf(" ", first - 40) + 1 : 0;
+  return `${start ? "… " : ""}${flat.slice(start, start + SHOWN)}${start + SHOWN < flat.length ? " …" : ""}`;
 }

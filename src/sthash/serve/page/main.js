@@ -99,6 +99,7 @@ function fail(error) {
 /** No query: the page as it first is. */
 async function rest() {
   running = null;
+  busy(false);
   answer = null;
   baseline.hits = null;
   clearHits();
@@ -114,9 +115,11 @@ async function rest() {
     return;
   }
   showWelcome([], like);
+  const name = state.collection;
   try {
-    const starts = await Promise.all([0, 1, 2, 3].map(() => api.random(state.collection)));
-    if (!asked()) showWelcome([...new Map(starts.map((found) => [found.key, found])).values()], like);
+    const starts = await Promise.all([0, 1, 2, 3].map(() => api.random(name)));
+    if (!asked() && name === state.collection)
+      showWelcome([...new Map(starts.map((found) => [found.key, found])).values()], like);
   } catch (error) {
     if (!asked()) fail(error);
   }
@@ -133,15 +136,15 @@ function showControls() {
   $("like").querySelector("bdi").textContent = state.key ?? "";
 }
 
-/** Look for something else; `step` makes it one to come back to. */
+/** Look for something else; `step` makes it one to come back to, `typed` waits for more to be typed. */
 function ask(what, { step = true, typed = false } = {}) {
   Object.assign(state, { text: "", key: null }, what);
   baseline.hits = null;
   if (!typed) $("query").value = state.text;
   remember(state, known.length > 1, { step });
   showControls();
-  if (typed) later.typing();
-  else search();
+  if (typed) return later.typing();
+  return search();
 }
 
 /** Change a setting and show what that does to the hits. */
@@ -216,9 +219,12 @@ async function forget(key) {
 
 async function put(given) {
   await api.add(state.collection, [given]);
-  toast("Added. Here it is, among its neighbours.");
   counted(1);
-  ask({ text: given.text });
+  const [found, unknown] = [
+    "Here it is, among its neighbours.",
+    "None of its words is known here: no text will find it.",
+  ];
+  ask({ text: given.text }).then(() => toast(`Added. ${answer?.hits.length ? found : unknown}`));
 }
 
 // The page
@@ -289,6 +295,10 @@ async function start() {
 
 function wire() {
   $("query").addEventListener("input", () => ask({ text: $("query").value }, { step: false, typed: true }));
+  $("skip").addEventListener("click", (event) => {
+    event.preventDefault(); // what follows the # is the query
+    $("results").focus();
+  });
   $("random").addEventListener("click", random);
   $("clear").addEventListener("click", () => (ask({}), $("query").focus()));
   $("unlike").addEventListener("click", () => (ask({ text: $("query").value }), $("query").focus()));
@@ -313,6 +323,7 @@ function wire() {
   startMap({ open: openByKey, point: markHit });
   startKeyboard({ random, help: showHelp, widen, rerank: () => setRerank(!state.rerank) });
   api.onKeyNeeded(askKey);
+  showControls();
 }
 
 wire();
