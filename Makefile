@@ -36,7 +36,7 @@ format: $(VENV)/installed-dev ## format the code in place
 	$(BIN)/ruff check --fix .
 	$(BIN)/clang-format -i $(CPP)
 
-BENCHMARKS := fit encode graph hamming rivals collection duplicates
+BENCHMARKS := fit encode graph hamming rivals collection duplicates serve
 bench: $(VENV)/installed-bench ## measure against the peers (half an hour)
 	@for name in $(BENCHMARKS); do echo "== benchmarks/$$name.py"; $(BIN)/python benchmarks/$$name.py || exit 1; done
 
@@ -81,7 +81,7 @@ $(VENV)/installed-dev: $(VENV)/installed
 	@touch $@
 
 $(VENV)/installed-bench: $(VENV)/installed
-	$(BIN)/pip install -q -c constraints.txt --no-build-isolation -e '.[bench]'
+	$(BIN)/pip install -q -c constraints.txt --no-build-isolation -e '.[bench,serve]'
 	@touch $@
 
 .PHONY: pins
