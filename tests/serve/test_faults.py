@@ -14,6 +14,7 @@ import httpx2
 import pytest
 
 from sthash import Client, Collection
+from sthash.applications import Duplicates
 
 SEARCH = json.dumps({"text": "a kitten with fur", "k": 3}).encode()
 
@@ -179,15 +180,29 @@ def test_beyond_what_it_bears_it_says_so_at_once(path, app_of, monkeypatch):
     assert api.get("/random").status_code == 200
 
 
-def test_slow_questions_do_not_hold_up_searches(path, app_of, monkeypatch):
+def test_neither_slow_questions_nor_changes_hold_up_searches(path, app_of, monkeypatch, wait_until):
+    monkeypatch.setattr("sthash.serve.lanes.WAIT_SECONDS", 0.5)  # whoever has to wait, fails
     api = app_of(path)
-    release = threading.Event()
-    monkeypatch.setattr(Collection, "near_duplicates", lambda *_: release.wait(20))
-    with ThreadPoolExecutor(1) as threads:
-        threads.submit(api.get, "/duplicates")
-        assert api.post("/search", json={"text": "a kitten"}).status_code == 200
-        assert api.post("/documents", json={"documents": [{"text": "a kitten"}]}).status_code == 200
+    begun, release = threading.Event(), threading.Event()
+
+    def slow(self, *_):
+        with self._view.reading():
+            begun.set()
+            release.wait(20)
+        return Duplicates(self, [])
+
+    monkeypatch.setattr(Collection, "near_duplicates", slow)
+    with ThreadPoolExecutor(2) as threads:
+        question = threads.submit(api.get, "/duplicates")
+        assert begun.wait(20)
+        change = threads.submit(api.post, "/documents", json={"documents": [{"key": "new", "text": "a kitten"}]})
+        wait_until(lambda: "sthash_in_flight 2.0" in api.get("/metrics").text)
+        for _ in range(10):
+            assert api.post("/search", json={"text": "a kitten"}).status_code == 200
+        assert not change.done()
         release.set()
+        assert question.result().status_code == change.result().status_code == 200
+    assert api.get("/documents/new").status_code == 200
 
 
 def test_a_file_that_goes_and_comes_back(path, app_of):

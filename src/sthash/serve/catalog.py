@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -29,8 +30,9 @@ class Served:
         self.name = name
         self.path = path
         self.finding = Lane(name, path, most_waiting)
-        self.asking = Lane(name, path, MOST_SLOW)
-        self.changing = Lane(name, path, most_waiting)
+        turn = threading.Lock()
+        self.asking = Lane(name, path, MOST_SLOW, turn)
+        self.changing = Lane(name, path, most_waiting, turn)
         self.batcher = Batcher(self.finding, observe)
         self.landscape = Landscape()
 
@@ -76,15 +78,15 @@ class Catalog:
                 log.warning("%s is not served: %s has the same name", path, found[name])
                 continue
             found[name] = path
-        for name in self._served.keys() - found.keys():
+        for name in [name for name, served in self._served.items() if found.get(name) != served.path]:
             # Its lanes may still be at work for somebody; they end by themselves.
             asyncio.get_running_loop().run_in_executor(None, self._served.pop(name).close)
         for name, path in found.items():
-            if name not in self._served or self._served[name].path != path:
+            if name not in self._served:
                 self._served[name] = Served(name, path, self._most_waiting, self._observe)
 
     def __iter__(self) -> Iterator[Served]:
-        return iter(self._served.values())
+        return iter(list(self._served.values()))  # others may look again meanwhile
 
     @property
     def default(self) -> str | None:
@@ -96,14 +98,14 @@ class Catalog:
         if name is not None and name not in self._served:
             self.look()
         wanted = self.default if name is None else name
-        if wanted is None:
+        if wanted is None and self._served:
             raise ApiError(
                 400,
                 "collection_needed",
                 "there are several collections.",
                 "Name one with ?collection=NAME; GET /collections lists them.",
             )
-        if wanted not in self._served:
+        if wanted is None or wanted not in self._served:
             raise ApiError(
                 404,
                 "no_such_collection",

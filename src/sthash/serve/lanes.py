@@ -2,14 +2,19 @@
 
 A search must not wait for a slow question, nor for a change to the file. So each collection has a lane for searches,
 one for questions that may take seconds, and one for all changes; the readers see what is committed.
+
+The last two take turns: SQLite lets nobody begin to read while a change waits for a reader to end, so that a change
+during a slow question would hold up the searches.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TypeVar
 
@@ -34,12 +39,15 @@ class Lane:
     path : Path
     most_waiting : int
         Jobs that may wait; beyond it the answer is 503.
+    turn : threading.Lock, optional
+        Held during each job.
     """
 
-    def __init__(self, name: str, path: Path, most_waiting: int) -> None:
+    def __init__(self, name: str, path: Path, most_waiting: int, turn: threading.Lock | None = None) -> None:
         self.name = name
         self.path = path
         self._most_waiting = most_waiting
+        self._turn = turn or nullcontext()
         self._waiting = 0
         self._closed = False
         self._thread = ThreadPoolExecutor(1, thread_name_prefix=f"sthash-{name}")
@@ -82,7 +90,8 @@ class Lane:
 
     def _do(self, job: Callable[[Collection], Result]) -> Result:
         try:
-            return job(self._opened())
+            with self._turn:
+                return job(self._opened())
         except Exception as error:
             if isinstance(error, CollectionError | OSError) and not isinstance(error, CollectionBusyError):
                 log.error("collection %s: %s", self.name, error)
