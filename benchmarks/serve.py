@@ -71,7 +71,11 @@ async def load(port, connections, seconds, rate):
     """Ask from all connections without a pause; or, at a rate, whether or not earlier answers have come."""
     loop = asyncio.get_running_loop()
     asked = requests(queries(), port)
-    free = [(await loop.create_connection(Connection, "127.0.0.1", port))[1] for _ in range(connections)]
+
+    async def connected():
+        return (await loop.create_connection(Connection, "127.0.0.1", port))[1]
+
+    free = [await connected() for _ in range(connections)]
     times, statuses, skipped = [], Counter(), 0
     begin = time.perf_counter()
     end = begin + seconds
@@ -89,6 +93,8 @@ async def load(port, connections, seconds, rate):
             number += connections
 
     async def lent(connection, number):
+        if connection.transport.is_closing():  # the server does not wait for ever for who says nothing
+            connection = await connected()
         await one(connection, number)
         free.append(connection)
 

@@ -60,7 +60,7 @@ class Client:
     Examples
     --------
     >>> import sthash
-    >>> client = sthash.Client("http://127.0.0.1:8000", key="a secret of mine")
+    >>> client = sthash.Client("http://127.0.0.1:8000", key="a-secret-of-mine")
     >>> client.search("a queue for threads", k=3)  # doctest: +SKIP
     """
 
