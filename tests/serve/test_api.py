@@ -321,6 +321,31 @@ def test_too_slow(path, app_of, monkeypatch):
     assert response.status_code == 200
 
 
+def test_what_took_too_long_is_there_when_asked_again(path, app_of, monkeypatch):
+    api = app_of(path, {"seconds": 0.5})
+    calls = []
+    near_duplicates = Collection.near_duplicates
+
+    def slow(self, *arguments):
+        calls.append(arguments)
+        time.sleep(1)
+        return near_duplicates(self, *arguments)
+
+    monkeypatch.setattr(Collection, "near_duplicates", slow)
+    response = api.get("/duplicates")
+    error(response, 503, "too_slow")
+    while response.status_code == 503:
+        response = api.get("/duplicates")
+    assert response.status_code == 200
+    with Collection.open(path) as collection:
+        assert response.json()["groups"] == near_duplicates(collection).groups
+    assert calls == [(3, 0.9)]
+    api.delete("/documents/d1")
+    while api.get("/duplicates").status_code == 503:
+        pass
+    assert calls == [(3, 0.9), (3, 0.9)]
+
+
 def test_searches_that_wait_are_answered_together(still):
     from concurrent.futures import ThreadPoolExecutor
 

@@ -15,8 +15,8 @@ from pathlib import Path
 from sthash.collection import Collection
 from sthash.serve.batching import Batcher
 from sthash.serve.errors import ApiError
-from sthash.serve.landscape import Landscape
 from sthash.serve.lanes import Lane
+from sthash.serve.remembering import Remembered
 
 log = logging.getLogger("sthash.serve")
 SUFFIX = ".sth"
@@ -34,7 +34,8 @@ class Served:
         self.asking = Lane(name, path, MOST_SLOW, turn)
         self.changing = Lane(name, path, most_waiting, turn)
         self.batcher = Batcher(self.finding, observe)
-        self.landscape = Landscape()
+        self.map = Remembered()
+        self.duplicates = Remembered()
 
     def close(self) -> None:
         """Finish what has begun, and close the file."""

@@ -98,29 +98,15 @@ def shown(hit: Hit) -> dict[str, Any]:
     }
 
 
-class Landscape:
-    """The map of a collection, made again when the file has changed."""
-
-    def __init__(self) -> None:
-        self._of: tuple[Collection, int] | None = None
-        self._map: dict[str, Any] = {}
-
-    def __call__(self, collection: Collection) -> dict[str, Any]:
-        """Give points, labels and keys of at most `MOST_POINTS` documents."""
-        view = collection._view
-        with view.reading():
-            of = (collection, view.store.version())
-            if of != self._of:
-                self._map, self._of = _draw(view), of
-            return self._map
-
-
-def _draw(view: View) -> dict[str, Any]:
-    ids = view.shelf().ids
-    if len(ids) > MOST_POINTS:
-        ids = np.sort(np.random.default_rng(0).choice(ids, MOST_POINTS, replace=False))
-    documents = documents_at(view.store, ids.tolist())
-    points = _places(view.encoder().margins_of(_rows(view, ids))) if len(ids) else []
+def draw(collection: Collection) -> dict[str, Any]:
+    """Give the map: points, labels and keys of at most `MOST_POINTS` documents."""
+    view = collection._view
+    with view.reading():
+        ids = view.shelf().ids
+        if len(ids) > MOST_POINTS:
+            ids = np.sort(np.random.default_rng(0).choice(ids, MOST_POINTS, replace=False))
+        documents = documents_at(view.store, ids.tolist())
+        points = _places(view.encoder().margins_of(_rows(view, ids))) if len(ids) else []
     return {
         "points": points,
         "labels": [document.label for document in documents.values()],

@@ -111,8 +111,12 @@ async def duplicates(
     min_cosine: Annotated[float, Query(gt=0, le=1, allow_inf_nan=False)] = 0.9,
 ) -> Response:
     """Find groups of documents that say nearly the same."""
-    found = await served.asking.run(lambda collection: collection.near_duplicates(radius, min_cosine))
-    return json_response({"groups": found.groups})
+
+    def find(collection: Collection) -> list[list[str]]:
+        return collection.near_duplicates(radius, min_cosine).groups
+
+    groups = await served.asking.run(lambda collection: served.duplicates(collection, (radius, min_cosine), find))
+    return json_response({"groups": groups})
 
 
 @router.get("/documents", responses=answers(schemas.PageAnswer))
@@ -166,7 +170,7 @@ async def random(served: Chosen) -> Response:
 @router.get("/map", responses=answers(schemas.MapAnswer))
 async def corpus_map(served: Chosen) -> Response:
     """Give the places of a sample of the documents on the map."""
-    return json_response(await served.asking.run(served.landscape))
+    return json_response(await served.asking.run(lambda collection: served.map(collection, None, landscape.draw)))
 
 
 @router.get("/stats", responses=answers(schemas.StatsAnswer))
