@@ -200,9 +200,10 @@ class Client:
         content = b"".join(bytes.fromhex(code) for answer in answers for code in answer["codes"])
         return np.frombuffer(content, dtype=np.uint8).reshape(-1, width)
 
-    def near_duplicates(self, radius: int = 3, min_cosine: float = 0.9) -> Duplicates:
-        """Find the documents that say nearly the same; see `sthash.applications.duplicates`."""
-        found = self._ask("GET", "/duplicates", params={"radius": radius, "min_cosine": min_cosine})
+    def near_duplicates(self, radius: int | None = None, min_cosine: float = 0.9) -> Duplicates:
+        """Find the documents that say nearly the same; see `Collection.near_duplicates`."""
+        chosen = {} if radius is None else {"radius": radius}
+        found = self._ask("GET", "/duplicates", params={"min_cosine": min_cosine} | chosen)
         return Duplicates(self, found["groups"])
 
     def classify(

@@ -326,10 +326,10 @@ def test_what_took_too_long_is_there_when_asked_again(path, app_of, monkeypatch)
     calls = []
     near_duplicates = Collection.near_duplicates
 
-    def slow(self, *arguments):
-        calls.append(arguments)
+    def slow(self, **options):
+        calls.append(options)
         time.sleep(1)
-        return near_duplicates(self, *arguments)
+        return near_duplicates(self, **options)
 
     monkeypatch.setattr(Collection, "near_duplicates", slow)
     response = api.get("/duplicates")
@@ -339,11 +339,11 @@ def test_what_took_too_long_is_there_when_asked_again(path, app_of, monkeypatch)
     assert response.status_code == 200
     with Collection.open(path) as collection:
         assert response.json()["groups"] == near_duplicates(collection).groups
-    assert calls == [(3, 0.9)]
+    assert calls == [{"min_cosine": 0.9}]
     api.delete("/documents/d1")
     while api.get("/duplicates").status_code == 503:
         pass
-    assert calls == [(3, 0.9), (3, 0.9)]
+    assert calls == [{"min_cosine": 0.9}] * 2
 
 
 def test_searches_that_wait_are_answered_together(still):

@@ -70,6 +70,7 @@ def test_the_rest_agrees(both):
     assert client.encode([]).shape == (0, 2)
     for options in ({}, {"voting": "distance"}, {"radius": 3}, {"k": 5}):
         assert client.classify(TEXTS[0], **options) == collection.classify(TEXTS[0], **options)
+    assert client.near_duplicates().groups == collection.near_duplicates().groups
     ours, theirs = client.near_duplicates(2, 0.8), collection.near_duplicates(2, 0.8)
     assert ours.groups == theirs.groups
     assert ours.groups

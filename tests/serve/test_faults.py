@@ -185,7 +185,7 @@ def test_neither_slow_questions_nor_changes_hold_up_searches(path, app_of, monke
     api = app_of(path)
     begun, release = threading.Event(), threading.Event()
 
-    def slow(self, *_):
+    def slow(self, **_):
         with self._view.reading():
             begun.set()
             release.wait(20)

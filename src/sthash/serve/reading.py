@@ -107,13 +107,14 @@ async def classify(body: schemas.ClassifyRequest, served: Chosen) -> Response:
 @router.get("/duplicates", responses=answers(schemas.DuplicatesAnswer))
 async def duplicates(
     served: Chosen,
-    radius: Annotated[int, Query(ge=0, le=16)] = 3,
+    radius: Annotated[int | None, Query(ge=0, le=16, description="As the collection chooses, if left out.")] = None,
     min_cosine: Annotated[float, Query(gt=0, le=1, allow_inf_nan=False)] = 0.9,
 ) -> Response:
     """Find groups of documents that say nearly the same."""
 
     def find(collection: Collection) -> list[list[str]]:
-        return collection.near_duplicates(radius, min_cosine).groups
+        chosen = {} if radius is None else {"radius": radius}
+        return collection.near_duplicates(min_cosine=min_cosine, **chosen).groups
 
     groups = await served.asking.run(lambda collection: served.duplicates(collection, (radius, min_cosine), find))
     return json_response({"groups": groups})
