@@ -63,7 +63,7 @@ class Bands:
         values = words(codes)
         mixed = np.empty((len(self.limits), len(codes)), dtype=np.uint64)
         for band, mask in enumerate(self.masks()):
-            mixed[band] = np.uint64(band + 1) * _ODD
+            mixed[band] = band
             for word, part in zip(values.T, mask, strict=True):
                 mixed[band] = (mixed[band] ^ (word & part)) * _ODD
                 mixed[band] ^= mixed[band] >> np.uint64(29)
@@ -101,14 +101,17 @@ class Cell:
 
 
 def cells(batches: Iterator[pa.RecordBatch]) -> Iterator[Cell]:
-    """Take the rows of a task (band, cell, side, code) apart into cells."""
+    """Take the rows of a task (band, cell, side, code) apart into cells, each with its codes in ascending order.
+
+    Rows come in any order. A task that is run again, because a worker was lost, must give the same rows, though.
+    """
     parts = list(batches)
     if not any(part.num_rows for part in parts):
         return
     table = pa.Table.from_batches(parts).combine_chunks()
     band, cell, side = (table[name].to_numpy() for name in ("band", "cell", "side"))
     codes = packed_codes(table["code"].chunk(0), None, "code")
-    order = np.lexsort((cell, band))
+    order = np.lexsort((*words(codes).T, cell, band))
     changes = np.flatnonzero((np.diff(band[order]) != 0) | (np.diff(cell[order]) != 0)) + 1
     for rows in np.split(order, changes):
         yield Cell(int(band[rows[0]]), codes[rows], side[rows])

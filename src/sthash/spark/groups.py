@@ -69,7 +69,8 @@ def components(links: DataFrame) -> DataFrame:
 
 def _large_star(links: DataFrame) -> DataFrame:
     """Link every greater neighbour of a code to its smallest one."""
-    both = links.select("code", "root").union(links.select(F.col("root").alias("code"), F.col("code").alias("root")))
+    ends = [F.struct(F.col(a).alias("code"), F.col(b).alias("root")) for a, b in (("code", "root"), ("root", "code"))]
+    both = links.select(F.explode(F.array(*ends)).alias("link")).select("link.*").distinct()
     smallest = F.least("code", F.min("root").over(Window.partitionBy("code")))
     starred = both.withColumn("smallest", smallest).where(F.col("root") > F.col("code"))
     return starred.select(F.col("root").alias("code"), F.col("smallest").alias("root"))
