@@ -36,8 +36,8 @@ format: $(VENV)/installed-dev ## format the code in place
 	$(BIN)/ruff check --fix .
 	$(BIN)/clang-format -i $(CPP)
 
-BENCHMARKS := fit encode graph hamming rivals collection duplicates
-bench: $(VENV)/installed-bench ## measure against the peers (half an hour)
+BENCHMARKS := fit encode graph hamming rivals collection duplicates spark
+bench: $(VENV)/installed-bench $(VENV)/installed-dev ## measure against the peers (half an hour)
 	@for name in $(BENCHMARKS); do echo "== benchmarks/$$name.py"; $(BIN)/python benchmarks/$$name.py || exit 1; done
 
 screenshots: $(VENV)/installed-dev ## take the pictures of the page that the README shows; needs Chromium
@@ -76,8 +76,12 @@ $(VENV)/installed: $(VENV)/ready $(SOURCES)
 	$(BIN)/pip install -q -c constraints.txt --no-build-isolation -e .
 	@touch $@
 
+ENGINES := spark milvus
 $(VENV)/installed-dev: $(VENV)/installed
+	@[ ! -x .ci/install ] || .ci/install
 	$(BIN)/pip install -q -c constraints.txt --no-build-isolation -e '.[dev]'
+	@for extra in $(ENGINES); do $(BIN)/pip install -q -c constraints.txt --no-build-isolation -e ".[$$extra]" || \
+	  echo "The extra $$extra cannot be installed: its tests will be skipped."; done
 	@touch $@
 
 $(VENV)/installed-bench: $(VENV)/installed

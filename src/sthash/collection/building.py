@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from sthash.hashing import SelfTaughtHashing
     from sthash.text import TextVectorizer
 
-__all__ = ["Plan", "Progress", "build", "paired", "relearn"]
+__all__ = ["Plan", "Progress", "build", "paired", "relearn", "write_whole"]
 
 
 @dataclass(frozen=True)
@@ -79,6 +79,11 @@ def build(target: Path, documents: Iterable[Any] | None, vectors: Iterable[Any] 
     """Build under another name beside the target, then rename."""
     if documents is None and vectors is None:
         raise TypeError("a collection is made from documents, vectors or both; got neither.")
+    write_whole(target, lambda store: _fill(store, documents, vectors, plan))
+
+
+def write_whole(target: Path, fill: Callable[[Store], None]) -> None:
+    """Let ``fill`` write a new file under another name, then rename it; if it fails, nothing is left."""
     unfinished = target.with_name(f"{target.name}.building")
     with suppress(FileNotFoundError):
         _claim(unfinished)
@@ -86,7 +91,7 @@ def build(target: Path, documents: Iterable[Any] | None, vectors: Iterable[Any] 
     try:
         try:
             with store.clear_errors():
-                _fill(store, documents, vectors, plan)
+                fill(store)
                 store.connection.execute("COMMIT")
         finally:
             store.close()

@@ -26,16 +26,29 @@ def learn_from_texts(
     """Learn hash functions from a sample of the documents, and write the model; the vectorizer is fitted."""
     X = vectorizer.transform(text for _, text in texts(store, sample.tolist()))
     hasher.fit(X)
+    # Frequent terms come first, so that what most documents need of a query lies close together in memory.
+    order = np.argsort(-vectorizer.statistics_.document_frequency, kind="stable")
+    put_text_model(store, vectorizer, hasher, order, len(sample), generation)
+
+
+def put_text_model(
+    store: Store,
+    vectorizer: TextVectorizer,
+    hasher: SelfTaughtHashing,
+    order: npt.NDArray[np.int64],
+    learnt_on: int,
+    generation: int,
+) -> None:
+    """Write a fitted vectorizer and hasher as the model; ``order`` lists the terms as the file is to number them."""
     weights, intercept = _linear(hasher)
     frequency = vectorizer.statistics_.document_frequency
-    used = np.zeros(len(frequency), dtype=bool)
-    used[X.indices] = True
+    used = (weights != 0).any(axis=1).tolist()
     model = {
         "kind": "text",
         "generation": generation,
         "n_bits": int(hasher.n_bits),
         "n_neighbors": int(hasher.n_neighbors),
-        "learnt_on": len(sample),
+        "learnt_on": learnt_on,
         "n_terms": len(frequency),
         "weighting": vectorizer.weighting,
         "stemmer": vectorizer.stemmer,
@@ -48,8 +61,6 @@ def learn_from_texts(
         "intercept": intercept,
     }
     store.connection.execute("DELETE FROM terms")
-    # Frequent terms come first, so that what most documents need of a query lies close together in memory.
-    order = np.argsort(-frequency, kind="stable")
     names = vectorizer.get_feature_names_out()
     for start in range(0, len(order), BATCH):
         rows = [
@@ -62,15 +73,19 @@ def learn_from_texts(
 
 def learn_from_vectors(store: Store, hasher: SelfTaughtHashing, rows: npt.NDArray[np.float32], generation: int) -> None:
     """Learn hash functions from dense unit rows, and write the model."""
-    hasher.fit(rows)
+    put_vector_model(store, hasher.fit(rows), len(rows), generation)
+
+
+def put_vector_model(store: Store, hasher: SelfTaughtHashing, learnt_on: int, generation: int) -> None:
+    """Write a hasher that was fitted on dense rows as the model."""
     weights, intercept = _linear(hasher)
     model = {
         "kind": "vectors",
         "generation": generation,
         "n_bits": int(hasher.n_bits),
         "n_neighbors": int(hasher.n_neighbors),
-        "learnt_on": len(rows),
-        "n_columns": rows.shape[1],
+        "learnt_on": learnt_on,
+        "n_columns": int(hasher.n_features_in_),
         "intercept": intercept,
     }
     store.put_setting("model", model)
