@@ -8,7 +8,7 @@ from typing import Any
 
 import typer
 
-from sthash.cli import applying, changing, demo, finding, inspecting
+from sthash.cli import applying, changing, demo, finding, inspecting, reproducing
 
 app = typer.Typer(
     name="sth",
@@ -30,6 +30,7 @@ app.command()(inspecting.info)
 app.command()(inspecting.check)
 app.command()(inspecting.export)
 app.command()(demo.demo)
+app.command()(reproducing.reproduce)
 app.command()(inspecting.version)
 
 
