@@ -68,7 +68,6 @@ class Experiment:
     reference: Mapping[str, Any] | None = None
     expected: Sequence[Mapping[str, Any]] = ()
     path: str | None = None
-    lengths: Sequence[int] | None = None
 
     def splits_of(self, method: str) -> int:
         """Number of random splits that a method runs on."""
@@ -130,7 +129,7 @@ def load_conditions(folder: str | Path | None = None) -> Conditions:
 
 def own_dataset(path: str) -> Experiment:
     """Make the conditions of one's own file of labelled texts: its own split, or a random one."""
-    return Experiment(name=Path(path).name.split(".")[0], title=Path(path).name, source="labelled", path=path)
+    return Experiment(name=Path(path).name, title=Path(path).name, source="labelled", path=path)
 
 
 def own_method(estimator: str) -> Method:
@@ -150,11 +149,18 @@ def _experiment(name: str, given: dict[str, Any], where: Path) -> Experiment:
 
 
 def _check_protocol(protocol: dict[str, Any]) -> None:
-    lengths, radii = protocol["lengths"], protocol["radii"]
+    for name in ("neighbours", "ranking", "anatomy", "dense", "paper", "judging"):
+        protocol[name]
+    lengths, radii, tested = protocol["lengths"], protocol["radii"], protocol["significance"]
     if not lengths or any(a >= b for a, b in zip([0, *lengths], lengths, strict=False)):
         raise ConditionsError(f"lengths={lengths} must be positive and increasing, such as [4, 8, 16]")
     if not radii or min(radii) < 0:
         raise ConditionsError(f"radii={radii} must not be negative")
+    if tested["bits"] not in lengths:
+        raise ConditionsError(f"bits={tested['bits']} of significance must be one of the lengths {lengths}")
+    for name, radius in (("radius of significance", tested["radius"]), ("curve_radius", protocol["curve_radius"])):
+        if radius not in radii:
+            raise ConditionsError(f"{name}={radius} must be one of the radii {radii}")
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -38,7 +38,6 @@ def measure_dense(data: Prepared, recipe: str, settings: Mapping[str, Any]) -> d
 
 def _codings(train: Any, test: Any, recipe: Any, n_bits: int) -> dict[str, tuple[Codes, Codes]]:
     hashers = {
-        "paper": SelfTaughtHashing(n_bits),
         recipe: SelfTaughtHashing(n_bits, recipe=recipe),
         "PCA-ITQ": IterativeQuantization(n_bits),
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -19,12 +19,13 @@ from sthash.evaluation.significance import micro_sign_test
 
 
 def measure_scores(
-    data: Prepared, method: Method, protocol: Mapping[str, Any], lengths: Sequence[int], relearn: bool
+    data: Prepared, method: Method, protocol: Mapping[str, Any], *, relearn: bool = False
 ) -> dict[str, Any]:
     """Score a method at every length and radius under both definitions of relevance.
 
     The longest code is learnt once and cut, unless the method's bits have no order or ``relearn`` is set.
     """
+    lengths = protocol["lengths"]
     groups = [[n] for n in lengths] if relearn or method.lengths == "each" else [list(lengths)]
     tested = protocol["significance"]["bits"]
     scores: dict[str, dict[str, list[Any]]] = {name: {"balls": [], "rankings": []} for name in RELEVANCES}

@@ -42,9 +42,13 @@ class Job:
     @property
     def file_name(self) -> str:
         """Name of the file that holds the result."""
-        plain = re.sub(r"[^A-Za-z0-9_-]+", "-", self.method)
-        tail = "" if plain == self.method else f"-{hashlib.sha256(self.method.encode()).hexdigest()[:8]}"
-        return f"{self.dataset}.{self.split}.{self.kind}.{plain}{tail}.json"
+        return f"{_plain(self.dataset)}.{self.split}.{self.kind}.{_plain(self.method)}.json"
+
+
+def _plain(name: str) -> str:
+    """Make a part of a file name of any name; a digest keeps apart what looks alike."""
+    plain = re.sub(r"[^A-Za-z0-9_-]+", "-", name)
+    return plain if plain == name else f"{plain}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
 
 
 def fingerprint(job: Job, experiment: Experiment, method: Method | None, conditions: Conditions, relearn: bool) -> str:
@@ -61,9 +65,10 @@ def fingerprint(job: Job, experiment: Experiment, method: Method | None, conditi
         "format": FORMAT,
         "version": __version__,
         "job": asdict(job),
-        "method": None if method is None else asdict(method) | {"settings": dict(method.settings), "source": own},
+        "method": None if method is None else asdict(method) | {"source": own},
+        "against": conditions.methods.get("sth") if job.kind == "significance" else None,
         "corpus": experiment.stamp(),
-        "lengths": list(experiment.lengths or conditions.protocol["lengths"]),
+        "lengths": conditions.protocol["lengths"],
         "protocol": {key: conditions.protocol.get(key) for key in DECIDING[job.kind]},
         "recipes": conditions.recipes if job.kind in ("recipe", "timing") else None,
         "relearn": relearn,

@@ -40,10 +40,6 @@ class Run:
         """How codes are scored."""
         return self.conditions.protocol
 
-    def lengths(self, experiment: Experiment) -> list[int]:
-        """Code lengths of a corpus."""
-        return list(experiment.lengths or self.protocol["lengths"])
-
     def jobs(self, experiment: Experiment) -> list[Job]:
         """Everything to be measured on a corpus, in an order in which each job finds what it needs."""
         names = [method.name for method in self.methods]
@@ -148,7 +144,7 @@ def _carry_out_on(
                 if found is None and missing is None:
                     data = data or prepare(experiment, split)
                     start = time.perf_counter()
-                    found = _measure(job, data, experiment, run, outcome)
+                    found = _measure(job, data, run, outcome)
                     found["took"] = time.perf_counter() - start
                     results.write(job, mark, found)
                     outcome.measured += 1
@@ -164,7 +160,7 @@ def _carry_out_on(
             yield job
 
 
-def _measure(job: Job, data: Prepared, experiment: Experiment, run: Run, outcome: Outcome) -> dict[str, Any]:
+def _measure(job: Job, data: Prepared, run: Run, outcome: Outcome) -> dict[str, Any]:
     from sthash.evaluation import better, measuring
     from sthash.evaluation.anatomy import measure_anatomy
     from sthash.evaluation.dense import measure_dense
@@ -172,7 +168,7 @@ def _measure(job: Job, data: Prepared, experiment: Experiment, run: Run, outcome
     protocol = run.protocol
     if job.kind == "scores":
         method = next(method for method in run.methods if method.name == job.method)
-        return measuring.measure_scores(data, method, protocol, run.lengths(experiment), run.relearn)
+        return measuring.measure_scores(data, method, protocol, relearn=run.relearn)
     if job.kind == "significance":
         pair = [outcome.results.get(Job("scores", job.dataset, job.split, name)) for name in ("sth", job.method)]
         if pair[0] is None or pair[1] is None:

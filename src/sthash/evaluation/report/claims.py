@@ -254,7 +254,7 @@ def eigenmap_share(rows: list[dict[str, Any]], n_bits: int) -> float:
 
 
 def _better_distance(rows: list[dict[str, Any]], step: str, n_bits: int, relevance: str) -> float:
-    return max(row[relevance] for row in rows if row["bits"] == n_bits and row["step"].startswith(step))
+    return max(float(row[relevance]) for row in rows if row["bits"] == n_bits and row["step"].startswith(step))
 
 
 def _entropy(summary: Summary) -> Iterator[Claim]:
@@ -265,23 +265,18 @@ def _entropy(summary: Summary) -> Iterator[Claim]:
     balance, correlation, entropy = [], [], []
     texts: dict[str, list[str]] = {"balance": [], "correlation": [], "entropy": []}
     for experiment in summary.experiments:
-        shapes = [one["shape"] for one in summary.scores(experiment, "sth")] if summary.has(experiment, "sth") else []
-        for shape in shapes[:1]:
-            if longest in shape:
-                on = shape[longest]["least_on"], shape[longest]["most_on"]
-                balance.append(low <= on[0] and on[1] <= high)
-                texts["balance"].append(f"{experiment.title} {on[0]:.3f}–{on[1]:.3f}")
-                r = shape[longest]["mean_correlation"]
-                correlation.append(r <= judging["correlation"])
-                texts["correlation"].append(
-                    f"{experiment.title} {r:.3f} (largest {shape[longest]['largest_correlation']:.2f})"
-                )
-            if short in shape:
-                share = shape[short]["entropy"] / shape[short]["most_entropy"]
-                entropy.append(share >= judging["codes_used"])
-                texts["entropy"].append(
-                    f"{experiment.title} {shape[short]['entropy']:.1f} of {shape[short]['most_entropy']:.1f}"
-                )
+        if not summary.has(experiment, "sth"):
+            continue
+        shapes = summary.scores(experiment, "sth")[0]["shape"]
+        long, tight = shapes[longest], shapes[short]
+        balance.append(low <= long["least_on"] and long["most_on"] <= high)
+        texts["balance"].append(f"{experiment.title} {long['least_on']:.3f}–{long['most_on']:.3f}")
+        correlation.append(long["mean_correlation"] <= judging["correlation"])
+        texts["correlation"].append(
+            f"{experiment.title} {long['mean_correlation']:.3f} (largest {long['largest_correlation']:.2f})"
+        )
+        entropy.append(tight["entropy"] / tight["most_entropy"] >= judging["codes_used"])
+        texts["entropy"].append(f"{experiment.title} {tight['entropy']:.1f} of {tight['most_entropy']:.1f}")
     if balance:
         yield Claim(
             "Each bit is on for half of the corpus.",
@@ -293,7 +288,6 @@ def _entropy(summary: Summary) -> Iterator[Claim]:
             f"Mean |r| of two of {longest} bits: " + ", ".join(texts["correlation"]),
             _verdict(correlation),
         )
-    if entropy:
         yield Claim(
             "Each code is roughly equally likely: the best use of the hash table.",
             f"Entropy in bits of {short}-bit codes, and the most possible: " + ", ".join(texts["entropy"]),

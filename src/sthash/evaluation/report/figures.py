@@ -37,7 +37,7 @@ def f1_figure(summary: Summary, relevance: str, strict: bool, references: dict[s
                 ring = {"marker": "o", "markersize": 8, "markerfacecolor": "none", "linestyle": "none"}
                 axes.plot(known["code_lengths"], row, color=INK, alpha=0.45, markeredgewidth=0.8, label=label, **ring)
         axes.set(xlabel="code length (bits)", ylabel="F1", ylim=(0, None))
-        axes.set_xticks(range(0, max(summary.run.lengths(experiment)) + 1, 16))
+        axes.set_xticks(range(0, max(summary.run.protocol["lengths"]) + 1, 16))
 
     shown = [one for one in summary.experiments if summary.has(one, "sth")]
     return _draw(f"f1-{relevance}-{strict}", shown, panel)

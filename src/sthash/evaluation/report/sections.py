@@ -49,20 +49,16 @@ def score_section(summary: Summary) -> str:
     ]
     for experiment in summary.experiments:
         for relevance, title in RELEVANCE_TITLES.items():
-            shown = summary.lengths(experiment)
+            shown = summary.lengths
             topics = relevance == "topics"
             headings = ["method", "P", "R", "F1", "F1⁰", "answered", *(["votes"] if topics else []), "best F1⁰"]
             headings += [f"P@{k}, {n} bits" for n in shown] + [f"MAP, {n} bits" for n in shown]
             rows = []
             for method in summary.methods(experiment):
                 best = summary.best(experiment, method, relevance, "f1_strict")
-                row = [method.title]
-                if bits in summary.run.lengths(experiment):
-                    ball = summary.ball(experiment, method, relevance, bits, radius)
-                    names = ["precision", "recall", "f1", "f1_strict", "answered", *(["accuracy"] if topics else [])]
-                    row += [ball[name].text() for name in names]
-                else:
-                    row += ["–"] * (5 + topics)
+                ball = summary.ball(experiment, method, relevance, bits, radius)
+                names = ["precision", "recall", "f1", "f1_strict", "answered", *(["accuracy"] if topics else [])]
+                row = [method.title, *(ball[name].text() for name in names)]
                 row.append(f"{best['f1_strict'].mean:.3f} ({best.n_bits}, {best.radius})")
                 for measure in ("precision_at_k", "mean_average_precision"):
                     ranking = summary.ranking(experiment, method, relevance, measure)
@@ -201,16 +197,17 @@ def _shapes(summary: Summary) -> str:
         rows = []
         for method in summary.methods(experiment):
             shape = summary.scores(experiment, method)[0]["shape"]
-            long, tight = shape.get(str(longest)), shape.get(str(short))
-            row = [method.title]
-            row += [f"{tight['entropy']:.2f}" if tight else "–", f"{long['entropy']:.2f}" if long else "–"]
-            row += [f"{long['least_on']:.3f}–{long['most_on']:.3f}" if long else "–"]
-            row += [f"{long['mean_correlation']:.3f} / {long['largest_correlation']:.2f}" if long else "–"]
-            row += (
-                [f"{tight['buckets']:,}", f"{tight['largest_bucket']:,}", f"{tight['alone']:.1%}"]
-                if tight
-                else ["–"] * 3
-            )
+            long, tight = shape[str(longest)], shape[str(short)]
+            row = [
+                method.title,
+                f"{tight['entropy']:.2f}",
+                f"{long['entropy']:.2f}",
+                f"{long['least_on']:.3f}–{long['most_on']:.3f}",
+                f"{long['mean_correlation']:.3f} / {long['largest_correlation']:.2f}",
+                f"{tight['buckets']:,}",
+                f"{tight['largest_bucket']:,}",
+                f"{tight['alone']:.1%}",
+            ]
             rows.append(row)
         headings = [
             "method", f"entropy, {short} bits", f"entropy, {longest} bits", f"ones, {longest} bits",

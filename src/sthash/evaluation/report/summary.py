@@ -116,9 +116,10 @@ class Summary:
             balls = [ball for ball in balls if getattr(ball, name) == value]
         return max(balls, key=lambda ball: ball[measure].mean)
 
-    def lengths(self, experiment: Experiment) -> list[int]:
+    @property
+    def lengths(self) -> list[int]:
         """Code lengths that a table shows: 16, 32 and 64, as far as they were measured."""
-        measured = self.run.lengths(experiment)
+        measured: list[int] = self.run.protocol["lengths"]
         return [n for n in (16, 32, 64) if n in measured] or measured[-1:]
 
 
