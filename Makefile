@@ -8,7 +8,7 @@ SOURCES := CMakeLists.txt pyproject.toml constraints.txt $(shell find src/core -
 SANITIZE := -std=c++20 -O1 -g -fno-omit-frame-pointer -Wall -Wextra -Wno-psabi -Isrc/core
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format unit crash bench package sanitize clean
+.PHONY: help demo test lint format unit crash bench results package sanitize clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -39,6 +39,10 @@ format: $(VENV)/installed-dev ## format the code in place
 BENCHMARKS := fit encode graph hamming rivals collection duplicates
 bench: $(VENV)/installed-bench ## measure against the peers (half an hour)
 	@for name in $(BENCHMARKS); do echo "== benchmarks/$$name.py"; $(BIN)/python benchmarks/$$name.py || exit 1; done
+
+results: $(VENV)/installed-dev ## run the paper's experiments and write docs/results.md (half an hour)
+	$(BIN)/sth reproduce --output build/reproduction
+	rm -rf docs/results && cp -r build/reproduction/results docs/results && cp build/reproduction/results.md docs/
 
 package: $(VENV)/installed-dev ## build the sdist, from it the wheel, and try that in an empty environment
 	rm -rf dist build/try

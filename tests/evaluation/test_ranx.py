@@ -8,6 +8,7 @@ from sthash.evaluation import Neighbours, tally
 from sthash.evaluation.measures import average_precision, precision_at
 
 
+@pytest.mark.filterwarnings("ignore")  # those of its own libraries
 def test_ranx_confirms_the_rankings():
     ranx = pytest.importorskip("ranx", reason="ranx is not installed; scikit-learn confirms the same in test_ball.py")
     rng = np.random.default_rng(1)

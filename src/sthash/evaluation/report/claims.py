@@ -317,7 +317,8 @@ def _speed(summary: Summary) -> Iterator[Claim]:
             near = summary.run.protocol["judging"]["speed_ratio"]
             yield Claim(
                 f"Training STH is about {times} times faster than {summary.method(name).title}.",
-                ", ".join(f"{title} {ratio:.1f} times" for title, ratio in ratios.items()),
+                "With both as they are here: "
+                + ", ".join(f"{title} {ratio:.1f} times" for title, ratio in ratios.items()),
                 _verdict([times / near <= ratio <= times * near for ratio in ratios.values()]),
             )
 

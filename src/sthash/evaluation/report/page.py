@@ -59,7 +59,7 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[Any]], *, numbers: bo
     | STH | 0.5 |
     """
     rules = ["---"] + ["---:" if numbers else "---"] * (len(headings) - 1)
-    lines = [headings, rules, *[[_cell(value) for value in row] for row in rows]]
+    lines = [[_cell(heading) for heading in headings], rules, *([_cell(value) for value in row] for row in rows)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
