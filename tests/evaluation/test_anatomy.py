@@ -108,9 +108,9 @@ def test_ranking_by_margins_equals_plain_loops(by_topic, monkeypatch):
         relevance = Topics(rng.integers(3, size=40), rng.integers(4, size=12))
     else:
         relevance = Neighbours(np.array([rng.permutation(40)[:5] for _ in range(12)]), 40)
-    whole = weighted_hits(corpus, margins, relevance, 10)
+    (whole,) = weighted_hits(corpus, margins, [relevance], 10)
     monkeypatch.setattr("sthash.evaluation.better._CELLS", 100)
-    np.testing.assert_allclose(weighted_hits(corpus, margins, relevance, 10), whole)
+    np.testing.assert_allclose(weighted_hits(corpus, margins, [relevance, relevance], 10), [whole, whole])
     for j in range(12):
         scores = [round(sum(m if on else -m for m, on in zip(margins[j], row, strict=True)), 9) for row in bits]
         relevant = relevance.mask(j, j + 1)[0]
@@ -125,4 +125,4 @@ def test_ranking_by_margins_equals_plain_loops(by_topic, monkeypatch):
 
 def test_margins_of_fewer_codes_than_asked_for():
     topics = Topics(np.array([0, 1, 1]), np.array([1]))
-    assert weighted_hits(np.array([[1], [1], [0]], np.uint8), np.ones((1, 1)), topics, 100).tolist() == [2.0]
+    assert weighted_hits(np.array([[1], [1], [0]], np.uint8), np.ones((1, 1)), [topics], 100).tolist() == [[2.0]]

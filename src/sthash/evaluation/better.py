@@ -7,7 +7,7 @@ the sum of the margins, each with the sign of its bit. Either way documents that
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
 import numpy as np
@@ -35,9 +35,10 @@ def known_recipes() -> tuple[str, ...]:
 
 
 def measure_recipe(
-    data: Prepared, recipe: str, settings: Mapping[str, Any], seed: int, protocol: Mapping[str, Any]
+    data: Prepared, recipe: str, recipes: Mapping[str, Any], seed: int, protocol: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Measure one recipe at its lengths; ``prefix`` in its settings learns the longest code only, and cuts it."""
+    settings = recipes["recipes"][recipe]
     method = Method(recipe, recipe, "sthash:SelfTaughtHashing", {"recipe": recipe, "random_state": seed})
     longest = max(settings["lengths"])
     result: dict[str, Any] = {"lengths": {}}
@@ -46,7 +47,9 @@ def measure_recipe(
         if settings.get("prefix") and whole is None:
             whole = _learn(method, longest, data)
         learnt = whole or _learn(method, n_bits, data)
-        result["lengths"][str(n_bits)] = _measure_codes(data, learnt, n_bits, protocol)
+        result["lengths"][str(n_bits)] = _measure_codes(
+            data, learnt, n_bits, protocol, n_bits in recipes["weighted_lengths"]
+        )
     return result
 
 
@@ -64,10 +67,16 @@ def time_recipes(data: Prepared, recipes: list[str], n_bits: int, rounds: int = 
     }
 
 
-def weighted_hits(corpus: Codes, margins: npt.NDArray[Any], relevance: Relevance, k: int) -> npt.NDArray[np.float64]:
+def weighted_hits(
+    corpus: Codes, margins: npt.NDArray[Any], relevances: Sequence[Relevance], k: int
+) -> npt.NDArray[np.float64]:
     """Expect the number of relevant documents among the k first, ranked by the query's margins; exact.
 
     Documents with one code tie, so each distinct code is scored once: Σ_p margin_p · (±1 for bit p).
+
+    Returns
+    -------
+    array of shape (len(relevances), n_queries)
 
     Examples
     --------
@@ -75,16 +84,15 @@ def weighted_hits(corpus: Codes, margins: npt.NDArray[Any], relevance: Relevance
     >>> from sthash.evaluation import Topics
     >>> from sthash.evaluation.better import weighted_hits
     >>> corpus = np.array([[0b01], [0b10], [0b10]], dtype=np.uint8)
-    >>> weighted_hits(corpus, np.array([[0.1, 2.0]]), Topics(np.array([0, 1, 0]), np.array([1])), k=1)
-    array([0.5])
+    >>> weighted_hits(corpus, np.array([[0.1, 2.0]]), [Topics(np.array([0, 1, 0]), np.array([1]))], k=1)
+    array([[0.5]])
     """
-    n_bits = margins.shape[1]
     distinct, code_of = np.unique(corpus, axis=0, return_inverse=True)
     code_of = code_of.ravel()
     sizes = np.bincount(code_of)
-    signs = np.where(codes.unpack(distinct, n_bits), 1.0, -1.0).T
+    signs = np.where(codes.unpack(distinct, margins.shape[1]), 1.0, -1.0).T
     nearest = min(k, len(distinct))
-    hits = np.empty(len(margins))
+    hits = np.empty((len(relevances), len(margins)))
     step = max(1, _CELLS // len(corpus))
     for start in range(0, len(margins), step):
         stop = min(start + step, len(margins))
@@ -92,12 +100,13 @@ def weighted_hits(corpus: Codes, margins: npt.NDArray[Any], relevance: Relevance
         best = np.argpartition(-scores, nearest - 1, axis=1)[:, :nearest]
         order = np.argsort(-np.take_along_axis(scores, best, axis=1), axis=1, kind="stable")
         best = np.take_along_axis(best, order, axis=1)
-        rows, documents = np.nonzero(relevance.mask(start, stop))
-        cells = rows * len(distinct) + code_of[documents]
-        relevant = np.bincount(cells, minlength=scores.size).reshape(scores.shape)
         n = sizes[best]
-        taken = np.clip(k - (np.cumsum(n, axis=1) - n), 0, n)
-        hits[start:stop] = (taken * np.take_along_axis(relevant, best, axis=1) / n).sum(axis=1)
+        shares = np.clip(k - (np.cumsum(n, axis=1) - n), 0, n) / n
+        for place, relevance in enumerate(relevances):
+            rows, documents = np.nonzero(relevance.mask(start, stop))
+            cells = rows * len(distinct) + code_of[documents]
+            relevant = np.bincount(cells, minlength=scores.size).reshape(scores.shape)
+            hits[place, start:stop] = (shares * np.take_along_axis(relevant, best, axis=1)).sum(axis=1)
     return hits
 
 
@@ -108,23 +117,32 @@ def _learn(method: Method, n_bits: int, data: Prepared) -> tuple[Codes, Codes, n
 
 
 def _measure_codes(
-    data: Prepared, learnt: tuple[Codes, Codes, npt.NDArray[Any]], n_bits: int, protocol: Mapping[str, Any]
+    data: Prepared,
+    learnt: tuple[Codes, Codes, npt.NDArray[Any]],
+    n_bits: int,
+    protocol: Mapping[str, Any],
+    weighted: bool,
 ) -> dict[str, Any]:
     corpus, queries = (codes.prefix(part, n_bits) for part in learnt[:2])
     margins = learnt[2][:, :n_bits]
     near: Neighbours = data.neighbours(protocol["neighbours"])
     top = data.neighbours(TOP)
     balls = score(corpus, queries, near, lengths=[n_bits], radii=protocol["radii"]).balls
-    share = score(corpus, queries, top, lengths=[n_bits], radii=[0], k=AMONG).rankings[0].precision_at_k
-    topics = score(corpus, queries, data.topics, lengths=[n_bits], radii=[0], k=AMONG).rankings[0].precision_at_k
+    share, topics = (
+        score(corpus, queries, relevance, lengths=[n_bits], radii=[0], k=AMONG).rankings[0].precision_at_k
+        for relevance in (top, data.topics)
+    )
     shape = code_shape(corpus, n_bits)
-    return {
+    measured = {
         "precision_at_100": topics,
         "top_10_among_100": share * AMONG / top.indices.shape[1],
         "best_f1": max(ball.f1 for ball in balls),
         "best_f1_strict": max(ball.f1_strict for ball in balls),
-        "weighted_precision_at_100": float(weighted_hits(corpus, margins, data.topics, AMONG).mean() / AMONG),
-        "weighted_top_10_among_100": float(weighted_hits(corpus, margins, top, AMONG).mean() / top.indices.shape[1]),
         "least_on": shape["least_on"],
         "most_on": shape["most_on"],
     }
+    if weighted:
+        hits = weighted_hits(corpus, margins, [data.topics, top], AMONG).mean(axis=1)
+        measured["weighted_precision_at_100"] = float(hits[0] / AMONG)
+        measured["weighted_top_10_among_100"] = float(hits[1] / top.indices.shape[1])
+    return measured

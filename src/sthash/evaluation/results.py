@@ -70,10 +70,14 @@ def fingerprint(job: Job, experiment: Experiment, method: Method | None, conditi
         "corpus": experiment.stamp(),
         "lengths": conditions.protocol["lengths"],
         "protocol": {key: conditions.protocol.get(key) for key in DECIDING[job.kind]},
-        "recipes": conditions.recipes if job.kind in ("recipe", "timing") else None,
+        "recipes": _without_targets(conditions) if job.kind in ("recipe", "timing") else None,
         "relearn": relearn,
     }
     return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()[:32]
+
+
+def _without_targets(conditions: Conditions) -> dict[str, Any]:
+    return {name: value for name, value in conditions.recipes.items() if name != "targets"}
 
 
 class Results:

@@ -180,4 +180,4 @@ def _measure(job: Job, data: Prepared, run: Run, outcome: Outcome) -> dict[str, 
         return better.time_recipes(data, list(run.recipes), run.conditions.recipes["timed_bits"])
     if job.kind == "dense":
         return measure_dense(data, job.method, protocol["dense"])
-    return better.measure_recipe(data, job.method, run.conditions.recipes["recipes"][job.method], job.split, protocol)
+    return better.measure_recipe(data, job.method, run.conditions.recipes, job.split, protocol)

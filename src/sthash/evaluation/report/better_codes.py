@@ -14,7 +14,8 @@ def values(summary: Summary, experiment: Experiment, recipe: str, measure: str) 
     """Mean of a measure over the seeds, by code length."""
     results = summary.outcome.of("recipe", experiment.name, recipe)
     lengths = results[0]["lengths"] if results else {}
-    return {int(n): spread(one["lengths"][n][measure] for one in results).mean for n in lengths}
+    measured = [n for n in lengths if measure in lengths[n]]
+    return {int(n): spread(one["lengths"][n][measure] for one in results).mean for n in measured}
 
 
 def better_section(summary: Summary, figures: str) -> str:
@@ -124,7 +125,7 @@ def _margins(summary: Summary, targets: dict[str, Any]) -> list[tuple[str, ...]]
             plain = values(summary, experiment, recipe, measure)
             weighted = values(summary, experiment, recipe, f"weighted_{measure}")
             for n in wanted["bits"]:
-                if n in plain:
+                if n in weighted:
                     gain = weighted[n] - plain[n]
                     text = f"`{recipe}`, gain of ranking by margins, {n} bits"
                     rows.append(
