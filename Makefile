@@ -8,7 +8,7 @@ SOURCES := CMakeLists.txt pyproject.toml constraints.txt $(shell find src/core -
 SANITIZE := -std=c++20 -O1 -g -fno-omit-frame-pointer -Wall -Wextra -Wno-psabi -Isrc/core
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format unit crash bench screenshots package sanitize clean
+.PHONY: help demo test lint format unit crash bench results screenshots package sanitize clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -42,6 +42,10 @@ bench: $(VENV)/installed-bench $(VENV)/installed-dev ## measure against the peer
 
 screenshots: $(VENV)/installed-dev ## take the pictures of the page that the README shows; needs Chromium
 	PYTHONPATH=tests/serve/page $(BIN)/python tools/screenshots.py docs/images
+
+results: $(VENV)/installed-dev ## run the paper's experiments and write docs/results.md (half an hour)
+	$(BIN)/sth reproduce --output build/reproduction
+	rm -rf docs/results && cp -r build/reproduction/results docs/results && cp build/reproduction/results.md docs/
 
 package: $(VENV)/installed-dev ## build the sdist, from it the wheel, and try that in an empty environment
 	rm -rf dist build/try

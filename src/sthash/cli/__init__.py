@@ -8,7 +8,7 @@ from typing import Any
 
 import typer
 
-from sthash.cli import applying, changing, demo, finding, inspecting, serving
+from sthash.cli import applying, changing, demo, finding, inspecting, reproducing, serving
 
 app = typer.Typer(
     name="sth",
@@ -31,6 +31,7 @@ app.command()(inspecting.info)
 app.command()(inspecting.check)
 app.command()(inspecting.export)
 app.command()(demo.demo)
+app.command()(reproducing.reproduce)
 app.command()(inspecting.version)
 
 
