@@ -100,6 +100,15 @@ class HammingCore:
     def search(
         self, codes: _Codes, k: int, within: int, allowed: _Ids | None, threads: int
     ) -> tuple[_Ids, _Distances]: ...
+    def weighted_search(
+        self,
+        codes: _Codes,
+        weights: npt.NDArray[np.float32],
+        k: int,
+        within: int,
+        allowed: _Ids | None,
+        threads: int,
+    ) -> tuple[_Ids, npt.NDArray[np.float32]]: ...
     def radius_search(
         self, codes: _Codes, radius: int, allowed: _Ids | None, threads: int
     ) -> tuple[_Ids, _Ids, _Distances]: ...
