@@ -34,7 +34,7 @@ def learn_from_texts(
     hasher.fit(X)
     # Frequent terms come first, so that what most documents need of a query lies close together in memory.
     order = np.argsort(-vectorizer.statistics_.document_frequency, kind="stable")
-    put_text_model(store, vectorizer, hasher, order, len(sample), generation)
+    put_text_model(store, vectorizer, hasher, order, len(sample), scatter, generation)
 
 
 def put_text_model(
@@ -43,6 +43,7 @@ def put_text_model(
     hasher: SelfTaughtHashing,
     order: npt.NDArray[np.int64],
     learnt_on: int,
+    scatter: Scatter,
     generation: int,
 ) -> None:
     """Write a fitted vectorizer and hasher as the model; ``order`` lists the terms as the file is to number them."""
@@ -83,16 +84,18 @@ def learn_from_vectors(
     store: Store, hasher: SelfTaughtHashing, rows: npt.NDArray[np.float32], scatter: Scatter, generation: int
 ) -> None:
     """Learn hash functions from dense unit rows, and write the model."""
-    put_vector_model(store, hasher.fit(rows), len(rows), generation)
+    put_vector_model(store, hasher.fit(rows), len(rows), scatter, generation)
 
 
-def put_vector_model(store: Store, hasher: SelfTaughtHashing, learnt_on: int, generation: int) -> None:
+def put_vector_model(
+    store: Store, hasher: SelfTaughtHashing, learnt_on: int, scatter: Scatter, generation: int
+) -> None:
     """Write a hasher that was fitted on dense rows as the model."""
     weights, intercept = _linear(hasher)
     # Vectors of a user's own have few columns: here the random weights are kept with the learnt ones.
-    each_column = np.arange(rows.shape[1] + 1, dtype=np.int64)
+    each_column = np.arange(len(weights) + 1, dtype=np.int64)
     weights = _scaled(scatter, weights).added(
-        weights, each_column, each_column[:-1].astype(np.int32), np.ones(rows.shape[1], dtype=np.float32)
+        weights, each_column, each_column[:-1].astype(np.int32), np.ones(len(weights), dtype=np.float32)
     )
     model = {
         "kind": "vectors",

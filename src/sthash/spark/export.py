@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 
 from sthash.collection import Collection
 from sthash.collection.building import write_whole
-from sthash.collection.encoder import load_encoder, stored_row
+from sthash.collection.encoder import Scatter, load_encoder, stored_row
 from sthash.collection.learning import put_text_model, put_vector_model
 from sthash.collection.store import Store
 from sthash.collection.writing import change_codes, put_documents
@@ -83,11 +83,11 @@ def export_collection(
 def _put_model(store: Store, model: SelfTaughtHashingModel) -> None:
     learnt = model.learnt
     if learnt.vectorizer is None:
-        put_vector_model(store, learnt.hasher, learnt.learnt_on, generation=1)
+        put_vector_model(store, learnt.hasher, learnt.learnt_on, Scatter(), generation=1)
         return
     # The terms stay in the order in which the executors add up their weights: codes must agree to the last bit.
     order = np.arange(len(learnt.vectorizer.vocabulary_))
-    put_text_model(store, learnt.vectorizer, learnt.hasher, order, learnt.learnt_on, generation=1)
+    put_text_model(store, learnt.vectorizer, learnt.hasher, order, learnt.learnt_on, Scatter(), generation=1)
 
 
 def _put_rows(store: Store, stream: Iterator[Row], fields: list[str], metadata: list[str], source: str) -> None:
