@@ -36,8 +36,8 @@ format: $(VENV)/installed-dev ## format the code in place
 	$(BIN)/ruff check --fix .
 	$(BIN)/clang-format -i $(CPP)
 
-BENCHMARKS := fit encode graph hamming rivals collection duplicates spark
-bench: $(VENV)/installed-bench $(VENV)/installed-dev ## measure against the peers (half an hour)
+BENCHMARKS := fit encode graph hamming rivals collection duplicates serve spark
+bench: $(VENV)/installed-bench $(VENV)/installed-dev ## measure against the peers (about an hour)
 	@for name in $(BENCHMARKS); do echo "== benchmarks/$$name.py"; $(BIN)/python benchmarks/$$name.py || exit 1; done
 
 screenshots: $(VENV)/installed-dev ## take the pictures of the page that the README shows; needs Chromium
@@ -89,7 +89,7 @@ $(VENV)/installed-dev: $(VENV)/installed
 	@touch $@
 
 $(VENV)/installed-bench: $(VENV)/installed
-	$(BIN)/pip install -q -c constraints.txt --no-build-isolation -e '.[bench]'
+	$(BIN)/pip install -q -c constraints.txt --no-build-isolation -e '.[bench,serve]'
 	@touch $@
 
 .PHONY: pins

@@ -30,13 +30,23 @@ def serve(
 
     Other users of this machine can see the command line; keys are safer in the environment.
     """
+    from sthash.serve import Settings
+
+    settings = Settings(Path(source), host, port, read_key, write_key)
     try:
-        from sthash.serve import Settings
         from sthash.serve import serve as run
     except ImportError as error:
         raise ImportError(f"sth serve needs the extra: pip install 'sthash[serve]' ({error}).") from error
 
-    settings = Settings(Path(source), host, port, read_key, write_key)
+    def ready(address: str) -> None:
+        _log(quiet=quiet)
+        typer.echo(f"{source} is served at {address}  (Ctrl-C ends it)", err=True)
+
+    run(settings, ready)
+
+
+def _log(*, quiet: bool) -> None:
+    """Write what goes wrong to standard error, and a JSON object for each request to standard output."""
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
     lines = logging.StreamHandler(sys.stdout)
     lines.setFormatter(logging.Formatter("%(message)s"))
@@ -44,4 +54,3 @@ def serve(
     access.setLevel(logging.WARNING if quiet else logging.INFO)
     access.propagate = False
     access.addHandler(lines)
-    run(settings, lambda address: typer.echo(f"{source} is served at {address}  (Ctrl-C ends it)", err=True))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic.json_schema import SkipJsonSchema
 
 from sthash.collection.collection import FACTOR
 from sthash.serve import settings
@@ -20,6 +21,14 @@ Word = Annotated[str, Field(max_length=1000)]
 Whole = Annotated[int, Field(ge=-(2**63), le=2**63 - 1)]
 Value = Word | bool | Whole | Annotated[float, Field(allow_inf_nan=False)] | None
 Where = Annotated[dict[Word, Value | Annotated[list[Value], Field(max_length=64)]], Field(max_length=16)]
+
+
+def _described(one_of: tuple[str, ...], *examples: dict[str, Any]) -> ConfigDict:
+    """Examples for the OpenAPI document, and of which fields there must be exactly one."""
+    extra: dict[str, Any] = {"examples": list(examples)}
+    if one_of:
+        extra["oneOf"] = [{"required": [name]} for name in one_of]
+    return ConfigDict(json_schema_extra=extra)
 
 
 class Request(BaseModel):
@@ -41,17 +50,14 @@ class HowToSearch(Request):
 class SearchRequest(HowToSearch):
     """A text, the key of a document, or a vector; exactly one of them."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {"text": "a queue for threads", "k": 5},
-                {"key": "queue.Queue", "k": 5, "where": {"year": [2025, 2026]}},
-            ]
-        }
+    model_config = _described(
+        ("text", "key", "vector"),
+        {"text": "a queue for threads", "k": 5},
+        {"key": "queue.Queue", "k": 5, "where": {"year": [2025, 2026]}},
     )
-    text: Text | None = None
-    key: Key | None = None
-    vector: Vector | None = None
+    text: Text | SkipJsonSchema[None] = None
+    key: Key | SkipJsonSchema[None] = None
+    vector: Vector | SkipJsonSchema[None] = None
     explain: bool = Field(True, description="Whether to give the terms that made a hit match.")
     view: bool = Field(False, description="Whether to give codes, counts at each distance, and places on the map.")
 
@@ -65,8 +71,8 @@ class SearchRequest(HowToSearch):
 class Queries(Request):
     """Texts, or vectors in a collection of vectors."""
 
-    texts: Annotated[list[Text], Field(max_length=settings.MOST_DOCUMENTS)] | None = None
-    vectors: Annotated[list[Vector], Field(max_length=settings.MOST_DOCUMENTS)] | None = None
+    texts: Annotated[list[Text], Field(max_length=settings.MOST_DOCUMENTS)] | SkipJsonSchema[None] = None
+    vectors: Annotated[list[Vector], Field(max_length=settings.MOST_DOCUMENTS)] | SkipJsonSchema[None] = None
 
     @model_validator(mode="after")
     def _one_kind(self) -> Self:
@@ -83,9 +89,7 @@ class Queries(Request):
 class SearchManyRequest(HowToSearch, Queries):
     """Many searches at once."""
 
-    model_config = ConfigDict(
-        json_schema_extra={"examples": [{"texts": ["a queue for threads", "compress data"], "k": 3}]}
-    )
+    model_config = _described(("texts", "vectors"), {"texts": ["a queue for threads", "compress data"], "k": 3})
     explain: bool = False
 
     @model_validator(mode="after")
@@ -100,15 +104,15 @@ class SearchManyRequest(HowToSearch, Queries):
 class EncodeRequest(Queries):
     """What to encode."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"texts": ["a queue for threads"]}]})
+    model_config = _described(("texts", "vectors"), {"texts": ["a queue for threads"]})
 
 
 class ClassifyRequest(Request):
     """What to classify; `sthash.Collection.classify` describes it."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"text": "the sine of an angle", "voting": "distance"}]})
-    text: Text | None = None
-    vector: Vector | None = None
+    model_config = _described(("text", "vector"), {"text": "the sine of an angle", "voting": "distance"})
+    text: Text | SkipJsonSchema[None] = None
+    vector: Vector | SkipJsonSchema[None] = None
     k: Count = 25
     radius: Radius | None = None
     voting: Literal["majority", "distance"] = "majority"
@@ -132,16 +136,8 @@ class NewDocument(Request):
 class DocumentsRequest(Request):
     """Documents to add, all or none of them; ``upsert`` lets them take the place of those with the same keys."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "documents": [
-                        {"key": "a", "text": "A queue for threads.", "label": "queue", "metadata": {"year": 2026}}
-                    ]
-                }
-            ]
-        }
+    model_config = _described(
+        (), {"documents": [{"key": "a", "text": "A queue for threads.", "label": "queue", "metadata": {"year": 2026}}]}
     )
     documents: Annotated[list[NewDocument], Field(max_length=settings.MOST_DOCUMENTS)]
     mode: Literal["add", "upsert"] = "add"
@@ -151,7 +147,7 @@ class DocumentsRequest(Request):
 class DeleteRequest(Request):
     """Keys of documents to delete, all or, if one is missing, none of them."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"keys": ["a", "b"], "missing_ok": True}]})
+    model_config = _described((), {"keys": ["a", "b"], "missing_ok": True})
     keys: Annotated[list[Key], Field(max_length=settings.MOST_DOCUMENTS)]
     missing_ok: bool = False
 

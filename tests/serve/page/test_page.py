@@ -37,6 +37,9 @@ def test_hits_as_one_types(page, folder):
         assert drawn.get("differ-on", 0) + drawn.get("differ-off", 0) == hit.distance
         assert drawn.get("on", 0) + drawn.get("differ-on", 0) == int(np.bitwise_count(code).sum())
         assert sum(drawn.values()) == 64
+        places = np.flatnonzero(np.unpackbits(code ^ own, bitorder="little"))
+        said = item.locator(".strip").get_attribute("aria-label")
+        assert said == f"{hit.distance} of 64 bits differ: {', '.join(map(str, places))}"
     marked = {word.lower() for word in page.locator(".snippet mark").all_inner_texts()}
     assert {"parse", "command", "line"} <= marked
     assert "10 hits" in page.locator("#status").inner_text()

@@ -1,0 +1,205 @@
+"""A served collection gives the answers of the file; each test runs against both."""
+
+import shutil
+
+import numpy as np
+import pytest
+from corpus import make_documents
+
+import sthash
+from sthash import Client, Collection, Document, ServiceError
+
+TEXTS = ["a kitten with fur and a paw", "the captain and the crew", "zebra"]
+ODD_KEYS = ["..", ".", "a/b/../c", "/", "%2e%2e", "a?b=c#d", "ключ", "🐈 \u202e", "<script>", "a\x00b", " "]
+
+
+@pytest.fixture(params=["file", "service"])
+def one(request, path, server_of):
+    if request.param == "file":
+        with Collection.open(path) as opened:
+            yield opened
+    else:
+        with server_of(path) as server, Client(server.url) as client:
+            yield client
+
+
+@pytest.fixture(scope="module")
+def vectors(tmp_path_factory):
+    rows = np.random.default_rng(0).normal(size=(200, 12)).astype(np.float32)
+    path = tmp_path_factory.mktemp("vectors") / "dense.sth"
+    Collection.create(path, vectors=rows, n_bits=8, n_neighbors=5).close()
+    return path, rows
+
+
+@pytest.fixture
+def both(path, server_of):
+    with server_of(path) as server, Client(server.url) as client, Collection.open(path) as collection:
+        yield collection, client
+
+
+def test_searches_agree(both):
+    collection, client = both
+    for options in (
+        {},
+        {"k": 3},
+        {"radius": 2},
+        {"rerank": False},
+        {"where": {"parity": 1}},
+        {"where": {"number": [3, 5, 7], "parity": {1}}},
+        {"factor": 2, "k": 1},
+        {"explain": False},
+        {"k": np.int64(2)},
+    ):
+        for text in TEXTS:
+            assert client.search(text, **options) == collection.search(text, **options)
+        assert client.search(key="d7", **options) == collection.search(key="d7", **options)
+        assert client.search_many(TEXTS, **options) == collection.search_many(TEXTS, **options)
+    assert client.search_many([]) == collection.search_many([]) == []
+
+
+def test_the_rest_agrees(both):
+    collection, client = both
+    assert len(client) == len(collection) == 300
+    assert client.n_bits == collection.n_bits
+    assert client.get("d3") == collection.get("d3")
+    assert list(client) == list(collection)
+    assert "d3" in client
+    assert "nobody" not in client
+    assert 3 not in client
+    assert np.array_equal(client.encode(TEXTS), collection.encode(TEXTS))
+    assert client.encode([]).shape == (0, 2)
+    for options in ({}, {"voting": "distance"}, {"radius": 3}, {"k": 5}):
+        assert client.classify(TEXTS[0], **options) == collection.classify(TEXTS[0], **options)
+    ours, theirs = client.near_duplicates(2, 0.8), collection.near_duplicates(2, 0.8)
+    assert ours.groups == theirs.groups
+    assert ours.groups
+    assert ours.dropped("longest") == theirs.dropped("longest")
+    assert list(ours.deduplicated()) == list(theirs.deduplicated())
+    info = collection.info()
+    assert client.info() == {"name": "some"} | {name: value for name, value in info.items() if name != "path"}
+
+
+def test_vectors_agree(vectors, server_of):
+    path, rows = vectors
+    with server_of(path) as server, Client(server.url) as client, Collection.open(path) as collection:
+        assert client.search(rows[3], 4) == collection.search(rows[3], 4)
+        assert client.search_many(rows[:5], 4) == collection.search_many(rows[:5], 4)
+        assert np.array_equal(client.encode(rows), collection.encode(rows))
+        assert client.add([{"key": "new"}], vectors=rows[:1]) == 1
+        assert client.search(rows[0], 2)[1].key == "new"
+        for bad in (rows[0, :3], "text", [float("nan")] * 12):
+            with pytest.raises((ValueError, TypeError)) as theirs:
+                collection.search(bad)
+            with pytest.raises(theirs.type):
+                client.search(bad)
+
+
+def test_changes(one):
+    assert one.add(make_documents(5, first=1000)) == 5
+    assert (
+        one.upsert(["no key", {"key": "d1", "text": "kitten fur", "label": "changed", "metadata": {"a": [1, None]}}])
+        == 2
+    )
+    assert len(one) == 306
+    assert one.get("d1") == Document("d1", "kitten fur", "changed", {"a": [1, None]})
+    assert one.search("kitten fur", 1)[0].key == "d1"
+    assert one.delete("d1") == 1
+    assert one.delete(["d2", "d3", "d2"]) == 2
+    assert one.delete(["d2", "d4"], missing_ok=True) == 1
+    assert len(one) == 302
+    assert "d1" not in one
+
+
+def test_keys_are_only_names(one):
+    for key in ODD_KEYS:
+        document = Document(key, "a kitten", None, {})
+        one.add([document])
+        assert key in one
+        assert one.get(key) == document
+        assert key not in {hit.key for hit in one.search(key=key, k=300)}
+        assert one.delete(key) == 1
+        assert len(one) == 300
+
+
+def test_errors_are_of_the_same_kind(one):
+    for wrong, error in (
+        (lambda: one.get("nobody"), KeyError),
+        (lambda: one.delete(["d1", "nobody"]), KeyError),
+        (lambda: one.search(key="nobody"), KeyError),
+        (lambda: one.search("a", k=0), ValueError),
+        (lambda: one.search("a", radius=-1), ValueError),
+        (lambda: one.search(), TypeError),
+        (lambda: one.search("a", key="d1"), TypeError),
+        (lambda: one.search([1.0, 2.0]), TypeError),
+        (lambda: one.search_many(["a", [1.0]]), TypeError),
+        (lambda: one.search("a", where={"a": {"b": 1}}), (TypeError, ValueError)),
+        (lambda: one.search("a", where=3), TypeError),
+        (lambda: one.add([{"key": "d1"}]), ValueError),
+        (lambda: one.add([{"key": "x"}, {"key": "x"}]), ValueError),
+        (lambda: one.add([{"key": "x", "colour": "red"}]), ValueError),
+        (lambda: one.add("one text"), TypeError),
+        (lambda: one.add([3]), TypeError),
+        (lambda: one.add(["a"], vectors=[[1.0]]), TypeError),
+        (lambda: one.add([{"metadata": {"a": object()}}]), (ValueError, TypeError)),
+        (lambda: one.classify("a", voting="by coin"), ValueError),
+        (lambda: one.near_duplicates(radius=-1), ValueError),
+        (lambda: one.near_duplicates(min_cosine=2), ValueError),
+    ):
+        with pytest.raises(error):
+            wrong()
+    assert len(one) == 300
+    assert "d1" in one
+
+
+def test_one_of_several_collections(path, tmp_path, server_of):
+    shutil.copy(path, tmp_path / "other.sth")
+    with server_of(tmp_path) as server:
+        with Client(server.url) as nameless, pytest.raises(ServiceError, match="several") as error:
+            nameless.search("a kitten")
+        assert error.value.code == "collection_needed"
+        with Client(server.url, collection="other") as client:
+            client.delete("d1")
+            assert len(client) == 299
+        with Client(server.url, collection="some") as client:
+            assert len(client) == 300
+
+
+def test_who_does_not_answer():
+    with Client("http://127.0.0.1:9") as client, pytest.raises(ServiceError, match="does sth serve run there"):
+        client.search("a")
+
+
+def test_who_answers_otherwise(tmp_path):
+    import threading
+    from http.server import HTTPServer, SimpleHTTPRequestHandler
+
+    class Other(SimpleHTTPRequestHandler):
+        def log_message(self, *_):
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Other) as other:
+        thread = threading.Thread(target=other.serve_forever)
+        thread.start()
+        try:
+            with (
+                Client(f"http://127.0.0.1:{other.server_port}") as client,
+                pytest.raises(ServiceError, match="not as sth serve does"),
+            ):
+                client.info()
+        finally:
+            other.shutdown()
+            thread.join()
+
+
+def test_the_client_has_the_methods_of_the_collection():
+    import inspect
+
+    not_over_the_network = {"create", "open", "check", "compact", "relearn", "path"}
+    ours = {name for name in vars(Client) if not name.startswith("_")}
+    theirs = {name for name in vars(Collection) if not name.startswith("_")}
+    assert theirs - ours == not_over_the_network
+    for name in sorted((theirs & ours) - {"n_bits"}):
+        assert str(inspect.signature(getattr(Client, name)).parameters.keys()) == str(
+            inspect.signature(getattr(Collection, name)).parameters.keys()
+        )
+    assert sthash.Client is Client
