@@ -5,12 +5,8 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("pymilvus", reason="pymilvus is not installed: pip install 'sthash[milvus]'")
-
 from collection.corpus import make_documents
 from sthash import Collection, Document
-from sthash.milvus import MilvusCollection
-from sthash.milvus.server import Server
 
 ODD = [
     Document("blank", ""),
@@ -41,6 +37,8 @@ def collection(built, tmp_path):
 @pytest.fixture(scope="session")
 def lite(tmp_path_factory):
     """One Milvus Lite for all tests, because it takes its time to start."""
+    from sthash.milvus.server import Server
+
     server = Server(str(tmp_path_factory.mktemp("lite") / "milvus.db"), "", 10)
     yield server
     server.close()
@@ -55,5 +53,7 @@ def uri(lite):
 
 @pytest.fixture
 def there(collection, uri):
+    from sthash.milvus import MilvusCollection
+
     with MilvusCollection.push(collection, uri, "some") as pushed:
         yield pushed

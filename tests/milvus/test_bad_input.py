@@ -6,6 +6,9 @@ import numpy as np
 import pytest
 
 import sthash
+
+pytest.importorskip("milvus_lite", reason="Milvus Lite is not installed: pip install 'sthash[milvus]'")
+
 from collection.corpus import make_documents
 from sthash import Collection
 from sthash.milvus import MilvusCollection, MilvusError

@@ -5,6 +5,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+pytest.importorskip("milvus_lite", reason="Milvus Lite is not installed: pip install 'sthash[milvus]'")
+
 KILLS = int(os.environ.get("STHASH_PUSH_KILLS", "5"))
 HARNESS = Path(__file__).with_name("kill_harness.py")
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from sthash.spark.columns import hamming_distance
     from sthash.spark.estimator import SelfTaughtHashing
     from sthash.spark.export import export_collection
-    from sthash.spark.groups import near_duplicates
+    from sthash.spark.groups import connected_groups, near_duplicates
     from sthash.spark.join import hamming_join, hamming_self_join
     from sthash.spark.learnt import Learnt
     from sthash.spark.model import SelfTaughtHashingModel
@@ -19,6 +19,7 @@ __all__ = [
     "Learnt",
     "SelfTaughtHashing",
     "SelfTaughtHashingModel",
+    "connected_groups",
     "export_collection",
     "hamming_distance",
     "hamming_join",
@@ -32,6 +33,7 @@ __getattr__ = lazy_names(
         "Learnt": "sthash.spark.learnt",
         "SelfTaughtHashing": "sthash.spark.estimator",
         "SelfTaughtHashingModel": "sthash.spark.model",
+        "connected_groups": "sthash.spark.groups",
         "export_collection": "sthash.spark.export",
         "hamming_distance": "sthash.spark.columns",
         "hamming_join": "sthash.spark.join",

@@ -9,7 +9,7 @@ import pyarrow as pa
 from pyspark.ml.linalg import VectorUDT
 from pyspark.sql import Column, DataFrame
 from pyspark.sql.pandas.functions import arrow_udf
-from pyspark.sql.types import ArrayType, BinaryType, DataType, NumericType, StringType
+from pyspark.sql.types import ArrayType, BinaryType, DataType, IntegerType, NumericType, StringType
 
 from sthash.spark.arrow import packed_codes
 
@@ -64,7 +64,7 @@ def hamming_distance(a: Column | str, b: Column | str) -> Column:
     return column
 
 
-@arrow_udf("int")  # type: ignore[call-overload, untyped-decorator]
+@arrow_udf(IntegerType())  # type: ignore[call-overload, untyped-decorator]
 def _distance(a: pa.Array, b: pa.Array) -> pa.Array:
     known = np.asarray(a.is_valid()) & np.asarray(b.is_valid())
     mask = pa.array(known)

@@ -55,6 +55,31 @@ def near_duplicates(
     return grouped.select(F.col("id").alias(id_col), F.col("first").alias(group_col))
 
 
+def connected_groups(
+    pairs: DataFrame, *, id_cols: tuple[str, str] = ("idA", "idB"), id_col: str = "id", group_col: str = "group"
+) -> DataFrame:
+    """Join pairs of ids to groups; for pairs that were found by a join and checked since.
+
+    Parameters
+    ----------
+    pairs : DataFrame
+    id_cols : pair of str
+        Its two columns of ids.
+    id_col, group_col : str
+        Names of the columns of the result.
+
+    Returns
+    -------
+    groups : DataFrame
+        Every id that is in a pair, and the smallest id of its group.
+    """
+    check_columns(pairs, id_cols)
+    ends = [F.col(quoted(name)).alias(alias) for name, alias in zip(id_cols, ("code", "root"), strict=True)]
+    roots = components(pairs.select(*ends).where(F.col("code") != F.col("root")))
+    members = roots.union(roots.select("root", "root").distinct())
+    return members.select(F.col("code").alias(id_col), F.col("root").alias(group_col))
+
+
 def components(links: DataFrame) -> DataFrame:
     """Give each linked code the smallest code that links lead to: code, root. A smallest code itself is left out."""
     links, state = _kept(_small_star(_large_star(links)))

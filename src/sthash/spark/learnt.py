@@ -17,7 +17,9 @@ from sthash.model_file import ModelFileError
 from sthash.spark.arrow import texts, unit_rows
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
     import pyarrow as pa
+    from pyspark import Broadcast
 
     from sthash.codes import Codes
     from sthash.hashing import SelfTaughtHashing
@@ -57,6 +59,13 @@ class Learnt:
         codes: Codes = self.hasher.transform(self.rows(column, name))
         return codes
 
+    def cosines(self, a: pa.Array, b: pa.Array) -> npt.NDArray[np.float32]:
+        """Give the cosine of each text or vector of ``a`` with that of ``b`` in the same place."""
+        import scipy.sparse as sp
+
+        left, right = (sp.csr_array(self.rows(column, name)) for column, name in ((a, "a"), (b, "b")))
+        return np.asarray(left.multiply(right).sum(axis=1), dtype=np.float32).ravel()
+
     @cached_property
     def files(self) -> Files:
         """Bytes of the model files, by name; the learning sample's own codes are left out, for nobody needs them."""
@@ -85,8 +94,14 @@ def restore(files: Files, learnt_on: int = 0, where: str = "the model") -> Learn
     return Learnt(parts.get("vectorizer.safetensors"), parts["hasher.safetensors"], learnt_on)
 
 
+def shared_model(shared: Broadcast[Files]) -> Learnt:
+    """Give the model of a broadcast, in a worker."""
+    files = shared.value
+    return _worker_model(files["hasher.safetensors"], files.get("vectorizer.safetensors"))
+
+
 @lru_cache(maxsize=4)
-def worker_model(hasher: bytes, vectorizer: bytes | None) -> Learnt:
+def _worker_model(hasher: bytes, vectorizer: bytes | None) -> Learnt:
     """Read a model once a worker process; Spark runs a task a core, so each is given one thread."""
     files = {"hasher.safetensors": hasher} | ({"vectorizer.safetensors": vectorizer} if vectorizer else {})
     learnt = restore(files)

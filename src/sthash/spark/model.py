@@ -11,16 +11,17 @@ from pyspark import Broadcast, SparkContext
 from pyspark.ml import Model
 from pyspark.ml.linalg import Vector
 from pyspark.ml.util import MLReadable, MLWritable
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.functions import arrow_udf
+from pyspark.sql.types import BinaryType, FloatType
 
 from sthash.checks import check_whole
 from sthash.codes import Codes
 from sthash.spark.arrow import binary_column
 from sthash.spark.columns import check_codes, check_columns, check_new, hamming_distance, is_text, quoted
 from sthash.spark.join import hamming_join
-from sthash.spark.learnt import Files, Learnt, worker_model
+from sthash.spark.learnt import Files, Learnt, shared_model
 from sthash.spark.params import SelfTaughtHashingParams
 from sthash.spark.persistence import ModelReader, ModelWriter
 
@@ -77,12 +78,11 @@ class SelfTaughtHashingModel(SelfTaughtHashingParams, Model, MLReadable["SelfTau
         shared = self._broadcast(dataset.sparkSession.sparkContext)
 
         def encode(batches: Iterator[pa.Array]) -> Iterator[pa.Array]:
-            files = shared.value
-            learnt = worker_model(files["hasher.safetensors"], files.get("vectorizer.safetensors"))
+            learnt = shared_model(shared)
             for batch in batches:
                 yield binary_column(learnt.codes(batch, name))
 
-        column: Column = arrow_udf(encode, "binary")(quoted(name))  # type: ignore[call-overload]
+        column: Column = arrow_udf(encode, BinaryType())(quoted(name))  # type: ignore[call-overload]
         return column
 
     def _broadcast(self, context: SparkContext) -> Broadcast[Files]:
@@ -126,7 +126,7 @@ class SelfTaughtHashingModel(SelfTaughtHashingParams, Model, MLReadable["SelfTau
         Parameters
         ----------
         datasetA, datasetB : DataFrame
-            With codes, or to be encoded.
+            With codes, or to be encoded. They are read several times: cache them if they are not cheap to make.
         threshold : float
             As in Spark, a pair must be nearer than this: 4 finds pairs up to three bits apart.
         distCol : str
@@ -143,6 +143,26 @@ class SelfTaughtHashingModel(SelfTaughtHashingParams, Model, MLReadable["SelfTau
         radius = self.n_bits if threshold > self.n_bits else math.ceil(threshold) - 1
         sides = self._with_codes(datasetA), self._with_codes(datasetB)
         return hamming_join(*sides, radius, n_bits=self.n_bits, code_col=self.getOutputCol(), dist_col=distCol)
+
+    def cosine(self, a: Column | str, b: Column | str) -> Column:
+        """Give the cosine of the vectors of two columns of texts, or of vectors: to check the pairs of a join.
+
+        Examples
+        --------
+        Of the pairs up to three bits apart, those that say nearly the same::
+
+            pairs = model.approxSimilarityJoin(encoded, encoded, 4).where("datasetA.id < datasetB.id")
+            pairs.where(model.cosine("datasetA.text", "datasetB.text") >= 0.9)
+        """
+        shared = self._broadcast(SparkSession.active().sparkContext)
+
+        def cosines(batches: Iterator[tuple[pa.Array, pa.Array]]) -> Iterator[pa.Array]:
+            learnt = shared_model(shared)
+            for left, right in batches:
+                yield pa.array(learnt.cosines(left, right), pa.float32())
+
+        column: Column = arrow_udf(cosines, FloatType())(a, b)  # type: ignore[call-overload]
+        return column
 
     def _with_codes(self, dataset: DataFrame) -> DataFrame:
         if self.getOutputCol() not in dataset.columns:
