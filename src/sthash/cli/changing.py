@@ -14,6 +14,7 @@ def build(
     sources: options.Sources,
     bits: Annotated[int, typer.Option(help="Bits of a code.")] = 64,
     neighbors: Annotated[int, typer.Option(help="Neighbours of a document in the graph.")] = 25,
+    recipe: Annotated[str, typer.Option(help="How codes are learnt; sth tune finds which is best.")] = "paper",
     learn_on: Annotated[int, typer.Option(help="Learn from a random sample of so many documents; 0 for all.")] = 20_000,
     key: options.KeyField = None,
     text: options.TextField = None,
@@ -36,6 +37,7 @@ def build(
             documents,
             n_bits=bits,
             n_neighbors=neighbors,
+            recipe=recipe,  # type: ignore[arg-type]  # checked there
             learn_on=learn_on or None,
             replace=replace,
             overwrite=force,
@@ -83,6 +85,7 @@ def relearn(
     collection: options.Path,
     bits: Annotated[int | None, typer.Option(help="Bits of a code.  [default: as before]")] = None,
     neighbors: Annotated[int | None, typer.Option(help="Neighbours in the graph.  [default: as before]")] = None,
+    recipe: Annotated[str | None, typer.Option(help="How codes are learnt.  [default: as before]")] = None,
     learn_on: Annotated[int, typer.Option(help="Learn from a random sample of so many documents; 0 for all.")] = 20_000,
 ) -> None:
     """Learn a new model from the documents as they are now."""
@@ -90,7 +93,13 @@ def relearn(
     from sthash.collection import Collection
 
     with Collection.open(collection) as opened, progress_bar() as progress:
-        opened.relearn(n_bits=bits, n_neighbors=neighbors, learn_on=learn_on or None, progress=progress)
+        opened.relearn(
+            n_bits=bits,
+            n_neighbors=neighbors,
+            recipe=recipe,  # type: ignore[arg-type]  # checked there
+            learn_on=learn_on or None,
+            progress=progress,
+        )
 
 
 def compact(collection: options.Path) -> None:

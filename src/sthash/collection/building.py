@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
-from sthash.checks import check_whole
+from sthash.checks import check_choice, check_whole
 from sthash.collection.encoder import batched, load_encoder, unit_vectors
 from sthash.collection.learning import Progress, draw, encode_texts, learn_from_texts, learn_from_vectors, texts
 from sthash.collection.store import CollectionBusyError, CollectionError, Store
@@ -21,6 +21,7 @@ from sthash.documents import Document, as_document
 
 if TYPE_CHECKING:
     from sthash.hashing import SelfTaughtHashing
+    from sthash.hashing.sth import Recipe
     from sthash.text import TextVectorizer
 
 __all__ = ["Plan", "Progress", "build", "paired", "relearn"]
@@ -38,12 +39,17 @@ class Plan:
     random_state: int
     replace: bool
     progress: Progress | None
+    recipe: Recipe
 
     def __post_init__(self) -> None:
         check_whole("n_bits", self.n_bits)
         check_whole("n_neighbors", self.n_neighbors)
         if self.learn_on is not None:
             check_whole("learn_on", self.learn_on)
+        # Before all documents are read, not when they have been.
+        from sthash.hashing.sth import Recipe
+
+        check_choice("recipe", self.recipe, get_args(Recipe))
 
     def report(self, step: str, done: int, total: int | None) -> None:
         """Tell how far it is."""
@@ -59,7 +65,7 @@ class Plan:
         if self.hasher is not None:
             hasher: SelfTaughtHashing = clone(self.hasher)
             return hasher
-        return SelfTaughtHashing(self.n_bits, self.n_neighbors, random_state=self.random_state)
+        return SelfTaughtHashing(self.n_bits, self.n_neighbors, recipe=self.recipe, random_state=self.random_state)
 
     def new_vectorizer(self) -> TextVectorizer:
         """The user's vectorizer, or the default one."""

@@ -35,6 +35,7 @@ def learn_from_texts(
         "generation": generation,
         "n_bits": int(hasher.n_bits),
         "n_neighbors": int(hasher.n_neighbors),
+        "recipe": hasher.recipe,
         "learnt_on": len(sample),
         "n_terms": len(frequency),
         "weighting": vectorizer.weighting,
@@ -69,6 +70,7 @@ def learn_from_vectors(store: Store, hasher: SelfTaughtHashing, rows: npt.NDArra
         "generation": generation,
         "n_bits": int(hasher.n_bits),
         "n_neighbors": int(hasher.n_neighbors),
+        "recipe": hasher.recipe,
         "learnt_on": len(rows),
         "n_columns": rows.shape[1],
         "intercept": intercept,
@@ -129,10 +131,10 @@ def pages(rows: Iterator[Any]) -> Iterator[list[Any]]:
 
 
 def _linear(hasher: SelfTaughtHashing) -> tuple[npt.NDArray[np.float32], list[float]]:
-    from sthash.hashing import LinearSVMBank
+    from sthash.hashing.linear import LinearHash
 
     function = hasher.hash_function_
-    if not isinstance(function, LinearSVMBank):
+    if not isinstance(function, LinearHash):
         raise TypeError(
             f"a collection cannot store a hash function that is a {type(function).__name__}; "
             "use the hasher's default, hash_function=None."
