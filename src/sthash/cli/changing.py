@@ -14,6 +14,7 @@ def build(
     sources: options.Sources,
     bits: Annotated[int, typer.Option(help="Bits of a code.")] = 64,
     neighbors: Annotated[int, typer.Option(help="Neighbours of a document in the graph.")] = 25,
+    recipe: Annotated[str, typer.Option(help="How codes are learnt; sth tune finds which is best.")] = "paper",
     learn_on: Annotated[int, typer.Option(help="Learn from a random sample of so many documents; 0 for all.")] = 20_000,
     scatter: Annotated[float, typer.Option(help="Random part of a code; 4 with --bits 512 finds more by cosine.")] = 0,
     key: options.KeyField = None,
@@ -37,6 +38,7 @@ def build(
             documents,
             n_bits=bits,
             n_neighbors=neighbors,
+            recipe=recipe,  # type: ignore[arg-type]  # checked there
             learn_on=learn_on or None,
             scatter=scatter,
             replace=replace,
@@ -85,6 +87,7 @@ def relearn(
     collection: options.Path,
     bits: Annotated[int | None, typer.Option(help="Bits of a code.  [default: as before]")] = None,
     neighbors: Annotated[int | None, typer.Option(help="Neighbours in the graph.  [default: as before]")] = None,
+    recipe: Annotated[str | None, typer.Option(help="How codes are learnt.  [default: as before]")] = None,
     learn_on: Annotated[int, typer.Option(help="Learn from a random sample of so many documents; 0 for all.")] = 20_000,
     scatter: Annotated[float | None, typer.Option(help="Random part of a code.  [default: as before]")] = None,
 ) -> None:
@@ -94,7 +97,12 @@ def relearn(
 
     with Collection.open(collection) as opened, progress_bar() as progress:
         opened.relearn(
-            n_bits=bits, n_neighbors=neighbors, learn_on=learn_on or None, scatter=scatter, progress=progress
+            n_bits=bits,
+            n_neighbors=neighbors,
+            recipe=recipe,  # type: ignore[arg-type]  # checked there
+            learn_on=learn_on or None,
+            scatter=scatter,
+            progress=progress,
         )
 
 

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
-from sthash.checks import check_positive, check_whole
+from sthash.checks import check_choice, check_positive, check_whole
 from sthash.collection.encoder import Scatter, batched, load_encoder, unit_vectors
 from sthash.collection.learning import Progress, draw, encode_texts, learn_from_texts, learn_from_vectors, texts
 from sthash.collection.store import CollectionBusyError, CollectionError, Store
@@ -21,6 +21,7 @@ from sthash.documents import Document, as_document
 
 if TYPE_CHECKING:
     from sthash.hashing import SelfTaughtHashing
+    from sthash.hashing.sth import Recipe
     from sthash.text import TextVectorizer
 
 __all__ = ["Plan", "Progress", "build", "paired", "relearn", "write_whole"]
@@ -32,6 +33,7 @@ class Plan:
 
     n_bits: int
     n_neighbors: int
+    recipe: Recipe
     learn_on: int | None
     scatter: float
     vectorizer: TextVectorizer | None
@@ -46,6 +48,10 @@ class Plan:
         if self.learn_on is not None:
             check_whole("learn_on", self.learn_on)
         check_positive("scatter", self.scatter, or_zero=True)
+        # Before all documents are read, not when they have been.
+        from sthash.hashing.sth import Recipe
+
+        check_choice("recipe", self.recipe, get_args(Recipe))
 
     def report(self, step: str, done: int, total: int | None) -> None:
         """Tell how far it is."""
@@ -61,7 +67,7 @@ class Plan:
         if self.hasher is not None:
             hasher: SelfTaughtHashing = clone(self.hasher)
             return hasher
-        return SelfTaughtHashing(self.n_bits, self.n_neighbors, random_state=self.random_state)
+        return SelfTaughtHashing(self.n_bits, self.n_neighbors, recipe=self.recipe, random_state=self.random_state)
 
     def random_weights(self) -> Scatter:
         """What is added to the learnt weights, in units of them."""

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from sthash.applications.duplicates import Duplicates
     from sthash.applications.votes import Prediction, Voting
     from sthash.hashing import SelfTaughtHashing
+    from sthash.hashing.sth import Recipe
     from sthash.text import TextVectorizer
 
 # The ball around a query grows until it holds so many documents for each one asked for.
@@ -73,6 +74,7 @@ class Collection:
         vectors: Iterable[Any] | None = None,
         n_bits: int = 64,
         n_neighbors: int = 25,
+        recipe: Recipe = "paper",
         learn_on: int | None = 20_000,
         scatter: float = 0.0,
         vectorizer: TextVectorizer | None = None,
@@ -96,6 +98,8 @@ class Collection:
             Dense vectors of your own, one a document. They are then hashed and compared instead of the texts.
         n_bits, n_neighbors : int
             Of the hasher. More bits find more of the nearest documents in a ball of the same size.
+        recipe : str
+            Of the hasher. `sthash.evaluation.tune` finds which is best for documents like yours.
         learn_on : int or None
             Learn from a random sample of this size; None takes all documents.
         scatter : float
@@ -104,7 +108,7 @@ class Collection:
             (``n_bits=512``) a small ball holds most of the nearest documents by cosine, also those that are near for
             the sake of rare terms; short codes are better without.
         vectorizer, hasher : TextVectorizer, SelfTaughtHashing, optional
-            With settings of your own. The hasher's take the place of ``n_bits`` and ``n_neighbors``.
+            With settings of your own. The hasher's take the place of ``n_bits``, ``n_neighbors`` and ``recipe``.
         random_state : int
             Of the sample and the hasher.
         replace : bool
@@ -120,7 +124,7 @@ class Collection:
                 f"{target} exists already; pass overwrite=True (--force) to replace it, or add to it."
             )
         plan = building.Plan(
-            n_bits, n_neighbors, learn_on, scatter, vectorizer, hasher, random_state, replace, progress
+            n_bits, n_neighbors, recipe, learn_on, scatter, vectorizer, hasher, random_state, replace, progress
         )
         building.build(target, documents, vectors, plan)
         return cls.open(target)
@@ -248,6 +252,7 @@ class Collection:
         *,
         n_bits: int | None = None,
         n_neighbors: int | None = None,
+        recipe: Recipe | None = None,
         learn_on: int | None = 20_000,
         scatter: float | None = None,
         random_state: int = 0,
@@ -255,14 +260,17 @@ class Collection:
     ) -> None:
         """Learn a new model from the documents as they are now; it takes the old one's place in one step.
 
-        What is left out of ``n_bits``, ``n_neighbors`` and ``scatter`` stays as it was.
+        What is left out of ``n_bits``, ``n_neighbors``, ``recipe`` and ``scatter`` stays as it was.
         """
         with self._view.writing():
             model = self._store.setting("model")
             n_bits = model["n_bits"] if n_bits is None else n_bits
             n_neighbors = model["n_neighbors"] if n_neighbors is None else n_neighbors
             scatter = model.get("scatter", 0.0) if scatter is None else scatter
-            plan = building.Plan(n_bits, n_neighbors, learn_on, scatter, None, None, random_state, False, progress)
+            recipe = model.get("recipe", "paper") if recipe is None else recipe
+            plan = building.Plan(
+                n_bits, n_neighbors, recipe, learn_on, scatter, None, None, random_state, False, progress
+            )
             building.relearn(self._store, model, plan)
 
     def check(self) -> Report:
@@ -279,6 +287,7 @@ class Collection:
                 "n_bits",
                 "n_neighbors",
                 "scatter",
+                "recipe",
                 "learnt_on",
                 "n_terms",
                 "n_columns",

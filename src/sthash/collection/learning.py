@@ -55,6 +55,7 @@ def put_text_model(
         "generation": generation,
         "n_bits": int(hasher.n_bits),
         "n_neighbors": int(hasher.n_neighbors),
+        "recipe": hasher.recipe,
         "learnt_on": learnt_on,
         "n_terms": len(frequency),
         "weighting": vectorizer.weighting,
@@ -102,6 +103,7 @@ def put_vector_model(
         "generation": generation,
         "n_bits": int(hasher.n_bits),
         "n_neighbors": int(hasher.n_neighbors),
+        "recipe": hasher.recipe,
         "learnt_on": learnt_on,
         "n_columns": int(hasher.n_features_in_),
         "intercept": intercept,
@@ -169,10 +171,10 @@ def _scaled(scatter: Scatter, weights: npt.NDArray[np.float32]) -> Scatter:
 
 
 def _linear(hasher: SelfTaughtHashing) -> tuple[npt.NDArray[np.float32], list[float]]:
-    from sthash.hashing import LinearSVMBank
+    from sthash.hashing.linear import LinearHash
 
     function = hasher.hash_function_
-    if not isinstance(function, LinearSVMBank):
+    if not isinstance(function, LinearHash):
         raise TypeError(
             f"a collection cannot store a hash function that is a {type(function).__name__}; "
             "use the hasher's default, hash_function=None."
