@@ -149,8 +149,8 @@ def show(name, found):
     print(f"  {name:<30}{found['rate']:>9,.0f}{found['p50']:>9.1f}{found['p99']:>9.1f}   {statuses}", flush=True)
 
 
-def measure(path, seconds):
-    """Serve a collection and load it."""
+def measure(path, seconds, numbers):
+    """Serve a collection and load it from some numbers of connections; from the last, also with three times as much."""
     texts = queries()
     single, batch = in_process(path, texts, min(10, seconds))
     print(f"\nin-process, searches a second: search {single:,.0f}; search_many, 64 at a time, {batch:,.0f}")
@@ -160,10 +160,10 @@ def measure(path, seconds):
             port = int(server.stderr.readline().rpartition("(")[0].rpartition(":")[2])
             loaded(port, 8, 3)
             print(f"  {'over HTTP':<30}{'answers/s':>9}{'p50 ms':>9}{'p99 ms':>9}   statuses")
-            for connections in CONNECTIONS:
+            for connections in numbers:
                 held = loaded(port, connections, seconds)
                 show(f"{connections} connections, {seconds} s", held)
-            print(f"  at 64 connections: {held['rate'] / single:.2f} times search in-process, ", end="")
+            print(f"  at {connections} connections: {held['rate'] / single:.2f} times search in-process, ", end="")
             print(f"{held['rate'] / batch:.2f} times search_many")
             over = loaded(port, SPARE_CONNECTIONS, seconds / 2, 3 * held["rate"])
             show(f"3 times that load, {seconds / 2:.0f} s", over)
@@ -180,6 +180,7 @@ def main():
     parser.add_argument("--collection")
     parser.add_argument("--bits", type=int, default=64)
     parser.add_argument("--seconds", type=int, default=60)
+    parser.add_argument("--connections", type=int, nargs="+", default=CONNECTIONS)
     parser.add_argument("--load", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.load:
@@ -187,12 +188,12 @@ def main():
         asyncio.run(load(int(port), int(connections), seconds, rate or None))
         return
     if arguments.collection:
-        measure(arguments.collection, arguments.seconds)
+        measure(arguments.collection, arguments.seconds, arguments.connections)
         return
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "c.sth")
         build(path, None, arguments.bits)
-        measure(path, arguments.seconds)
+        measure(path, arguments.seconds, arguments.connections)
 
 
 if __name__ == "__main__":

@@ -119,6 +119,17 @@ def test_random_and_pages(still):
     assert seen == [f"d{number}" for number in range(300)]
 
 
+def test_metadata_that_json_has_not_or_that_is_too_deep(api):
+    deep = b"[" * 500 + b"]" * 500
+    for metadata, code in ((b"NaN", "invalid_value"), (deep, "invalid_request"), (b"1" * 5000, "invalid_json")):
+        body = b'{"documents": [{"key": "new", "metadata": {"a": ' + metadata + b"}}]}"
+        response = api.post("/documents", content=body, headers={"content-type": "application/json"})
+        error(response, 400 if code == "invalid_json" else 422, code)
+    fine = {"a": [[[{"b": [None, True, 1.5, "\u202e", 2**70]}]]]}
+    assert api.post("/documents", json={"documents": [{"key": "new", "metadata": fine}]}).status_code == 200
+    assert api.get("/documents/new").json()["metadata"] == fine
+
+
 def test_an_empty_collection(api):
     assert api.post("/delete", json={"keys": [f"d{number}" for number in range(300)]}).json() == {"count": 300}
     error(api.get("/random"), 404, "empty")

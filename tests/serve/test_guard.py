@@ -149,6 +149,13 @@ def test_pages_of_other_sites_cannot_write(api):
     assert "d1" in {row["key"] for row in api.get("/documents").json()["documents"]}
 
 
+def test_pages_of_other_sites_cannot_make_it_work(still):
+    headers = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors"}
+    assert code(still.get("/duplicates", headers=headers)) == (403, "cross_site")
+    assert code(still.post("/search", json=SEARCH, headers=headers)) == (403, "cross_site")
+    assert still.get("/", headers={"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate"}).status_code == 200
+
+
 def test_a_browser_that_asks_first_is_told_no(still):
     headers = {
         "origin": "https://evil.example",

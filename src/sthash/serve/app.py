@@ -100,7 +100,9 @@ async def _summary(served: Served) -> dict[str, Any]:
 
 async def health(request: Request) -> Response:
     """Tell that the server is there, and that the files of its collections are."""
-    for served in request.app.state.catalog:
+    catalog = request.app.state.catalog
+    catalog.look()
+    for served in catalog:
         if not served.path.is_file():
             raise ApiError(
                 503,

@@ -54,10 +54,11 @@ class Catalog:
 
     def __init__(self, source: Path, most_waiting: int, observe: Callable[[int], None]) -> None:
         self._source = source
+        self._folder = source.is_dir()
         self._most_waiting = most_waiting
         self._observe = observe
         self._served: dict[str, Served] = {}
-        if not source.is_dir():
+        if not self._folder:
             Collection.open(source).close()  # what is no collection is told at once
         self.look()
         if not self._served:
@@ -65,12 +66,11 @@ class Catalog:
 
     def look(self) -> None:
         """Take in the files that are new, and let go of those that have gone from a folder."""
-        folder = self._source.is_dir()
-        paths = sorted(self._source.glob(f"*{SUFFIX}")) if folder else [self._source]
+        paths = sorted(self._source.glob(f"*{SUFFIX}")) if self._folder else [self._source]
         found: dict[str, Path] = {}
         for path in paths:
             name = re.sub(r"[^A-Za-z0-9._-]+", "-", path.stem)
-            if folder and (path.name.startswith(".") or not path.is_file()):
+            if self._folder and (path.name.startswith(".") or not path.is_file()):
                 continue
             if name in found:
                 log.warning("%s is not served: %s has the same name", path, found[name])

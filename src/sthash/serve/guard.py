@@ -46,10 +46,12 @@ class Guard:
         """Raise `ApiError` for a request that is refused."""
         headers = Headers(scope=scope)
         self._check_host(headers)
-        if scope["method"] not in SAFE:
+        method, path = scope["method"], scope["path"]
+        if method not in SAFE or not _is_open(path):  # anybody may link to the page
             _check_site(headers)
+        if method not in SAFE:
             _check_kind(headers)
-        self._check_key(scope["method"], scope["path"], headers)
+        self._check_key(method, path, headers)
 
     def _check_host(self, headers: Headers) -> None:
         # A page of a stranger's site can have its name resolve to this machine; its browser then sends that name.
@@ -59,7 +61,7 @@ class Guard:
             )
 
     def _check_key(self, method: str, path: str, headers: Headers) -> None:
-        if path in OPEN or path.startswith(OPEN_BELOW):
+        if _is_open(path):
             return
         writing = method not in SAFE and path not in READS_BY_POST
         if writing and not self._settings.writable:
@@ -89,6 +91,10 @@ class Guard:
         given = _digest(key) or b""
         # All are compared, whatever comes of the first: how long it takes tells nothing of the keys.
         return sum(hmac.compare_digest(given, digest) for digest in wanted if digest is not None) > 0
+
+
+def _is_open(path: str) -> bool:
+    return path in OPEN or path.startswith(OPEN_BELOW)
 
 
 def _key_in(headers: Headers) -> str:

@@ -41,12 +41,15 @@ class Lane:
         self.path = path
         self._most_waiting = most_waiting
         self._waiting = 0
+        self._closed = False
         self._thread = ThreadPoolExecutor(1, thread_name_prefix=f"sthash-{name}")
         self._collection: Collection | None = None
         self._file: tuple[int, int] | None = None
 
     async def run(self, job: Callable[[Collection], Result]) -> Result:
         """Do a job in the lane's thread; its errors come as `ApiError` where they are the client's to know."""
+        if self._closed:
+            raise ApiError(503, "collection_unavailable", "the collection has been closed.", "Try again later.")
         if self._waiting >= self._most_waiting:
             raise ApiError(503, "busy", "too many such requests are waiting.", "Try again in a moment.")
         self._waiting += 1
@@ -73,6 +76,7 @@ class Lane:
 
     def close(self) -> None:
         """Finish what has begun, and close the file."""
+        self._closed = True
         self._thread.submit(self._close)
         self._thread.shutdown(wait=True)
 

@@ -31,8 +31,9 @@ Name = Annotated[
 ]
 
 
-def chosen(request: Request, name: Name = None) -> Served:
+async def chosen(request: Request, name: Name = None) -> Served:
     """The collection that a request is for."""
+    # A coroutine only because the framework would otherwise lend it a thread, which takes longer than the look-up.
     served: Served = request.app.state.catalog.find(name)
     return served
 

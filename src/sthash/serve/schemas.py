@@ -20,6 +20,7 @@ Factor = Annotated[int, Field(ge=1, le=100_000)]
 Word = Annotated[str, Field(max_length=1000)]
 Whole = Annotated[int, Field(ge=-(2**63), le=2**63 - 1)]
 Value = Word | bool | Whole | Annotated[float, Field(allow_inf_nan=False)] | None
+MOST_LEVELS = 64
 Where = Annotated[dict[Word, Value | Annotated[list[Value], Field(max_length=64)]], Field(max_length=16)]
 
 
@@ -131,6 +132,17 @@ class NewDocument(Request):
     text: Text = ""
     label: Key | None = None
     metadata: dict[str, Any] = {}
+
+    @model_validator(mode="after")
+    def _not_too_deep(self) -> Self:
+        if _deeper_than(MOST_LEVELS, self.metadata):
+            raise ValueError(f"metadata may have at most {MOST_LEVELS} levels")
+        return self
+
+
+def _deeper_than(levels: int, value: Any) -> bool:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return any(levels == 0 or _deeper_than(levels - 1, part) for part in inner)
 
 
 class DocumentsRequest(Request):

@@ -1,4 +1,4 @@
-// Small helpers over the DOM. Text goes in as text nodes only; there is no way from a string to markup here.
+// What the rest needs of the DOM. Text goes in as text nodes only; there is no way from a string to markup here.
 
 export const $ = (id) => document.getElementById(id);
 

@@ -28,7 +28,8 @@ let retry = 0;
 
 const collection = () => known.find((one) => one.name === state.collection);
 const bits = () => answer?.n_bits ?? collection()?.n_bits ?? 64;
-const passing = (error) => error.status === 0 || error.status === 503; // it may be over by itself
+// May be over by itself; a search that takes too long will not.
+const passing = (error) => error.status === 0 || (error.status === 503 && error.code !== "too_slow");
 const asked = () => state.key !== null || state.text.trim() !== "";
 const later = Object.fromEntries(Object.entries(PAUSE).map(([kind, wait]) => [kind, debounced(() => search(), wait)]));
 
@@ -38,6 +39,7 @@ async function search({ silent = false } = {}) {
   Object.values(later).forEach((wait) => wait.cancel());
   clearTimeout(retry);
   running?.abort();
+  if (!known.length) return; // whoever is that quick is answered as soon as it is known what is served
   if (!asked()) {
     rest();
     return;
@@ -184,6 +186,7 @@ async function like(key) {
 }
 
 async function random() {
+  if (!known.length) return;
   const found = await trying(() => api.random(state.collection));
   if (found) ask({ key: found.key, text: found.text });
 }
@@ -285,8 +288,11 @@ async function start() {
     first = told.default ?? known[0]?.name ?? null;
     $("collection").replaceChildren(...known.map((one) => make("option", {}, one.name)));
     $("collection").disabled = known.length < 2;
-    if (known.length) follow();
-    else showNoDocuments();
+    if (!known.length) showNoDocuments();
+    else if (asked()) {
+      enter(first);
+      search();
+    } else follow();
   } catch (error) {
     showError(error, start);
     if (passing(error)) retry = setTimeout(start, TRY_AGAIN);
