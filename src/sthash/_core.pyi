@@ -123,12 +123,12 @@ class HammingJoin:
 # collection
 
 def search_balls(
-    planes: npt.NDArray[np.uint64],
+    codes: npt.NDArray[np.uint64],
     starts: npt.NDArray[np.int64],
     ends: npt.NDArray[np.int64],
     content: npt.NDArray[np.int32],
     dense: bool,
-    codes: npt.NDArray[np.uint64],
+    query_codes: npt.NDArray[np.uint64],
     query_indptr: npt.NDArray[np.int64],
     query_indices: npt.NDArray[np.int32],
     query_values: npt.NDArray[np.float32],
@@ -144,6 +144,9 @@ def search_balls(
     npt.NDArray[np.int32],
     npt.NDArray[np.int64],
 ]: ...
+def gather_ball(
+    codes: npt.NDArray[np.uint64], query: npt.NDArray[np.uint64], radius: int, wanted: int
+) -> npt.NDArray[np.int64]: ...
 def pair_scores(
     starts: npt.NDArray[np.int64],
     ends: npt.NDArray[np.int64],

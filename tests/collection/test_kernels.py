@@ -7,7 +7,7 @@ from sthash import _core
 
 
 def shelf(rng, n, words, columns, dense):
-    planes = rng.integers(0, 2**64, size=(words, n), dtype=np.uint64)
+    stored = rng.integers(0, 2**64, size=(n, words), dtype=np.uint64)
     rows = []
     for _ in range(n):
         kept = np.arange(columns) if dense else np.flatnonzero(rng.random(columns) < 0.4)
@@ -18,31 +18,32 @@ def shelf(rng, n, words, columns, dense):
     full = np.zeros((n, columns), dtype=np.float32)
     for row, (kept, values) in zip(full, rows, strict=True):
         row[kept] = values
-    return planes, starts, ends, np.concatenate(parts).astype(np.int32), full
+    return stored, starts, ends, np.concatenate(parts).astype(np.int32), full
 
 
 @pytest.mark.parametrize("dense", [False, True])
 @given(
     st.integers(0, 2**32 - 1),
     st.integers(1, 60),
-    st.sampled_from([1, 2, 5]),
+    st.sampled_from([1, 2, 5, 16, 17]),
     st.integers(1, 20),
     st.integers(1, 70),
     st.sampled_from([-1, 20, 40, 64]),
     st.integers(1, 80),
+    st.sampled_from([1, 6, 40]),
 )
-def test_search_balls_equals_its_twin(dense, seed, n, words, columns, k, radius, wanted):
+def test_search_balls_equals_its_twin(dense, seed, n, words, columns, k, radius, wanted, count):
     rng = np.random.default_rng(seed)
-    planes, starts, ends, content, full = shelf(rng, n, words, columns, dense)
-    queries = rng.normal(size=(6, columns)).astype(np.float32)
-    codes = rng.integers(0, 2**64, size=(6, words), dtype=np.uint64)
-    indptr = np.arange(7, dtype=np.int64) * columns
-    indices = np.tile(np.arange(columns, dtype=np.int32), 6)
+    stored, starts, ends, content, full = shelf(rng, n, words, columns, dense)
+    queries = rng.normal(size=(count, columns)).astype(np.float32)
+    codes = rng.integers(0, 2**64, size=(count, words), dtype=np.uint64)
+    indptr = np.arange(count + 1, dtype=np.int64) * columns
+    indices = np.tile(np.arange(columns, dtype=np.int32), count)
     places, scores, distances, radii, candidates = _core.search_balls(
-        planes, starts, ends, content, dense, codes, indptr, indices, queries.ravel(), columns, k, radius, wanted, 2
+        stored, starts, ends, content, dense, codes, indptr, indices, queries.ravel(), columns, k, radius, wanted, 2
     )
-    for query in range(6):
-        away = np.bitwise_count(planes ^ codes[query][:, None]).sum(axis=0)
+    for query in range(count):
+        away = np.bitwise_count(stored ^ codes[query]).sum(axis=1)
         ball = radius if radius >= 0 else (sorted(away)[wanted - 1] if wanted <= n else 64 * words)
         inside = np.flatnonzero(away <= ball)
         cosines = full.astype(np.float64) @ queries[query]
@@ -55,6 +56,7 @@ def test_search_balls_equals_its_twin(dense, seed, n, words, columns, k, radius,
         np.testing.assert_allclose(scores[query][held], cosines[best], atol=1e-4)
         np.testing.assert_array_equal(distances[query][held], away[places[query][held]])
         assert set(places[query][held]) <= set(inside.tolist())
+        np.testing.assert_array_equal(_core.gather_ball(stored, codes[query], radius, wanted), inside)
 
 
 @pytest.mark.parametrize("dense", [False, True])
