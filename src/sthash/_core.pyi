@@ -154,3 +154,11 @@ def pair_scores(
     right: npt.NDArray[np.int64],
     threads: int,
 ) -> npt.NDArray[np.float32]: ...
+def scatter(
+    indptr: npt.NDArray[np.int64],
+    indices: npt.NDArray[np.int32],
+    values: npt.NDArray[np.float32],
+    words: int,
+    seed: int,
+    threads: int,
+) -> npt.NDArray[np.float32]: ...

@@ -64,3 +64,27 @@ def test_pair_scores_equal_their_twin(dense):
     left, right = rng.integers(0, 50, size=(2, 9000))
     scores = _core.pair_scores(starts, ends, content, dense, 30, left, right, 2)
     np.testing.assert_allclose(scores, (full[left] * full[right]).sum(axis=1), atol=1e-4)
+
+
+@given(st.integers(0, 2**64 - 1), st.integers(1, 3), st.lists(st.integers(0, 9), min_size=1, max_size=5))
+def test_scatter_equals_its_twin(seed, words, sizes):
+    rng = np.random.default_rng(0)
+    indptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    columns = rng.integers(0, 2**31, indptr[-1]).astype(np.int32)
+    values = rng.normal(size=indptr[-1]).astype(np.float32)
+    sums = _core.scatter(indptr, columns, values, words, seed, 2)
+    assert sums.shape == (len(sizes), 64 * words)
+    for row in range(len(sizes)):
+        expected = np.zeros(64 * words, dtype=np.float32)
+        for at in range(indptr[row], indptr[row + 1]):
+            for plane in range(64 * words):
+                upper = splitmix(seed, int(columns[at]) * words + plane // 64) >> (plane % 64) & 1 == 0
+                expected[plane] += values[at] if upper else -values[at]
+        np.testing.assert_array_equal(sums[row], expected)
+
+
+def splitmix(seed, number):
+    bits = (seed + (number + 1) * 0x9E3779B97F4A7C15) % 2**64
+    bits = (bits ^ bits >> 30) * 0xBF58476D1CE4E5B9 % 2**64
+    bits = (bits ^ bits >> 27) * 0x94D049BB133111EB % 2**64
+    return bits ^ bits >> 31

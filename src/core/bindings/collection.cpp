@@ -1,6 +1,7 @@
-// Python's view of ball search with re-ranking.
+// Python's view of ball search with re-ranking, and of random hyperplanes.
 #include "bindings.hpp"
 #include "collection/rerank.hpp"
+#include "collection/scatter.hpp"
 
 namespace sthash {
 
@@ -36,6 +37,16 @@ nb::object scores(Vector<int64_t> starts, Vector<int64_t> ends, Vector<int32_t> 
     return nb::cast(to_numpy(std::move(result)));
 }
 
+nb::object scatter(Vector<int64_t> indptr, Vector<int32_t> indices, Vector<float> values, size_t words, uint64_t seed,
+                   int threads) {
+    const size_t rows = indptr.size() - 1;
+    std::vector<float> sums;
+    interruptible([&](StopFlag& stop) {
+        sums = scatter_rows(indptr.data(), indices.data(), values.data(), rows, words, seed, threads, stop);
+    });
+    return nb::cast(to_numpy(std::move(sums), {rows, 64 * words}));
+}
+
 }  // namespace
 
 void bind_collection(nb::module_& module) {
@@ -45,6 +56,8 @@ void bind_collection(nb::module_& module) {
                nb::arg("threads"));
     module.def("pair_scores", &scores, nb::arg("starts"), nb::arg("ends"), nb::arg("content"), nb::arg("dense"),
                nb::arg("columns"), nb::arg("left"), nb::arg("right"), nb::arg("threads"));
+    module.def("scatter", &scatter, nb::arg("indptr"), nb::arg("indices"), nb::arg("values"), nb::arg("words"),
+               nb::arg("seed"), nb::arg("threads"));
 }
 
 }  // namespace sthash

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "parallel.hpp"
@@ -17,10 +18,6 @@ namespace sthash {
 inline void code_distances(long words, const unsigned long* planes, long stride, const unsigned long* query, long count,
                            unsigned short* distances) {
     STHASH_DISPATCH(code_distances(words, planes, stride, query, count, distances))
-}
-
-inline long count_within(const unsigned short* distances, long count, unsigned short radius) {
-    STHASH_DISPATCH(count_within(distances, count, radius))
 }
 
 inline long places_within(const unsigned short* distances, long count, unsigned short radius, int* places) {
@@ -72,6 +69,7 @@ struct Ball {
 struct Ranked {
     float score;
     int32_t place;
+    int32_t distance;
     friend bool operator<(const Ranked& a, const Ranked& b) {
         return a.score != b.score ? a.score > b.score : a.place < b.place;
     }
@@ -143,62 +141,80 @@ class Spread {
     std::vector<float> values_;
 };
 
-// Distances of all documents from `count` queries at once, so that each code is fetched once for all of them.
-inline void all_distances(const Shelf& shelf, const uint64_t* codes, size_t count, uint16_t* distances) {
-    constexpr size_t stretch = 4096;
-    const auto* planes = reinterpret_cast<const unsigned long*>(shelf.planes);
-    const auto* queries = reinterpret_cast<const unsigned long*>(codes);
-    for (size_t begin = 0; begin < shelf.count; begin += stretch) {
-        const long size = static_cast<long>(std::min(stretch, shelf.count - begin));
-        for (size_t query = 0; query < count; ++query)
-            code_distances(static_cast<long>(shelf.words), planes + begin, static_cast<long>(shelf.count),
-                           queries + query * shelf.words, size, distances + query * shelf.count + begin);
-    }
-}
-
-// The least radius that holds as many as are wanted, or all there are.
-inline int radius_of(const Ball& ball, const uint16_t* distances, size_t count, size_t n_bits) {
-    if (ball.radius >= 0) return ball.radius;
-    const auto holds_enough = [&](size_t radius) {
-        const long inside = count_within(distances, static_cast<long>(count), static_cast<uint16_t>(radius));
-        return static_cast<size_t>(inside) >= ball.wanted;
+// The documents in the ball around a query, gathered from one stretch of them after the other. Where the radius is not
+// given, it shrinks as soon as a smaller one holds as many as are wanted.
+class Gathering {
+ public:
+    struct Member {
+        int32_t place;
+        uint16_t distance;
     };
-    size_t low = 0, high = n_bits;
-    while (low < high) {
-        const size_t middle = (low + high) / 2;
-        if (holds_enough(middle))
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return static_cast<int>(low);
-}
 
-// What a thread needs, made once for all of its queries.
-struct Workspace {
-    Workspace(size_t count, size_t columns, size_t together)
-        : distances(count * together), inside(count + 1), spread(columns) {}
-    std::vector<uint16_t> distances;
-    std::vector<int32_t> inside;
-    Spread spread;
-    std::vector<Ranked> best;
+    Gathering(const Ball& ball, size_t n_bits)
+        : radius_(ball.radius < 0 ? n_bits : std::min(static_cast<size_t>(ball.radius), n_bits)),
+          wanted_(ball.radius < 0 ? ball.wanted : std::numeric_limits<size_t>::max()),
+          at_distance_(n_bits + 1) {}
+
+    size_t radius() const { return radius_; }
+
+    void add(size_t place, uint16_t distance) {
+        if (distance > radius_) return;
+        members_.push_back({static_cast<int32_t>(place), distance});
+        ++at_distance_[distance];
+        ++inside_;
+        while (inside_ - at_distance_[radius_] >= wanted_) inside_ -= at_distance_[radius_--];
+    }
+
+    // Those within the radius, by place.
+    std::vector<Member>& finish() {
+        std::erase_if(members_, [&](const Member& member) { return member.distance > radius_; });
+        return members_;
+    }
+
+ private:
+    size_t radius_, wanted_, inside_ = 0;
+    std::vector<size_t> at_distance_;
+    std::vector<Member> members_;
 };
 
-inline void rank_ball(const Shelf& shelf, const Questions& questions, size_t query, const uint16_t* distances,
-                      const Ball& ball, Workspace& own, Answers& answers) {
-    const int radius = radius_of(ball, distances, shelf.count, 64 * shelf.words);
-    const size_t found = static_cast<size_t>(
-        places_within(distances, static_cast<long>(shelf.count), static_cast<uint16_t>(radius), own.inside.data()));
-    std::vector<Ranked>& best = own.best;
-    best.clear();
-    own.spread.set(questions, query);
-    constexpr size_t ahead = 16;
-    for (size_t i = 0; i < found; ++i) {
-        if (i + ahead < found) {
-            const int32_t* next = shelf.content + shelf.starts[own.inside[i + ahead]];
+// Scans for some queries at once, so that the codes of a stretch are fetched into the nearest cache once for all.
+inline std::vector<Gathering> gather_balls(const Shelf& shelf, const uint64_t* codes, size_t count, const Ball& ball,
+                                           StopFlag& stop) {
+    constexpr size_t stretch = 512;
+    const auto words = static_cast<long>(shelf.words), stride = static_cast<long>(shelf.count);
+    const auto* planes = reinterpret_cast<const unsigned long*>(shelf.planes);
+    const auto* queries = reinterpret_cast<const unsigned long*>(codes);
+    std::vector<Gathering> balls(count, Gathering(ball, 64 * shelf.words));
+    uint16_t distances[stretch];
+    int32_t near[stretch];
+    for (size_t begin = 0; begin < shelf.count && !stop.load(std::memory_order_relaxed); begin += stretch) {
+        const auto size = static_cast<long>(std::min(stretch, shelf.count - begin));
+        for (size_t query = 0; query < count; ++query) {
+            code_distances(words, planes + begin, stride, queries + query * shelf.words, size, distances);
+            const long found = places_within(distances, size, static_cast<uint16_t>(balls[query].radius()), near);
+            for (long i = 0; i < found; ++i) balls[query].add(begin + near[i], distances[near[i]]);
+        }
+    }
+    return balls;
+}
+
+inline void rank_ball(const Shelf& shelf, const Questions& questions, size_t query, Gathering& ball, Spread& spread,
+                      Answers& answers) {
+    const std::vector<Gathering::Member>& members = ball.finish();
+    std::vector<Ranked> best;
+    spread.set(questions, query);
+    constexpr size_t ahead = 12;
+    for (size_t i = 0; i < members.size(); ++i) {
+        if (i + 2 * ahead < members.size()) {
+            __builtin_prefetch(shelf.starts + members[i + 2 * ahead].place);
+            __builtin_prefetch(shelf.ends + members[i + 2 * ahead].place);
+        }
+        if (i + ahead < members.size()) {
+            const int32_t* next = shelf.content + shelf.starts[members[i + ahead].place];
             for (int line = 0; line < 5; ++line) __builtin_prefetch(next + 16 * line);
         }
-        const Ranked ranked{own.spread.score(shelf, static_cast<size_t>(own.inside[i])), own.inside[i]};
+        const int32_t place = members[i].place;
+        const Ranked ranked{spread.score(shelf, static_cast<size_t>(place)), place, members[i].distance};
         if (best.size() == answers.k && !(ranked < best.front())) continue;
         best.push_back(ranked);
         std::push_heap(best.begin(), best.end());
@@ -207,28 +223,27 @@ inline void rank_ball(const Shelf& shelf, const Questions& questions, size_t que
             best.pop_back();
         }
     }
-    own.spread.clear(questions, query);
+    spread.clear(questions, query);
     std::sort_heap(best.begin(), best.end());
     for (size_t rank = 0; rank < best.size(); ++rank) {
         answers.places[query * answers.k + rank] = best[rank].place;
         answers.scores[query * answers.k + rank] = best[rank].score;
-        answers.distances[query * answers.k + rank] = distances[best[rank].place];
+        answers.distances[query * answers.k + rank] = best[rank].distance;
     }
-    answers.radii[query] = radius;
-    answers.candidates[query] = static_cast<int64_t>(found);
+    answers.radii[query] = static_cast<int32_t>(ball.radius());
+    answers.candidates[query] = static_cast<int64_t>(members.size());
 }
 
 inline void search_balls(const Shelf& shelf, const Questions& questions, const Ball& ball, int threads, StopFlag& stop,
                          Answers& answers) {
-    constexpr size_t together = 4, most = 64;
-    parallel_for(questions.count, most, threads, stop, [&](size_t begin, size_t end, int) {
-        Workspace own(shelf.count, questions.columns, together);
-        for (size_t first = begin; first < end && !stop.load(std::memory_order_relaxed); first += together) {
-            const size_t count = std::min(together, end - first);
-            all_distances(shelf, questions.codes + first * shelf.words, count, own.distances.data());
-            for (size_t at = 0; at < count; ++at)
-                rank_ball(shelf, questions, first + at, own.distances.data() + at * shelf.count, ball, own, answers);
-        }
+    const auto workers = static_cast<size_t>(std::max(threads, 1));
+    const size_t together = std::clamp<size_t>((questions.count + workers - 1) / workers, 1, 64);
+    parallel_for(questions.count, together, threads, stop, [&](size_t begin, size_t end, int) {
+        Spread spread(questions.columns);
+        std::vector<Gathering> balls =
+            gather_balls(shelf, questions.codes + begin * shelf.words, end - begin, ball, stop);
+        for (size_t query = begin; query < end && !stop.load(std::memory_order_relaxed); ++query)
+            rank_ball(shelf, questions, query, balls[query - begin], spread, answers);
     });
 }
 

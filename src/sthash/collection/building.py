@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
-from sthash.checks import check_choice, check_whole
-from sthash.collection.encoder import batched, load_encoder, unit_vectors
+from sthash.checks import check_choice, check_positive, check_whole
+from sthash.collection.encoder import Scatter, batched, load_encoder, unit_vectors
 from sthash.collection.learning import Progress, draw, encode_texts, learn_from_texts, learn_from_vectors, texts
 from sthash.collection.store import CollectionBusyError, CollectionError, Store
 from sthash.collection.writing import change_codes, put_documents
@@ -34,6 +34,7 @@ class Plan:
     n_bits: int
     n_neighbors: int
     learn_on: int | None
+    scatter: float
     vectorizer: TextVectorizer | None
     hasher: SelfTaughtHashing | None
     random_state: int
@@ -46,6 +47,7 @@ class Plan:
         check_whole("n_neighbors", self.n_neighbors)
         if self.learn_on is not None:
             check_whole("learn_on", self.learn_on)
+        check_positive("scatter", self.scatter, or_zero=True)
         # Before all documents are read, not when they have been.
         from sthash.hashing.sth import Recipe
 
@@ -66,6 +68,10 @@ class Plan:
             hasher: SelfTaughtHashing = clone(self.hasher)
             return hasher
         return SelfTaughtHashing(self.n_bits, self.n_neighbors, recipe=self.recipe, random_state=self.random_state)
+
+    def random_weights(self) -> Scatter:
+        """What is added to the learnt weights, in units of them."""
+        return Scatter(float(self.scatter), self.random_state)
 
     def new_vectorizer(self) -> TextVectorizer:
         """The user's vectorizer, or the default one."""
@@ -135,7 +141,7 @@ def _fill(store: Store, documents: Iterable[Any] | None, vectors: Iterable[Any] 
 def _learn(store: Store, vectorizer: TextVectorizer, plan: Plan, generation: int) -> None:
     sample = draw(store, plan.learn_on, plan.random_state)
     plan.report("learning", 0, None)
-    learn_from_texts(store, vectorizer, plan.new_hasher(), sample, generation)
+    learn_from_texts(store, vectorizer, plan.new_hasher(), sample, plan.random_weights(), generation)
     encode_texts(store, plan.report)
 
 
@@ -160,14 +166,13 @@ def _learn_vectors(store: Store, width: int, plan: Plan, generation: int) -> Non
     contents = [
         content for number in sample.tolist() for _, content in store.rows("vectors", "WHERE id = ?", (number,))
     ]
-    learn_from_vectors(
-        store, plan.new_hasher(), np.frombuffer(b"".join(contents), np.float32).reshape(-1, width), generation
-    )
+    rows = np.frombuffer(b"".join(contents), np.float32).reshape(-1, width)
+    learn_from_vectors(store, plan.new_hasher(), rows, plan.random_weights(), generation)
     encoder = load_encoder(store)
     store.connection.execute("DELETE FROM codes")
-    rows = store.rows("vectors", "ORDER BY id")
+    stored = store.rows("vectors", "ORDER BY id")
     done = 0
-    while page := list(itertools.islice(rows, 4096)):
+    while page := list(itertools.islice(stored, 4096)):
         change_codes(store, [number for number, _ in page], encoder.codes_of([content for _, content in page]))
         done += len(page)
         plan.report("encoding", done, None)

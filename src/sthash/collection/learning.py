@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from sthash.collection.encoder import load_encoder
+from sthash.collection.encoder import Scatter, load_encoder
 from sthash.collection.store import Store, decode, encode
 from sthash.collection.writing import put_encoded
 
@@ -21,7 +22,12 @@ BATCH = 4096
 
 
 def learn_from_texts(
-    store: Store, vectorizer: TextVectorizer, hasher: SelfTaughtHashing, sample: npt.NDArray[np.int64], generation: int
+    store: Store,
+    vectorizer: TextVectorizer,
+    hasher: SelfTaughtHashing,
+    sample: npt.NDArray[np.int64],
+    scatter: Scatter,
+    generation: int,
 ) -> None:
     """Learn hash functions from a sample of the documents, and write the model; the vectorizer is fitted."""
     X = vectorizer.transform(text for _, text in texts(store, sample.tolist()))
@@ -47,6 +53,8 @@ def learn_from_texts(
         "n_documents": vectorizer.statistics_.n_documents,
         "mean_length": vectorizer.statistics_.mean_length,
         "intercept": intercept,
+        "scatter": scatter.weight,
+        "random_weights": asdict(_scaled(scatter, weights[used])),
     }
     store.connection.execute("DELETE FROM terms")
     # Frequent terms come first, so that what most documents need of a query lies close together in memory.
@@ -58,13 +66,20 @@ def learn_from_texts(
             for column, at in enumerate(order[start : start + BATCH].tolist(), start)
         ]
         store.put_many("terms", rows)
-    store.put_setting("model", model)
+    store.put_model(model)
 
 
-def learn_from_vectors(store: Store, hasher: SelfTaughtHashing, rows: npt.NDArray[np.float32], generation: int) -> None:
+def learn_from_vectors(
+    store: Store, hasher: SelfTaughtHashing, rows: npt.NDArray[np.float32], scatter: Scatter, generation: int
+) -> None:
     """Learn hash functions from dense unit rows, and write the model."""
     hasher.fit(rows)
     weights, intercept = _linear(hasher)
+    # Vectors of a user's own have few columns: here the random weights are kept with the learnt ones.
+    each_column = np.arange(rows.shape[1] + 1, dtype=np.int64)
+    weights = _scaled(scatter, weights).added(
+        weights, each_column, each_column[:-1].astype(np.int32), np.ones(rows.shape[1], dtype=np.float32)
+    )
     model = {
         "kind": "vectors",
         "generation": generation,
@@ -74,8 +89,9 @@ def learn_from_vectors(store: Store, hasher: SelfTaughtHashing, rows: npt.NDArra
         "learnt_on": len(rows),
         "n_columns": rows.shape[1],
         "intercept": intercept,
+        "scatter": scatter.weight,
     }
-    store.put_setting("model", model)
+    store.put_model(model)
     store.put("settings", "weights", np.ascontiguousarray(weights, dtype=np.float32).tobytes())
 
 
@@ -128,6 +144,12 @@ def pages(rows: Iterator[Any]) -> Iterator[list[Any]]:
             page, characters = [], 0
     if page:
         yield page
+
+
+def _scaled(scatter: Scatter, weights: npt.NDArray[np.float32]) -> Scatter:
+    """Random weights that are so many times as large as the learnt ones are on average."""
+    typical = np.sqrt(np.square(weights, dtype=np.float64).mean())
+    return replace(scatter, weight=float(scatter.weight * typical))
 
 
 def _linear(hasher: SelfTaughtHashing) -> tuple[npt.NDArray[np.float32], list[float]]:

@@ -114,7 +114,9 @@ def load_vectors(store: Store, ids: Ids, *, dense: bool, n_columns: int, whole: 
         raise store.damaged(f"it has vectors for {len(contents)} of {len(ids)} documents")
     ends = np.cumsum(np.fromiter(map(len, contents), dtype=np.int64, count=len(contents))) // 4
     starts = np.concatenate([np.zeros(1, np.int64), ends[:-1]]) if len(ends) else ends
-    return Vectors(np.frombuffer(b"".join(contents), dtype=np.int32), starts, ends, dense, n_columns)
+    # A copy of its own, because NumPy asks for large pages of memory, over which a search jumps faster.
+    content = np.frombuffer(b"".join(contents), dtype=np.int32).copy()
+    return Vectors(content, starts, ends, dense, n_columns)
 
 
 def search_balls(shelf: Shelf, vectors: Vectors, queries: Encoded, k: int, radius: int | None, wanted: int) -> Found:
