@@ -8,7 +8,7 @@ SOURCES := CMakeLists.txt pyproject.toml constraints.txt $(shell find src/core -
 SANITIZE := -std=c++20 -O1 -g -fno-omit-frame-pointer -Wall -Wextra -Wno-psabi -Isrc/core
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format unit crash bench screenshots package sanitize clean
+.PHONY: help demo test lint format unit crash bench results screenshots package sanitize clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -36,12 +36,16 @@ format: $(VENV)/installed-dev ## format the code in place
 	$(BIN)/ruff check --fix .
 	$(BIN)/clang-format -i $(CPP)
 
-BENCHMARKS := fit encode graph hamming rivals collection duplicates serve
-bench: $(VENV)/installed-bench ## measure against the peers (half an hour)
+BENCHMARKS := fit encode graph hamming rivals collection duplicates serve spark
+bench: $(VENV)/installed-bench $(VENV)/installed-dev ## measure against the peers (about an hour)
 	@for name in $(BENCHMARKS); do echo "== benchmarks/$$name.py"; $(BIN)/python benchmarks/$$name.py || exit 1; done
 
 screenshots: $(VENV)/installed-dev ## take the pictures of the page that the README shows; needs Chromium
 	PYTHONPATH=tests/serve/page $(BIN)/python tools/screenshots.py docs/images
+
+results: $(VENV)/installed-dev ## run the paper's experiments and write docs/results.md (half an hour)
+	$(BIN)/sth reproduce --output build/reproduction
+	rm -rf docs/results && cp -r build/reproduction/results docs/results && cp build/reproduction/results.md docs/
 
 package: $(VENV)/installed-dev ## build the sdist, from it the wheel, and try that in an empty environment
 	rm -rf dist build/try
@@ -76,8 +80,12 @@ $(VENV)/installed: $(VENV)/ready $(SOURCES)
 	$(BIN)/pip install -q -c constraints.txt --no-build-isolation -e .
 	@touch $@
 
+ENGINES := spark milvus
 $(VENV)/installed-dev: $(VENV)/installed
+	@[ ! -x .ci/install ] || .ci/install
 	$(BIN)/pip install -q -c constraints.txt --no-build-isolation -e '.[dev]'
+	@for extra in $(ENGINES); do $(BIN)/pip install -q -c constraints.txt --no-build-isolation -e ".[$$extra]" || \
+	  echo "The extra $$extra cannot be installed: its tests will be skipped."; done
 	@touch $@
 
 $(VENV)/installed-bench: $(VENV)/installed

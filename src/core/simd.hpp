@@ -16,7 +16,7 @@
 #define STHASH_X86 1
 #define STHASH_TARGET_AVX2 "avx2,bmi,bmi2,popcnt,lzcnt"
 #define STHASH_TARGET_AVX512 \
-    "avx512f,avx512bw,avx512dq,avx512vl,avx512vpopcntdq,prefer-vector-width=512,avx2,bmi,bmi2,popcnt,lzcnt"
+    "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vpopcntdq,prefer-vector-width=512,avx2,bmi,bmi2,popcnt,lzcnt"
 #else
 #define STHASH_X86 0
 #endif
@@ -68,7 +68,7 @@ inline std::vector<SimdPath> available_paths() {
     if (avx2) paths.push_back(SimdPath::avx2);
     if (avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
-        __builtin_cpu_supports("avx512vpopcntdq"))
+        __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512vpopcntdq"))
         paths.push_back(SimdPath::avx512);
 #endif
     return paths;

@@ -100,6 +100,15 @@ class HammingCore:
     def search(
         self, codes: _Codes, k: int, within: int, allowed: _Ids | None, threads: int
     ) -> tuple[_Ids, _Distances]: ...
+    def weighted_search(
+        self,
+        codes: _Codes,
+        weights: npt.NDArray[np.float32],
+        k: int,
+        within: int,
+        allowed: _Ids | None,
+        threads: int,
+    ) -> tuple[_Ids, npt.NDArray[np.float32]]: ...
     def radius_search(
         self, codes: _Codes, radius: int, allowed: _Ids | None, threads: int
     ) -> tuple[_Ids, _Ids, _Distances]: ...
@@ -114,12 +123,12 @@ class HammingJoin:
 # collection
 
 def search_balls(
-    planes: npt.NDArray[np.uint64],
+    codes: npt.NDArray[np.uint64],
     starts: npt.NDArray[np.int64],
     ends: npt.NDArray[np.int64],
     content: npt.NDArray[np.int32],
     dense: bool,
-    codes: npt.NDArray[np.uint64],
+    query_codes: npt.NDArray[np.uint64],
     query_indptr: npt.NDArray[np.int64],
     query_indices: npt.NDArray[np.int32],
     query_values: npt.NDArray[np.float32],
@@ -135,6 +144,9 @@ def search_balls(
     npt.NDArray[np.int32],
     npt.NDArray[np.int64],
 ]: ...
+def gather_ball(
+    codes: npt.NDArray[np.uint64], query: npt.NDArray[np.uint64], radius: int, wanted: int
+) -> npt.NDArray[np.int64]: ...
 def pair_scores(
     starts: npt.NDArray[np.int64],
     ends: npt.NDArray[np.int64],
@@ -143,5 +155,13 @@ def pair_scores(
     columns: int,
     left: npt.NDArray[np.int64],
     right: npt.NDArray[np.int64],
+    threads: int,
+) -> npt.NDArray[np.float32]: ...
+def scatter(
+    indptr: npt.NDArray[np.int64],
+    indices: npt.NDArray[np.int32],
+    values: npt.NDArray[np.float32],
+    words: int,
+    seed: int,
     threads: int,
 ) -> npt.NDArray[np.float32]: ...

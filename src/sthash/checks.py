@@ -15,11 +15,12 @@ def check_whole(name: str, value: Any, least: int = 1) -> int:
     return int(value)
 
 
-def check_positive(name: str, value: Any) -> float:
-    """Return ``value`` if it is a positive, finite number."""
-    if not isinstance(value, Real) or isinstance(value, bool) or not 0 < float(value) < math.inf:
-        raise ValueError(f"{name}={value!r} must be a positive number.")
-    return float(value)
+def check_positive(name: str, value: Any, *, or_zero: bool = False) -> float:
+    """Return ``value`` if it is a positive, finite number, or zero where that is allowed."""
+    number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else math.nan
+    if not (0 < number < math.inf or (or_zero and number == 0)):
+        raise ValueError(f"{name}={value!r} must be a positive number{' or 0' if or_zero else ''}.")
+    return number
 
 
 def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:

@@ -322,3 +322,30 @@ def test_encode_gives_the_codes_that_are_stored(tmp_path):
         hits = collection.search(texts[7], 3, radius=0, rerank=False)
         assert all((collection.encode([hit.text]) == codes[7]).all() for hit in hits)
         assert (collection.encode([""]) == 0).all()
+
+
+def test_every_recipe_and_what_info_says_of_it(tmp_path):
+    from typing import get_args
+
+    from sthash.hashing.sth import Recipe
+
+    documents = make_documents(300)
+    for recipe in get_args(Recipe):
+        path = tmp_path / f"{recipe}.sth"
+        with Collection.create(path, documents, n_bits=16, n_neighbors=10, recipe=recipe) as collection:
+            assert collection.info()["recipe"] == recipe
+            assert collection.check().documents == 300
+            assert collection.search(documents[7].text, 1)[0].text == documents[7].text
+    with Collection.open(tmp_path / "paper.sth") as collection:
+        collection.relearn(recipe="topics")
+        assert collection.info()["recipe"] == "topics"
+        collection.relearn(n_bits=8)
+        assert (collection.info()["recipe"], collection.n_bits) == ("topics", 8)
+
+
+def test_an_unknown_recipe_is_refused_before_anything_is_read(tmp_path):
+    documents = iter(make_documents(10))
+    with pytest.raises(ValueError, match="recipe='soup' is not known; use one of: paper"):
+        Collection.create(tmp_path / "c.sth", documents, recipe="soup")
+    assert len(list(documents)) == 10
+    assert not list(tmp_path.iterdir())

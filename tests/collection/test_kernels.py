@@ -7,7 +7,7 @@ from sthash import _core
 
 
 def shelf(rng, n, words, columns, dense):
-    planes = rng.integers(0, 2**64, size=(words, n), dtype=np.uint64)
+    stored = rng.integers(0, 2**64, size=(n, words), dtype=np.uint64)
     rows = []
     for _ in range(n):
         kept = np.arange(columns) if dense else np.flatnonzero(rng.random(columns) < 0.4)
@@ -18,31 +18,32 @@ def shelf(rng, n, words, columns, dense):
     full = np.zeros((n, columns), dtype=np.float32)
     for row, (kept, values) in zip(full, rows, strict=True):
         row[kept] = values
-    return planes, starts, ends, np.concatenate(parts).astype(np.int32), full
+    return stored, starts, ends, np.concatenate(parts).astype(np.int32), full
 
 
 @pytest.mark.parametrize("dense", [False, True])
 @given(
     st.integers(0, 2**32 - 1),
     st.integers(1, 60),
-    st.sampled_from([1, 2, 5]),
+    st.sampled_from([1, 2, 5, 16, 17]),
     st.integers(1, 20),
     st.integers(1, 70),
     st.sampled_from([-1, 20, 40, 64]),
     st.integers(1, 80),
+    st.sampled_from([1, 6, 40]),
 )
-def test_search_balls_equals_its_twin(dense, seed, n, words, columns, k, radius, wanted):
+def test_search_balls_equals_its_twin(dense, seed, n, words, columns, k, radius, wanted, count):
     rng = np.random.default_rng(seed)
-    planes, starts, ends, content, full = shelf(rng, n, words, columns, dense)
-    queries = rng.normal(size=(6, columns)).astype(np.float32)
-    codes = rng.integers(0, 2**64, size=(6, words), dtype=np.uint64)
-    indptr = np.arange(7, dtype=np.int64) * columns
-    indices = np.tile(np.arange(columns, dtype=np.int32), 6)
+    stored, starts, ends, content, full = shelf(rng, n, words, columns, dense)
+    queries = rng.normal(size=(count, columns)).astype(np.float32)
+    codes = rng.integers(0, 2**64, size=(count, words), dtype=np.uint64)
+    indptr = np.arange(count + 1, dtype=np.int64) * columns
+    indices = np.tile(np.arange(columns, dtype=np.int32), count)
     places, scores, distances, radii, candidates = _core.search_balls(
-        planes, starts, ends, content, dense, codes, indptr, indices, queries.ravel(), columns, k, radius, wanted, 2
+        stored, starts, ends, content, dense, codes, indptr, indices, queries.ravel(), columns, k, radius, wanted, 2
     )
-    for query in range(6):
-        away = np.bitwise_count(planes ^ codes[query][:, None]).sum(axis=0)
+    for query in range(count):
+        away = np.bitwise_count(stored ^ codes[query]).sum(axis=1)
         ball = radius if radius >= 0 else (sorted(away)[wanted - 1] if wanted <= n else 64 * words)
         inside = np.flatnonzero(away <= ball)
         cosines = full.astype(np.float64) @ queries[query]
@@ -55,6 +56,7 @@ def test_search_balls_equals_its_twin(dense, seed, n, words, columns, k, radius,
         np.testing.assert_allclose(scores[query][held], cosines[best], atol=1e-4)
         np.testing.assert_array_equal(distances[query][held], away[places[query][held]])
         assert set(places[query][held]) <= set(inside.tolist())
+        np.testing.assert_array_equal(_core.gather_ball(stored, codes[query], radius, wanted), inside)
 
 
 @pytest.mark.parametrize("dense", [False, True])
@@ -64,3 +66,27 @@ def test_pair_scores_equal_their_twin(dense):
     left, right = rng.integers(0, 50, size=(2, 9000))
     scores = _core.pair_scores(starts, ends, content, dense, 30, left, right, 2)
     np.testing.assert_allclose(scores, (full[left] * full[right]).sum(axis=1), atol=1e-4)
+
+
+@given(st.integers(0, 2**64 - 1), st.integers(1, 3), st.lists(st.integers(0, 9), min_size=1, max_size=5))
+def test_scatter_equals_its_twin(seed, words, sizes):
+    rng = np.random.default_rng(0)
+    indptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    columns = rng.integers(0, 2**31, indptr[-1]).astype(np.int32)
+    values = rng.normal(size=indptr[-1]).astype(np.float32)
+    sums = _core.scatter(indptr, columns, values, words, seed, 2)
+    assert sums.shape == (len(sizes), 64 * words)
+    for row in range(len(sizes)):
+        expected = np.zeros(64 * words, dtype=np.float32)
+        for at in range(indptr[row], indptr[row + 1]):
+            for plane in range(64 * words):
+                upper = splitmix(seed, int(columns[at]) * words + plane // 64) >> (plane % 64) & 1 == 0
+                expected[plane] += values[at] if upper else -values[at]
+        np.testing.assert_array_equal(sums[row], expected)
+
+
+def splitmix(seed, number):
+    bits = (seed + (number + 1) * 0x9E3779B97F4A7C15) % 2**64
+    bits = (bits ^ bits >> 30) * 0xBF58476D1CE4E5B9 % 2**64
+    bits = (bits ^ bits >> 27) * 0x94D049BB133111EB % 2**64
+    return bits ^ bits >> 31

@@ -81,6 +81,45 @@ void check_searches(Index& index, const Truth& truth, int n_bits) {
         }
 }
 
+// The sum that weighted_kernels.hpp promises: four bits, every fourth four, then the four sums.
+float weighted_distance(const uint64_t* code, const uint64_t* query, const float* weights, int n_bits) {
+    float sums[4] = {};
+    for (int first = 0; first < n_bits; first += 4) {
+        float sum = 0;
+        for (int p = first; p < std::min(first + 4, n_bits); ++p)
+            if ((code[p / 64] ^ query[p / 64]) >> (p % 64) & 1) sum += weights[p];
+        sums[first / 4 % 4] += sum;
+    }
+    return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+}
+
+void check_weighted_searches(Index& index, const Truth& truth, int n_bits) {
+    for (const size_t queries : {size_t{1}, size_t{70}})
+        for (const int within : {n_bits / 4, n_bits}) {
+            const std::vector<uint64_t> codes = random_codes(queries, n_bits);
+            std::vector<float> weights(queries * static_cast<size_t>(n_bits));
+            for (float& weight : weights) weight = static_cast<float>(draw(5)) * 0.3f;
+            const size_t k = 1 + draw(20);
+            StopFlag stop{false};
+            const weighted::Request request{k, within, codes.data(), weights.data(), queries, 2};
+            index.search(request, nullptr, 0, stop, [&](size_t q, weighted::Collector& collector) {
+                if (q > 3) return;
+                std::vector<weighted::Hit> wanted;
+                for (const auto& [id, code] : truth.held) {
+                    const uint64_t* query = &codes[q * truth.words];
+                    if (distance(code.data(), query, truth.words) > within) continue;
+                    wanted.push_back({id, weighted_distance(code.data(), query, &weights[q * n_bits], n_bits)});
+                }
+                std::sort(wanted.begin(), wanted.end());
+                wanted.resize(std::min(k, wanted.size()));
+                const std::vector<weighted::Hit>& found = collector.finish();
+                if (!std::equal(found.begin(), found.end(), wanted.begin(), wanted.end(),
+                                [](const auto& x, const auto& y) { return x.id == y.id && x.distance == y.distance; }))
+                    fail("weighted search", n_bits);
+            });
+        }
+}
+
 void check_pairs(Index& index, const Truth& truth, int n_bits) {
     size_t wanted = 0, found = 0;
     for (const auto& [id, code] : truth.held)
@@ -124,6 +163,7 @@ void check_index(int n_bits, Path path) {
         index.update(codes.data(), moved.data(), moved.size());
         remember(codes, moved);
         check_searches(index, truth, n_bits);
+        check_weighted_searches(index, truth, n_bits);
     }
     check_pairs(index, truth, n_bits);
     std::FILE* file = std::tmpfile();

@@ -107,6 +107,36 @@ def test_threads(index, threads, error):
         index.search(CODES, 1, threads=threads)
 
 
+WEIGHTS = np.ones((3, 10), dtype=np.float32)
+
+
+@pytest.mark.parametrize(
+    ("weights", "error", "message"),
+    [
+        (WEIGHTS[:2], ValueError, r"\(3, 10\), got shape \(2, 10\)"),
+        (WEIGHTS[:, :9], ValueError, "a column a bit"),
+        (WEIGHTS[0], ValueError, r"got shape \(10,\)"),
+        (-WEIGHTS, ValueError, "must not be negative or NaN, got -1.0; take the margins' absolute values"),
+        (WEIGHTS * np.nan, ValueError, "negative or NaN, got nan"),
+        (WEIGHTS * np.inf, ValueError, "finite sum, got inf"),
+        (WEIGHTS * 1e38, ValueError, "finite sum, got inf; scale them down"),
+        (WEIGHTS.astype(np.float64) * 1e300, ValueError, "finite sum"),
+        (WEIGHTS.astype(str), TypeError, "weights must be numbers"),
+        (WEIGHTS.astype(bool), TypeError, "weights must be numbers, got dtype bool"),
+    ],
+)
+def test_weights(index, weights, error, message):
+    with pytest.raises(error, match=message):
+        index.search(CODES, 1, weights=weights)
+
+
+def test_weights_of_other_types(index):
+    for weights in (WEIGHTS.tolist(), WEIGHTS.astype(np.float64), WEIGHTS.astype(int), np.asfortranarray(WEIGHTS)):
+        ids, distances = index.search(CODES, 2, weights=weights)
+        assert ids[:, 0].tolist() == [0, 1, 2]
+        assert distances.dtype == np.float32
+
+
 def test_pairs_of_other_things(index):
     with pytest.raises(TypeError, match="other must be a HammingIndex, got str"):
         index.pairs("another", 1)

@@ -64,6 +64,17 @@ class Twin:
             distances[row, : len(found[keep])] = how_far[keep]
         return ids, distances
 
+    def weighted_search(self, queries, weights, k, within=None, allowed=None):
+        ids = np.full((len(queries), k), -1, dtype=np.int64)
+        distances = np.full((len(queries), k), -1, dtype=np.float32)
+        for row, (query, weight) in enumerate(zip(queries, weights, strict=True)):
+            found, bits = self.ranked(query, allowed)
+            found = found if within is None else found[bits <= within]
+            how_far = np.array([weighted_distance(self.held[int(key)], query, weight) for key in found], np.float32)
+            order = np.lexsort((found, how_far))[:k]
+            ids[row, : len(order)], distances[row, : len(order)] = found[order], how_far[order]
+        return ids, distances
+
     def radius_search(self, queries, radius, allowed=None):
         lims, ids, distances = [0], [], []
         for query in queries:
@@ -83,6 +94,28 @@ class Twin:
                 if distance <= radius and other > key:
                     result.add((key, other, distance))
         return result
+
+
+def weighted_distance(code, query, weights):
+    """Sum of the weights of differing bits: four bits, every fourth four, then the four sums."""
+    differ = np.unpackbits(np.frombuffer(code, np.uint8) ^ query, bitorder="little")[: len(weights)]
+    parts = np.pad(np.where(differ, weights, np.float32(0)), (0, -len(weights) % 16)).reshape(-1, 4, 4)
+    sums = [np.float32(0)] * 4
+    for part in parts:
+        for lane in range(4):
+            sums[lane] += ((part[lane][0] + part[lane][1]) + part[lane][2]) + part[lane][3]
+    return (sums[0] + sums[1]) + (sums[2] + sums[3])
+
+
+def assert_same_weighted_answers(index, twin, queries, weights, k, **how):
+    """With weights, the index must give the same ids, and the same distances to the last bit."""
+    allowed = how.get("allowed")
+    wanted = twin.weighted_search(
+        queries, weights, k, how.get("within"), None if allowed is None else {int(i) for i in allowed}
+    )
+    for one, other in zip(index.search(queries, k, weights=weights, **how), wanted, strict=True):
+        assert one.dtype == other.dtype
+        np.testing.assert_array_equal(one, other)
 
 
 def assert_same_answers(index, twin, queries, k, radius, **how):

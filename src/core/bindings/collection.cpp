@@ -1,18 +1,18 @@
-// Python's view of ball search with re-ranking.
+// Python's view of ball search with re-ranking, and of random hyperplanes.
 #include "bindings.hpp"
 #include "collection/rerank.hpp"
+#include "collection/scatter.hpp"
 
 namespace sthash {
 
 namespace {
 
-nb::tuple search(Matrix<uint64_t> planes, Vector<int64_t> starts, Vector<int64_t> ends, Vector<int32_t> content,
-                 bool dense, Matrix<uint64_t> codes, Vector<int64_t> query_indptr, Vector<int32_t> query_indices,
+nb::tuple search(Matrix<uint64_t> codes, Vector<int64_t> starts, Vector<int64_t> ends, Vector<int32_t> content,
+                 bool dense, Matrix<uint64_t> query_codes, Vector<int64_t> query_indptr, Vector<int32_t> query_indices,
                  Vector<float> query_values, size_t columns, size_t k, int radius, size_t wanted, int threads) {
-    const Shelf shelf{planes.data(), planes.shape(0), planes.shape(1), starts.data(), ends.data(), content.data(),
-                      dense};
-    const Questions questions{codes.data(),         codes.shape(0),      query_indptr.data(),
-                              query_indices.data(), query_values.data(), columns};
+    const Shelf shelf{codes.data(), codes.shape(1), codes.shape(0), starts.data(), ends.data(), content.data(), dense};
+    const Questions questions{query_codes.data(),   query_codes.shape(0), query_indptr.data(),
+                              query_indices.data(), query_values.data(),  columns};
     Answers answers(questions.count, k);
     interruptible([&](StopFlag& stop) { search_balls(shelf, questions, {radius, wanted}, threads, stop, answers); });
     const size_t count = questions.count;
@@ -20,6 +20,18 @@ nb::tuple search(Matrix<uint64_t> planes, Vector<int64_t> starts, Vector<int64_t
                           to_numpy(std::move(answers.scores), {count, k}),
                           to_numpy(std::move(answers.distances), {count, k}), to_numpy(std::move(answers.radii)),
                           to_numpy(std::move(answers.candidates)));
+}
+
+// Places in the ball around one code, ascending.
+nb::object gather(Matrix<uint64_t> codes, Vector<uint64_t> query, int radius, size_t wanted) {
+    const Shelf shelf{codes.data(), codes.shape(1), codes.shape(0), nullptr, nullptr, nullptr, false};
+    std::vector<int64_t> places;
+    interruptible([&](StopFlag& stop) {
+        Gathering ball = std::move(gather_balls(shelf, query.data(), 1, {radius, wanted}, stop).front());
+        for (const Gathering::Member& member : ball.finish()) places.push_back(member.place);
+        std::sort(places.begin(), places.end());
+    });
+    return nb::cast(to_numpy(std::move(places)));
 }
 
 nb::object scores(Vector<int64_t> starts, Vector<int64_t> ends, Vector<int32_t> content, bool dense, size_t columns,
@@ -36,15 +48,28 @@ nb::object scores(Vector<int64_t> starts, Vector<int64_t> ends, Vector<int32_t> 
     return nb::cast(to_numpy(std::move(result)));
 }
 
+nb::object scatter(Vector<int64_t> indptr, Vector<int32_t> indices, Vector<float> values, size_t words, uint64_t seed,
+                   int threads) {
+    const size_t rows = indptr.size() - 1;
+    std::vector<float> sums;
+    interruptible([&](StopFlag& stop) {
+        sums = scatter_rows(indptr.data(), indices.data(), values.data(), rows, words, seed, threads, stop);
+    });
+    return nb::cast(to_numpy(std::move(sums), {rows, 64 * words}));
+}
+
 }  // namespace
 
 void bind_collection(nb::module_& module) {
-    module.def("search_balls", &search, nb::arg("planes"), nb::arg("starts"), nb::arg("ends"), nb::arg("content"),
-               nb::arg("dense"), nb::arg("codes"), nb::arg("query_indptr"), nb::arg("query_indices"),
+    module.def("search_balls", &search, nb::arg("codes"), nb::arg("starts"), nb::arg("ends"), nb::arg("content"),
+               nb::arg("dense"), nb::arg("query_codes"), nb::arg("query_indptr"), nb::arg("query_indices"),
                nb::arg("query_values"), nb::arg("columns"), nb::arg("k"), nb::arg("radius"), nb::arg("wanted"),
                nb::arg("threads"));
+    module.def("gather_ball", &gather, nb::arg("codes"), nb::arg("query"), nb::arg("radius"), nb::arg("wanted"));
     module.def("pair_scores", &scores, nb::arg("starts"), nb::arg("ends"), nb::arg("content"), nb::arg("dense"),
                nb::arg("columns"), nb::arg("left"), nb::arg("right"), nb::arg("threads"));
+    module.def("scatter", &scatter, nb::arg("indptr"), nb::arg("indices"), nb::arg("values"), nb::arg("words"),
+               nb::arg("seed"), nb::arg("threads"));
 }
 
 }  // namespace sthash

@@ -66,8 +66,8 @@ struct Call {
 template <class T>
 nb::object new_array(std::initializer_list<size_t> shape, T*& data) {
     static PyObject* const empty = nb::object(nb::module_::import_("numpy").attr("empty")).release().ptr();
-    static PyObject* const type =
-        nb::object(nb::module_::import_("numpy").attr("dtype")(sizeof(T) == 8 ? "int64" : "int32")).release().ptr();
+    constexpr const char* name = std::is_same_v<T, float> ? "float32" : sizeof(T) == 8 ? "int64" : "int32";
+    static PyObject* const type = nb::object(nb::module_::import_("numpy").attr("dtype")(name)).release().ptr();
     nb::object dimensions = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(shape.size())));
     Py_ssize_t axis = 0;
     for (size_t size : shape) PyTuple_SetItem(dimensions.ptr(), axis++, PyLong_FromSize_t(size));
@@ -95,6 +95,28 @@ nb::tuple search(Index& index, Matrix<uint8_t> codes, size_t k, int within, Ids 
         std::fill(ids + place, ids + (query + 1) * k, -1);
         std::fill(distances + place, distances + (query + 1) * k, -1);
     });
+    return nb::make_tuple(id_array, distance_array);
+}
+
+nb::tuple weighted_search(Index& index, Matrix<uint8_t> codes, Matrix<float> weights, size_t k, int within, Ids allowed,
+                          int threads) {
+    const std::vector<uint64_t> queries = to_words(codes, index.words());
+    const size_t count = codes.shape(0), n_allowed = allowed ? allowed->size() : 0;
+    const weighted::Request request{k, within, queries.data(), weights.data(), count, threads_or_all(threads)};
+    int64_t* ids;
+    float* distances;
+    nb::object id_array = new_array({count, k}, ids), distance_array = new_array({count, k}, distances);
+    const auto finish = [&](size_t query, weighted::Collector& collector) {
+        size_t place = query * k;
+        for (const weighted::Hit& hit : collector.finish()) {
+            ids[place] = hit.id;
+            distances[place++] = hit.distance;
+        }
+        std::fill(ids + place, ids + (query + 1) * k, -1);
+        std::fill(distances + place, distances + (query + 1) * k, -1.0f);
+    };
+    call(index.lengthy(request, n_allowed),
+         [&](StopFlag& stop) { index.search(request, allowed ? allowed->data() : nullptr, n_allowed, stop, finish); });
     return nb::make_tuple(id_array, distance_array);
 }
 
@@ -180,6 +202,7 @@ nb::dict stats(Index& index) {
     result["scanned_singly"] = tally.plain_scan.load();
     result["probed"] = tally.tables.load();
     result["enumerated"] = tally.ball.load();
+    result["weighted"] = tally.weighted.load();
     return result;
 }
 
@@ -251,6 +274,8 @@ void bind_hamming(nb::module_& module) {
         .def("ids", &all_ids)
         .def("search", &search, nb::arg("codes"), nb::arg("k"), nb::arg("within"), nb::arg("allowed").none(),
              nb::arg("threads"))
+        .def("weighted_search", &weighted_search, nb::arg("codes"), nb::arg("weights"), nb::arg("k"), nb::arg("within"),
+             nb::arg("allowed").none(), nb::arg("threads"))
         .def("radius_search", &radius_search, nb::arg("codes"), nb::arg("radius"), nb::arg("allowed").none(),
              nb::arg("threads"))
         .def("count", &count, nb::arg("codes"), nb::arg("radius"), nb::arg("allowed").none(), nb::arg("threads"))

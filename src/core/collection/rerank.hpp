@@ -4,33 +4,19 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
+#include "hamming/cost.hpp"
+#include "hamming/kernels.hpp"
 #include "parallel.hpp"
-#include "simd.hpp"
-
-#define STHASH_KERNELS "collection/kernels.inc"
-#include "each_path.inc"
 
 namespace sthash {
 
-inline void code_distances(long words, const unsigned long* planes, long stride, const unsigned long* query, long count,
-                           unsigned short* distances) {
-    STHASH_DISPATCH(code_distances(words, planes, stride, query, count, distances))
-}
-
-inline long count_within(const unsigned short* distances, long count, unsigned short radius) {
-    STHASH_DISPATCH(count_within(distances, count, radius))
-}
-
-inline long places_within(const unsigned short* distances, long count, unsigned short radius, int* places) {
-    STHASH_DISPATCH(places_within(distances, count, radius, places))
-}
-
-// Documents in memory. Word w of the code of document i is planes[w * count + i]. Its vector lies in the words
+// Documents in memory. The code of document i is codes[i * words] and what follows. Its vector lies in the words
 // [starts[i], ends[i]) of the content: the values of a dense vector; of a sparse one the columns, then the values.
 struct Shelf {
-    const uint64_t* planes;
+    const uint64_t* codes;
     size_t words, count;
     const int64_t *starts, *ends;
     const int32_t* content;
@@ -72,6 +58,7 @@ struct Ball {
 struct Ranked {
     float score;
     int32_t place;
+    int32_t distance;
     friend bool operator<(const Ranked& a, const Ranked& b) {
         return a.score != b.score ? a.score > b.score : a.place < b.place;
     }
@@ -143,62 +130,103 @@ class Spread {
     std::vector<float> values_;
 };
 
-// Distances of all documents from `count` queries at once, so that each code is fetched once for all of them.
-inline void all_distances(const Shelf& shelf, const uint64_t* codes, size_t count, uint16_t* distances) {
-    constexpr size_t stretch = 4096;
-    const auto* planes = reinterpret_cast<const unsigned long*>(shelf.planes);
-    const auto* queries = reinterpret_cast<const unsigned long*>(codes);
-    for (size_t begin = 0; begin < shelf.count; begin += stretch) {
-        const long size = static_cast<long>(std::min(stretch, shelf.count - begin));
-        for (size_t query = 0; query < count; ++query)
-            code_distances(static_cast<long>(shelf.words), planes + begin, static_cast<long>(shelf.count),
-                           queries + query * shelf.words, size, distances + query * shelf.count + begin);
-    }
-}
-
-// The least radius that holds as many as are wanted, or all there are.
-inline int radius_of(const Ball& ball, const uint16_t* distances, size_t count, size_t n_bits) {
-    if (ball.radius >= 0) return ball.radius;
-    const auto holds_enough = [&](size_t radius) {
-        const long inside = count_within(distances, static_cast<long>(count), static_cast<uint16_t>(radius));
-        return static_cast<size_t>(inside) >= ball.wanted;
+// The documents in the ball around a query, gathered from one stretch of them after the other. Where the radius is not
+// given, it shrinks as soon as a smaller one holds as many as are wanted.
+class Gathering {
+ public:
+    struct Member {
+        int32_t place;
+        int32_t distance;
     };
-    size_t low = 0, high = n_bits;
-    while (low < high) {
-        const size_t middle = (low + high) / 2;
-        if (holds_enough(middle))
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return static_cast<int>(low);
-}
 
-// What a thread needs, made once for all of its queries.
-struct Workspace {
-    Workspace(size_t count, size_t columns, size_t together)
-        : distances(count * together), inside(count + 1), spread(columns) {}
-    std::vector<uint16_t> distances;
-    std::vector<int32_t> inside;
-    Spread spread;
-    std::vector<Ranked> best;
+    Gathering(const Ball& ball, size_t n_bits)
+        : radius_(ball.radius < 0 ? n_bits : std::min(static_cast<size_t>(ball.radius), n_bits)),
+          wanted_(ball.radius < 0 ? ball.wanted : std::numeric_limits<size_t>::max()),
+          at_distance_(n_bits + 1) {}
+
+    size_t radius() const { return radius_; }
+
+    void add(size_t place, uint32_t distance) {
+        if (distance > radius_) return;
+        members_.push_back({static_cast<int32_t>(place), static_cast<int32_t>(distance)});
+        ++at_distance_[distance];
+        ++inside_;
+        while (inside_ - at_distance_[radius_] >= wanted_) inside_ -= at_distance_[radius_--];
+    }
+
+    // Those within the radius.
+    const std::vector<Member>& finish() {
+        std::erase_if(members_, [&](const Member& member) { return static_cast<size_t>(member.distance) > radius_; });
+        return members_;
+    }
+
+ private:
+    size_t radius_, wanted_, inside_ = 0;
+    std::vector<size_t> at_distance_;
+    std::vector<Member> members_;
 };
 
-inline void rank_ball(const Shelf& shelf, const Questions& questions, size_t query, const uint16_t* distances,
-                      const Ball& ball, Workspace& own, Answers& answers) {
-    const int radius = radius_of(ball, distances, shelf.count, 64 * shelf.words);
-    const size_t found = static_cast<size_t>(
-        places_within(distances, static_cast<long>(shelf.count), static_cast<uint16_t>(radius), own.inside.data()));
-    std::vector<Ranked>& best = own.best;
-    best.clear();
-    own.spread.set(questions, query);
-    constexpr size_t ahead = 16;
-    for (size_t i = 0; i < found; ++i) {
-        if (i + ahead < found) {
-            const int32_t* next = shelf.content + shelf.starts[own.inside[i + ahead]];
+// What the scan hands its hits to; `first` is the place of the first code that it looks at.
+struct Hits {
+    Gathering* balls;
+    size_t first;
+};
+
+inline int add_hits(void* context, size_t query, const uint32_t* offsets, const uint32_t* distances, size_t count) {
+    const Hits& hits = *static_cast<Hits*>(context);
+    Gathering& ball = hits.balls[query];
+    for (size_t i = 0; i < count; ++i) ball.add(hits.first + offsets[i], distances[i]);
+    return static_cast<int>(ball.radius());
+}
+
+// Scans the codes for some queries at once.
+inline std::vector<Gathering> gather_balls(const Shelf& shelf, const uint64_t* queries, size_t count, const Ball& ball,
+                                           StopFlag& stop) {
+    // Of many queries, the bit-sliced scan counts up to 1,024 bits.
+    constexpr size_t most_words = 16, piece = 2048;
+    const bool sliced = count >= hamming::CostModel::kBatch && shelf.words <= most_words;
+    const hamming::Kernels& kernels = hamming::kernels();
+    std::vector<Gathering> balls(count, Gathering(ball, 64 * shelf.words));
+    hamming::BatchQueries batch(queries, sliced ? count : 0, static_cast<int>(64 * std::min(shelf.words, most_words)),
+                                kernels.lanes);
+    uint32_t offsets[piece], distances[piece];
+    Hits hits{balls.data(), 0};
+    for (size_t query = 0; query < batch.count; ++query)
+        batch.set_limit(query, static_cast<int>(balls[query].radius()));
+    for (; hits.first < shelf.count && !stop.load(std::memory_order_relaxed); hits.first += piece) {
+        const uint64_t* codes = shelf.codes + hits.first * shelf.words;
+        const auto size = static_cast<uint32_t>(std::min(piece, shelf.count - hits.first));
+        if (sliced) {
+            kernels.scan_batch(codes, size, batch, add_hits, &hits);
+            continue;
+        }
+        for (size_t query = 0; query < count; ++query) {
+            const size_t found =
+                kernels.filter(codes, size, static_cast<int>(shelf.words), queries + query * shelf.words,
+                               static_cast<uint32_t>(balls[query].radius()), offsets, distances);
+            add_hits(&hits, query, offsets, distances, found);
+        }
+    }
+    return balls;
+}
+
+inline void rank_ball(const Shelf& shelf, const Questions& questions, size_t query, Gathering& ball, Spread& spread,
+                      Answers& answers) {
+    const std::vector<Gathering::Member>& members = ball.finish();
+    std::vector<Ranked> best;
+    spread.set(questions, query);
+    constexpr size_t ahead = 12;
+    for (size_t i = 0; i < members.size(); ++i) {
+        if (i + 2 * ahead < members.size()) {
+            __builtin_prefetch(shelf.starts + members[i + 2 * ahead].place);
+            __builtin_prefetch(shelf.ends + members[i + 2 * ahead].place);
+        }
+        if (i + ahead < members.size()) {
+            const int32_t* next = shelf.content + shelf.starts[members[i + ahead].place];
             for (int line = 0; line < 5; ++line) __builtin_prefetch(next + 16 * line);
         }
-        const Ranked ranked{own.spread.score(shelf, static_cast<size_t>(own.inside[i])), own.inside[i]};
+        const int32_t place = members[i].place;
+        const Ranked ranked{spread.score(shelf, static_cast<size_t>(place)), place, members[i].distance};
         if (best.size() == answers.k && !(ranked < best.front())) continue;
         best.push_back(ranked);
         std::push_heap(best.begin(), best.end());
@@ -207,28 +235,27 @@ inline void rank_ball(const Shelf& shelf, const Questions& questions, size_t que
             best.pop_back();
         }
     }
-    own.spread.clear(questions, query);
+    spread.clear(questions, query);
     std::sort_heap(best.begin(), best.end());
     for (size_t rank = 0; rank < best.size(); ++rank) {
         answers.places[query * answers.k + rank] = best[rank].place;
         answers.scores[query * answers.k + rank] = best[rank].score;
-        answers.distances[query * answers.k + rank] = distances[best[rank].place];
+        answers.distances[query * answers.k + rank] = best[rank].distance;
     }
-    answers.radii[query] = radius;
-    answers.candidates[query] = static_cast<int64_t>(found);
+    answers.radii[query] = static_cast<int32_t>(ball.radius());
+    answers.candidates[query] = static_cast<int64_t>(members.size());
 }
 
 inline void search_balls(const Shelf& shelf, const Questions& questions, const Ball& ball, int threads, StopFlag& stop,
                          Answers& answers) {
-    constexpr size_t together = 4, most = 64;
-    parallel_for(questions.count, most, threads, stop, [&](size_t begin, size_t end, int) {
-        Workspace own(shelf.count, questions.columns, together);
-        for (size_t first = begin; first < end && !stop.load(std::memory_order_relaxed); first += together) {
-            const size_t count = std::min(together, end - first);
-            all_distances(shelf, questions.codes + first * shelf.words, count, own.distances.data());
-            for (size_t at = 0; at < count; ++at)
-                rank_ball(shelf, questions, first + at, own.distances.data() + at * shelf.count, ball, own, answers);
-        }
+    const auto workers = static_cast<size_t>(std::max(threads, 1));
+    const size_t together = std::clamp<size_t>((questions.count + workers - 1) / workers, 1, 128);
+    parallel_for(questions.count, together, threads, stop, [&](size_t begin, size_t end, int) {
+        Spread spread(questions.columns);
+        std::vector<Gathering> balls =
+            gather_balls(shelf, questions.codes + begin * shelf.words, end - begin, ball, stop);
+        for (size_t query = begin; query < end && !stop.load(std::memory_order_relaxed); ++query)
+            rank_ball(shelf, questions, query, balls[query - begin], spread, answers);
     });
 }
 

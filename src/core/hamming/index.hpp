@@ -12,6 +12,7 @@
 #include "hamming/file.hpp"
 #include "hamming/ids.hpp"
 #include "hamming/search.hpp"
+#include "hamming/weighted.hpp"
 
 namespace sthash::hamming {
 
@@ -103,6 +104,29 @@ class Index {
         Search search(*now, request, tally_, stop);
         search.run(finish);
         if (path_ == Path::automatic) owed_.fetch_add(search.regret());
+    }
+
+    // The k nearest by weighted distance; see weighted::search for `finish`.
+    template <class Finish>
+    void search(const weighted::Request& request, const int64_t* allowed, size_t n_allowed, StopFlag& stop,
+                Finish&& finish) {
+        if (allowed != nullptr) {
+            const auto [now, slots] = locate(allowed, n_allowed);
+            const Page gathered = gather(*now, slots);
+            weighted::search(scan_data(*now, &gathered, 0), request, stop, finish);
+        } else {
+            const Reading now = snapshot();
+            weighted::search(scan_data(*now, nullptr, 0), request, stop, finish);
+        }
+        tally_.weighted += request.count;
+    }
+
+    bool lengthy(const weighted::Request& request, uint64_t n_allowed) const {
+        constexpr double kPatience = 50e6;
+        constexpr uint64_t kMany = 1000000;  // ids to look up, or codes of a file to check
+        const Reading now = glance();
+        return n_allowed > kMany || (now->file && now->slots > kMany) ||
+               weighted::foreseen(now->slots, now->words, request.count) > kPatience;
     }
 
     // Whether a search may take so long that someone might want to interrupt it.

@@ -25,6 +25,17 @@ struct ScanData {
     }
 };
 
+// All codes from slot `first` on; or a page of codes that were gathered from the snapshot in the order of their slots.
+inline ScanData scan_data(const Snapshot& snapshot, const Page* gathered, uint64_t first) {
+    ScanData data{{}, snapshot.n_bits, snapshot.words, snapshot.sorted};
+    if (gathered == nullptr)
+        data.runs = snapshot.runs(first, snapshot.slots);
+    else
+        for (uint32_t begin = 0; begin < gathered->count; begin += kPageSlots)
+            data.runs.push_back({gathered, begin, std::min(kPageSlots, gathered->count - begin)});
+    return data;
+}
+
 namespace detail {
 
 struct SinkContext {

@@ -27,7 +27,7 @@ struct Request {
 
 // Queries answered by each way, since the index was made.
 struct Tally {
-    std::atomic<uint64_t> sliced_scan{0}, plain_scan{0}, tables{0}, ball{0};
+    std::atomic<uint64_t> sliced_scan{0}, plain_scan{0}, tables{0}, ball{0}, weighted{0};
 };
 
 class Search {
@@ -83,15 +83,7 @@ class Search {
                                           queries >= CostModel::kBatch);
     }
 
-    ScanData data(uint64_t first) const {
-        ScanData result{{}, snapshot_.n_bits, snapshot_.words, snapshot_.sorted};
-        if (gathered_ == nullptr)
-            result.runs = snapshot_.runs(std::max(first, first_), snapshot_.slots);
-        else
-            for (uint32_t begin = 0; begin < gathered_->count; begin += kPageSlots)
-                result.runs.push_back({gathered_, begin, std::min(kPageSlots, gathered_->count - begin)});
-        return result;
-    }
+    ScanData data(uint64_t first) const { return scan_data(snapshot_, gathered_, std::max(first, first_)); }
 
     template <class Finish>
     void answer(size_t begin, size_t end, int threads, Finish&& finish) {

@@ -8,7 +8,7 @@ from typing import Any
 
 import typer
 
-from sthash.cli import applying, changing, demo, finding, inspecting, serving
+from sthash.cli import applying, changing, demo, finding, inspecting, reproducing, serving, tuning
 
 app = typer.Typer(
     name="sth",
@@ -24,6 +24,7 @@ app.command()(changing.relearn)
 app.command()(changing.compact)
 app.command()(finding.search)
 app.command()(finding.similar)
+app.command()(tuning.tune)
 app.command()(applying.duplicates)
 app.command()(applying.classify)
 app.command()(serving.serve)
@@ -31,6 +32,7 @@ app.command()(inspecting.info)
 app.command()(inspecting.check)
 app.command()(inspecting.export)
 app.command()(demo.demo)
+app.command()(reproducing.reproduce)
 app.command()(inspecting.version)
 
 

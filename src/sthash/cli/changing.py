@@ -14,7 +14,9 @@ def build(
     sources: options.Sources,
     bits: Annotated[int, typer.Option(help="Bits of a code.")] = 64,
     neighbors: Annotated[int, typer.Option(help="Neighbours of a document in the graph.")] = 25,
+    recipe: Annotated[str, typer.Option(help="How codes are learnt; sth tune finds which is best.")] = "paper",
     learn_on: Annotated[int, typer.Option(help="Learn from a random sample of so many documents; 0 for all.")] = 20_000,
+    scatter: Annotated[float, typer.Option(help="Random part of a code; 4 with --bits 512 finds more by cosine.")] = 0,
     key: options.KeyField = None,
     text: options.TextField = None,
     label: options.LabelField = None,
@@ -36,7 +38,9 @@ def build(
             documents,
             n_bits=bits,
             n_neighbors=neighbors,
+            recipe=recipe,  # type: ignore[arg-type]  # checked there
             learn_on=learn_on or None,
+            scatter=scatter,
             replace=replace,
             overwrite=force,
             progress=progress,
@@ -83,14 +87,23 @@ def relearn(
     collection: options.Path,
     bits: Annotated[int | None, typer.Option(help="Bits of a code.  [default: as before]")] = None,
     neighbors: Annotated[int | None, typer.Option(help="Neighbours in the graph.  [default: as before]")] = None,
+    recipe: Annotated[str | None, typer.Option(help="How codes are learnt.  [default: as before]")] = None,
     learn_on: Annotated[int, typer.Option(help="Learn from a random sample of so many documents; 0 for all.")] = 20_000,
+    scatter: Annotated[float | None, typer.Option(help="Random part of a code.  [default: as before]")] = None,
 ) -> None:
     """Learn a new model from the documents as they are now."""
     from sthash.cli.showing import progress_bar
     from sthash.collection import Collection
 
     with Collection.open(collection) as opened, progress_bar() as progress:
-        opened.relearn(n_bits=bits, n_neighbors=neighbors, learn_on=learn_on or None, progress=progress)
+        opened.relearn(
+            n_bits=bits,
+            n_neighbors=neighbors,
+            recipe=recipe,  # type: ignore[arg-type]  # checked there
+            learn_on=learn_on or None,
+            scatter=scatter,
+            progress=progress,
+        )
 
 
 def compact(collection: options.Path) -> None:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
-from sthash.checks import check_whole
-from sthash.collection.encoder import batched, load_encoder, unit_vectors
+from sthash.checks import check_choice, check_positive, check_whole
+from sthash.collection.encoder import Scatter, batched, load_encoder, unit_vectors
 from sthash.collection.learning import Progress, draw, encode_texts, learn_from_texts, learn_from_vectors, texts
 from sthash.collection.store import CollectionBusyError, CollectionError, Store
 from sthash.collection.writing import change_codes, put_documents
@@ -21,9 +21,10 @@ from sthash.documents import Document, as_document
 
 if TYPE_CHECKING:
     from sthash.hashing import SelfTaughtHashing
+    from sthash.hashing.sth import Recipe
     from sthash.text import TextVectorizer
 
-__all__ = ["Plan", "Progress", "build", "paired", "relearn"]
+__all__ = ["Plan", "Progress", "build", "paired", "relearn", "write_whole"]
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,9 @@ class Plan:
 
     n_bits: int
     n_neighbors: int
+    recipe: Recipe
     learn_on: int | None
+    scatter: float
     vectorizer: TextVectorizer | None
     hasher: SelfTaughtHashing | None
     random_state: int
@@ -44,6 +47,11 @@ class Plan:
         check_whole("n_neighbors", self.n_neighbors)
         if self.learn_on is not None:
             check_whole("learn_on", self.learn_on)
+        check_positive("scatter", self.scatter, or_zero=True)
+        # Before all documents are read, not when they have been.
+        from sthash.hashing.sth import Recipe
+
+        check_choice("recipe", self.recipe, get_args(Recipe))
 
     def report(self, step: str, done: int, total: int | None) -> None:
         """Tell how far it is."""
@@ -59,7 +67,11 @@ class Plan:
         if self.hasher is not None:
             hasher: SelfTaughtHashing = clone(self.hasher)
             return hasher
-        return SelfTaughtHashing(self.n_bits, self.n_neighbors, random_state=self.random_state)
+        return SelfTaughtHashing(self.n_bits, self.n_neighbors, recipe=self.recipe, random_state=self.random_state)
+
+    def random_weights(self) -> Scatter:
+        """What is added to the learnt weights, in units of them."""
+        return Scatter(float(self.scatter), self.random_state)
 
     def new_vectorizer(self) -> TextVectorizer:
         """The user's vectorizer, or the default one."""
@@ -79,6 +91,11 @@ def build(target: Path, documents: Iterable[Any] | None, vectors: Iterable[Any] 
     """Build under another name beside the target, then rename."""
     if documents is None and vectors is None:
         raise TypeError("a collection is made from documents, vectors or both; got neither.")
+    write_whole(target, lambda store: _fill(store, documents, vectors, plan))
+
+
+def write_whole(target: Path, fill: Callable[[Store], None]) -> None:
+    """Let ``fill`` write a new file under another name, then rename it; if it fails, nothing is left."""
     unfinished = target.with_name(f"{target.name}.building")
     with suppress(FileNotFoundError):
         _claim(unfinished)
@@ -86,7 +103,7 @@ def build(target: Path, documents: Iterable[Any] | None, vectors: Iterable[Any] 
     try:
         try:
             with store.clear_errors():
-                _fill(store, documents, vectors, plan)
+                fill(store)
                 store.connection.execute("COMMIT")
         finally:
             store.close()
@@ -129,7 +146,7 @@ def _fill(store: Store, documents: Iterable[Any] | None, vectors: Iterable[Any] 
 def _learn(store: Store, vectorizer: TextVectorizer, plan: Plan, generation: int) -> None:
     sample = draw(store, plan.learn_on, plan.random_state)
     plan.report("learning", 0, None)
-    learn_from_texts(store, vectorizer, plan.new_hasher(), sample, generation)
+    learn_from_texts(store, vectorizer, plan.new_hasher(), sample, plan.random_weights(), generation)
     encode_texts(store, plan.report)
 
 
@@ -154,14 +171,13 @@ def _learn_vectors(store: Store, width: int, plan: Plan, generation: int) -> Non
     contents = [
         content for number in sample.tolist() for _, content in store.rows("vectors", "WHERE id = ?", (number,))
     ]
-    learn_from_vectors(
-        store, plan.new_hasher(), np.frombuffer(b"".join(contents), np.float32).reshape(-1, width), generation
-    )
+    rows = np.frombuffer(b"".join(contents), np.float32).reshape(-1, width)
+    learn_from_vectors(store, plan.new_hasher(), rows, plan.random_weights(), generation)
     encoder = load_encoder(store)
     store.connection.execute("DELETE FROM codes")
-    rows = store.rows("vectors", "ORDER BY id")
+    stored = store.rows("vectors", "ORDER BY id")
     done = 0
-    while page := list(itertools.islice(rows, 4096)):
+    while page := list(itertools.islice(stored, 4096)):
         change_codes(store, [number for number, _ in page], encoder.codes_of([content for _, content in page]))
         done += len(page)
         plan.report("encoding", done, None)

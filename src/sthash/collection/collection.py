@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from sthash.applications.duplicates import Duplicates
     from sthash.applications.votes import Prediction, Voting
     from sthash.hashing import SelfTaughtHashing
+    from sthash.hashing.sth import Recipe
     from sthash.text import TextVectorizer
 
 # The ball around a query grows until it holds so many documents for each one asked for.
@@ -73,7 +74,9 @@ class Collection:
         vectors: Iterable[Any] | None = None,
         n_bits: int = 64,
         n_neighbors: int = 25,
+        recipe: Recipe = "paper",
         learn_on: int | None = 20_000,
+        scatter: float = 0.0,
         vectorizer: TextVectorizer | None = None,
         hasher: SelfTaughtHashing | None = None,
         random_state: int = 0,
@@ -95,10 +98,17 @@ class Collection:
             Dense vectors of your own, one a document. They are then hashed and compared instead of the texts.
         n_bits, n_neighbors : int
             Of the hasher. More bits find more of the nearest documents in a ball of the same size.
+        recipe : str
+            Of the hasher. `sthash.evaluation.tune` finds which is best for documents like yours.
         learn_on : int or None
             Learn from a random sample of this size; None takes all documents.
+        scatter : float
+            How much random hyperplanes are mixed into the learnt ones: so many times as large as these on average.
+            With 0, as published, codes bring together what is about the same topic. With about 4 and long codes
+            (``n_bits=512``) a small ball holds most of the nearest documents by cosine, also those that are near for
+            the sake of rare terms; short codes are better without.
         vectorizer, hasher : TextVectorizer, SelfTaughtHashing, optional
-            With settings of your own. The hasher's take the place of ``n_bits`` and ``n_neighbors``.
+            With settings of your own. The hasher's take the place of ``n_bits``, ``n_neighbors`` and ``recipe``.
         random_state : int
             Of the sample and the hasher.
         replace : bool
@@ -113,7 +123,9 @@ class Collection:
             raise FileExistsError(
                 f"{target} exists already; pass overwrite=True (--force) to replace it, or add to it."
             )
-        plan = building.Plan(n_bits, n_neighbors, learn_on, vectorizer, hasher, random_state, replace, progress)
+        plan = building.Plan(
+            n_bits, n_neighbors, recipe, learn_on, scatter, vectorizer, hasher, random_state, replace, progress
+        )
         building.build(target, documents, vectors, plan)
         return cls.open(target)
 
@@ -240,16 +252,25 @@ class Collection:
         *,
         n_bits: int | None = None,
         n_neighbors: int | None = None,
+        recipe: Recipe | None = None,
         learn_on: int | None = 20_000,
+        scatter: float | None = None,
         random_state: int = 0,
         progress: building.Progress | None = None,
     ) -> None:
-        """Learn a new model from the documents as they are now; it takes the old one's place in one step."""
+        """Learn a new model from the documents as they are now; it takes the old one's place in one step.
+
+        What is left out of ``n_bits``, ``n_neighbors``, ``recipe`` and ``scatter`` stays as it was.
+        """
         with self._view.writing():
             model = self._store.setting("model")
             n_bits = model["n_bits"] if n_bits is None else n_bits
             n_neighbors = model["n_neighbors"] if n_neighbors is None else n_neighbors
-            plan = building.Plan(n_bits, n_neighbors, learn_on, None, None, random_state, False, progress)
+            scatter = model.get("scatter", 0.0) if scatter is None else scatter
+            recipe = model.get("recipe", "paper") if recipe is None else recipe
+            plan = building.Plan(
+                n_bits, n_neighbors, recipe, learn_on, scatter, None, None, random_state, False, progress
+            )
             building.relearn(self._store, model, plan)
 
     def check(self) -> Report:
@@ -261,7 +282,18 @@ class Collection:
         """Tell what the file holds."""
         with self._view.reading():
             model = self._store.setting("model")
-            shown = ("kind", "n_bits", "n_neighbors", "learnt_on", "n_terms", "n_columns", "weighting", "stemmer")
+            shown = (
+                "kind",
+                "n_bits",
+                "n_neighbors",
+                "recipe",
+                "scatter",
+                "learnt_on",
+                "n_terms",
+                "n_columns",
+                "weighting",
+                "stemmer",
+            )
             return {
                 "path": str(self.path),
                 "documents": len(self),

@@ -39,6 +39,39 @@ class Encoded:
     def __len__(self) -> int:
         return len(self.indptr) - 1
 
+    def part(self, first: int, last: int) -> Encoded:
+        """Rows from ``first`` to before ``last``."""
+        bounds = self.indptr[first : last + 1]
+        own = slice(bounds[0], bounds[-1])
+        return Encoded(bounds - bounds[0], self.indices[own], self.values[own], self.codes[first:last])
+
+
+@dataclass(frozen=True)
+class Scatter:
+    """Random hyperplanes that are added to the learnt ones: each term has the weight ± ``weight`` for each bit.
+
+    The signs come from a hash of column and bit, so that they take no room. The learnt weights tell topics apart, but
+    know only the terms of the documents they were learnt from; the random ones tell any two terms apart.
+    """
+
+    weight: float = 0.0
+    seed: int = 0
+
+    def added(
+        self,
+        margins: npt.NDArray[np.float32],
+        indptr: npt.NDArray[np.int64],
+        columns: npt.NDArray[np.int32],
+        values: npt.NDArray[np.float32],
+    ) -> npt.NDArray[np.float32]:
+        """Margins of rows with those of the random hyperplanes."""
+        if self.weight == 0:
+            return margins
+        words = -(-margins.shape[1] // 64)
+        sums = _core.scatter(indptr, columns, values, words, self.seed, resolve_threads(None))
+        scattered: npt.NDArray[np.float32] = margins + np.float32(self.weight) * sums[:, : margins.shape[1]]
+        return scattered
+
 
 class Encoder(Protocol):
     """Makes rows and codes by the model of a file."""
@@ -86,6 +119,7 @@ class TextEncoder:
         self._n_documents: int = model["n_documents"]
         self._mean_length: float = model["mean_length"]
         self._intercept = np.array(model["intercept"], dtype=np.float32)
+        self._scatter = Scatter(**model.get("random_weights", {}))  # files of format 1 have none
         self._vocabulary = _StoredTerms(store, self.n_columns)
         analyzer = WordAnalyzer(frozenset(model["stop_words"]), model["stemmer"])
         self._counter = WordCounter(analyzer, self._vocabulary, grow=False, threads=resolve_threads(None))
@@ -98,9 +132,7 @@ class TextEncoder:
         terms = self._terms(used)
         statistics = CorpusStatistics(self._n_documents, terms.frequency, self._mean_length)
         values = term_weights(indptr, local, counts, self._weighting, statistics)
-        return Encoded(
-            indptr, indices, values, pack(self._margins(indptr, terms.row[local], values, terms.weights) > 0)
-        )
+        return Encoded(indptr, indices, values, pack(self._margins(indptr, indices, values, terms, local) > 0))
 
     def codes_of(self, rows: list[bytes]) -> Codes:
         """Give the codes of stored rows."""
@@ -114,7 +146,7 @@ class TextEncoder:
         values = np.frombuffer(b"".join(row[len(row) // 2 :] for row in rows), dtype=np.float32)
         used, local = np.unique(indices, return_inverse=True)
         terms = self._terms(used)
-        return self._margins(indptr, terms.row[local], values, terms.weights)
+        return self._margins(indptr, indices, values, terms, local)
 
     def names(self, columns: Sequence[int]) -> list[str]:
         """Give the terms of some columns."""
@@ -122,9 +154,9 @@ class TextEncoder:
             decode(row[1]) for column in columns for row in self._store.rows("terms", "WHERE column = ?", (column,))
         ]
 
-    def _margins(self, indptr: Any, indices: Any, values: Any, weights: npt.NDArray[np.float32]) -> Margins:
-        margins = _core.project(indptr, indices, values, False, weights, resolve_threads(None))
-        return np.asarray(margins[:, : self.n_bits] + self._intercept)
+    def _margins(self, indptr: Any, columns: Any, values: Any, terms: _Vocabulary, local: Any) -> Margins:
+        margins = _core.project(indptr, terms.row[local], values, False, terms.weights, resolve_threads(None))
+        return self._scatter.added(margins[:, : self.n_bits] + self._intercept, indptr, columns, values)
 
     def _terms(self, used: npt.NDArray[np.int32]) -> _Vocabulary:
         if self._whole is None and len(used) > MANY_TERMS:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from sthash.collection.encoder import load_encoder
+from sthash.collection.encoder import Scatter, load_encoder
 from sthash.collection.store import Store, decode, encode
 from sthash.collection.writing import put_encoded
 
@@ -21,21 +22,41 @@ BATCH = 4096
 
 
 def learn_from_texts(
-    store: Store, vectorizer: TextVectorizer, hasher: SelfTaughtHashing, sample: npt.NDArray[np.int64], generation: int
+    store: Store,
+    vectorizer: TextVectorizer,
+    hasher: SelfTaughtHashing,
+    sample: npt.NDArray[np.int64],
+    scatter: Scatter,
+    generation: int,
 ) -> None:
     """Learn hash functions from a sample of the documents, and write the model; the vectorizer is fitted."""
     X = vectorizer.transform(text for _, text in texts(store, sample.tolist()))
     hasher.fit(X)
+    # Frequent terms come first, so that what most documents need of a query lies close together in memory.
+    order = np.argsort(-vectorizer.statistics_.document_frequency, kind="stable")
+    put_text_model(store, vectorizer, hasher, order, len(sample), scatter, generation)
+
+
+def put_text_model(
+    store: Store,
+    vectorizer: TextVectorizer,
+    hasher: SelfTaughtHashing,
+    order: npt.NDArray[np.int64],
+    learnt_on: int,
+    scatter: Scatter,
+    generation: int,
+) -> None:
+    """Write a fitted vectorizer and hasher as the model; ``order`` lists the terms as the file is to number them."""
     weights, intercept = _linear(hasher)
     frequency = vectorizer.statistics_.document_frequency
-    used = np.zeros(len(frequency), dtype=bool)
-    used[X.indices] = True
+    used = (weights != 0).any(axis=1).tolist()
     model = {
         "kind": "text",
         "generation": generation,
         "n_bits": int(hasher.n_bits),
         "n_neighbors": int(hasher.n_neighbors),
-        "learnt_on": len(sample),
+        "recipe": hasher.recipe,
+        "learnt_on": learnt_on,
         "n_terms": len(frequency),
         "weighting": vectorizer.weighting,
         "stemmer": vectorizer.stemmer,
@@ -46,10 +67,10 @@ def learn_from_texts(
         "n_documents": vectorizer.statistics_.n_documents,
         "mean_length": vectorizer.statistics_.mean_length,
         "intercept": intercept,
+        "scatter": scatter.weight,
+        "random_weights": asdict(_scaled(scatter, weights[used])),
     }
     store.connection.execute("DELETE FROM terms")
-    # Frequent terms come first, so that what most documents need of a query lies close together in memory.
-    order = np.argsort(-frequency, kind="stable")
     names = vectorizer.get_feature_names_out()
     for start in range(0, len(order), BATCH):
         rows = [
@@ -57,23 +78,38 @@ def learn_from_texts(
             for column, at in enumerate(order[start : start + BATCH].tolist(), start)
         ]
         store.put_many("terms", rows)
-    store.put_setting("model", model)
+    store.put_model(model)
 
 
-def learn_from_vectors(store: Store, hasher: SelfTaughtHashing, rows: npt.NDArray[np.float32], generation: int) -> None:
+def learn_from_vectors(
+    store: Store, hasher: SelfTaughtHashing, rows: npt.NDArray[np.float32], scatter: Scatter, generation: int
+) -> None:
     """Learn hash functions from dense unit rows, and write the model."""
-    hasher.fit(rows)
+    put_vector_model(store, hasher.fit(rows), len(rows), scatter, generation)
+
+
+def put_vector_model(
+    store: Store, hasher: SelfTaughtHashing, learnt_on: int, scatter: Scatter, generation: int
+) -> None:
+    """Write a hasher that was fitted on dense rows as the model."""
     weights, intercept = _linear(hasher)
+    # Vectors of a user's own have few columns: here the random weights are kept with the learnt ones.
+    each_column = np.arange(len(weights) + 1, dtype=np.int64)
+    weights = _scaled(scatter, weights).added(
+        weights, each_column, each_column[:-1].astype(np.int32), np.ones(len(weights), dtype=np.float32)
+    )
     model = {
         "kind": "vectors",
         "generation": generation,
         "n_bits": int(hasher.n_bits),
         "n_neighbors": int(hasher.n_neighbors),
-        "learnt_on": len(rows),
-        "n_columns": rows.shape[1],
+        "recipe": hasher.recipe,
+        "learnt_on": learnt_on,
+        "n_columns": int(hasher.n_features_in_),
         "intercept": intercept,
+        "scatter": scatter.weight,
     }
-    store.put_setting("model", model)
+    store.put_model(model)
     store.put("settings", "weights", np.ascontiguousarray(weights, dtype=np.float32).tobytes())
 
 
@@ -128,11 +164,17 @@ def pages(rows: Iterator[Any]) -> Iterator[list[Any]]:
         yield page
 
 
+def _scaled(scatter: Scatter, weights: npt.NDArray[np.float32]) -> Scatter:
+    """Random weights that are so many times as large as the learnt ones are on average."""
+    typical = np.sqrt(np.square(weights, dtype=np.float64).mean())
+    return replace(scatter, weight=float(scatter.weight * typical))
+
+
 def _linear(hasher: SelfTaughtHashing) -> tuple[npt.NDArray[np.float32], list[float]]:
-    from sthash.hashing import LinearSVMBank
+    from sthash.hashing.linear import LinearHash
 
     function = hasher.hash_function_
-    if not isinstance(function, LinearSVMBank):
+    if not isinstance(function, LinearHash):
         raise TypeError(
             f"a collection cannot store a hash function that is a {type(function).__name__}; "
             "use the hasher's default, hash_function=None."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +19,10 @@ from sthash.collection.view import View
 from sthash.documents import Document
 
 Where = Mapping[str, Any]
+Fields = tuple[str, str, str | None, dict[str, Any]]
 TERMS_SHOWN = 5
+# Queries of a batch that are answered together.
+TOGETHER = 256
 
 
 @dataclass(frozen=True)
@@ -107,8 +110,21 @@ def answer(view: View, queries: Encoded, request: Request) -> list[list[Hit]]:
         shelf = shelf.at(shelf.ball(as_words(queries.codes)[0], radius, wanted))
         radius = shelf.n_bits
     vectors = view.vectors(shelf.ids)
-    found = search_balls(shelf, vectors, queries, k, radius, wanted)
-    return _hits(view, shelf, vectors, queries, found, request.explain)
+    parts = [queries.part(start, min(start + TOGETHER, len(queries))) for start in range(0, len(queries), TOGETHER)]
+    if len(parts) == 1:
+        found = search_balls(shelf, vectors, queries, k, radius, wanted)
+        return _hits(view, shelf, vectors, queries, found, request.explain)
+    from concurrent.futures import ThreadPoolExecutor  # a single query has no use for it
+
+    # While the balls of one part are searched, which takes no turn from Python, the documents of the last are read.
+    answers, reading = list[list[Hit]](), None
+    with ThreadPoolExecutor(1) as reader:
+        for part in parts:
+            found = search_balls(shelf, vectors, part, k, radius, wanted)
+            answers.extend(reading.result() if reading is not None else ())
+            reading = reader.submit(_hits, view, shelf, vectors, part, found, request.explain)
+        answers.extend(reading.result() if reading is not None else ())
+    return answers
 
 
 def _scored(
@@ -132,17 +148,16 @@ def _hits(view: View, shelf: Shelf, vectors: Vectors, queries: Encoded, found: F
     # A query without a known term is like nothing: its code says nothing, and all cosines are zero.
     blank = [not queries.values[start:end].any() for start, end in itertools.pairwise(queries.indptr)]
     ids = [[] if no else shelf.ids[row[row >= 0]].tolist() for no, row in zip(blank, found.places, strict=True)]
-    documents = documents_at(view.store, sorted({number for row in ids for number in row}))
+    documents = fields_at(view.store, {number for row in ids for number in row})
+    distances, scores = found.distances.tolist(), found.scores.tolist()
     answers = []
     for query, row in enumerate(ids):
         hits = []
         for rank, number in enumerate(row):
-            document, terms = documents[number], tuple[str, ...]()
+            terms = tuple[str, ...]()
             if explain and isinstance(encoder, TextEncoder):
                 terms = matching_terms(encoder, queries, query, vectors, int(found.places[query, rank]))
-            distance, score = int(found.distances[query, rank]), float(found.scores[query, rank])
-            key = document.key or ""
-            hits.append(Hit(key, document.text, document.label, document.metadata, distance, score, terms))
+            hits.append(Hit(*documents[number], distances[query][rank], scores[query][rank], terms))
         answers.append(hits)
     return answers
 
@@ -159,23 +174,31 @@ def matching_terms(encoder: TextEncoder, queries: Encoded, query: int, vectors: 
 
 def read_document(store: Store, row: tuple[Any, ...]) -> Document:
     """Make a Document of a checked row of the table."""
+    return Document(*_fields(store, row))
+
+
+def documents_at(store: Store, ids: Collection[int]) -> dict[int, Document]:
+    """Read some documents."""
+    return {number: Document(*fields) for number, fields in fields_at(store, ids).items()}
+
+
+def fields_at(store: Store, ids: Collection[int]) -> dict[int, Fields]:
+    """Read key, text, label and metadata of some documents."""
+    wanted = json.dumps(list(ids))
+    rows = store.rows("documents", "WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id", (wanted,))
+    found = {row[0]: _fields(store, row) for row in rows}
+    if len(found) != len(ids):
+        raise store.damaged(f"document {min(set(ids) - set(found))} is missing")
+    return found
+
+
+def _fields(store: Store, row: tuple[Any, ...]) -> Fields:
     _, key, label, metadata, text = row
     try:
         more = json.loads(metadata) if metadata != b"{}" else {}
-        return Document(decode(key), decode(text), None if label is None else decode(label), more)
+        return decode(key), decode(text), None if label is None else decode(label), more
     except (ValueError, AttributeError, TypeError, RecursionError) as error:
         raise store.damaged(f"a document cannot be read ({error})") from error
-
-
-def documents_at(store: Store, ids: list[int]) -> dict[int, Document]:
-    """Read some documents."""
-    found = {}
-    for number in ids:
-        row = next(store.rows("documents", "WHERE id = ?", (number,)), None)
-        if row is None:
-            raise store.damaged(f"document {number} is missing")
-        found[number] = read_document(store, row)
-    return found
 
 
 def _mark(value: Any) -> str:

@@ -1,6 +1,6 @@
 """The file: an SQLite database. This is the only place that touches the disk, and SQLite does all of it.
 
-Version 1 of the format, named by ``application_id`` and ``user_version``:
+Version 2 of the format, named by ``application_id`` and ``user_version``:
 
 ``settings`` (name, content, sum)
     JSON values: what kind of model it is and what it was learnt with. For dense vectors, also its weights.
@@ -17,6 +17,8 @@ Version 1 of the format, named by ``application_id`` and ``user_version``:
     which is 1 where there is such a document.
 
 Every row ends with a CRC-32 over its other columns, so that no altered byte is taken for data.
+
+Version 1 is read too; a model of its is without random weights.
 """
 
 from __future__ import annotations
@@ -32,7 +34,8 @@ from typing import Any
 from urllib.parse import quote
 
 APPLICATION_ID = 0x53544861  # "STHa"
-FORMAT = 1
+FORMAT = 2
+OLDEST_FORMAT = 1
 CHUNK = 1024
 WAIT_SECONDS = 30.0
 # Changes beyond this size go to the disk before the commit, and readers then wait for it.
@@ -121,7 +124,7 @@ class Store:
                 "upgrade sthash."
             )
         present = {row[0] for row in self.connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-        if version != FORMAT or not present.issuperset(TABLES):
+        if version < OLDEST_FORMAT or not present.issuperset(TABLES):
             raise self.damaged("its tables are not those of a collection")
         with self.reading():
             pages, size = (self.connection.execute(f"PRAGMA page_{what}").fetchone()[0] for what in ("count", "size"))
@@ -225,9 +228,10 @@ class Store:
             return bytes(content)
         raise self.damaged(f"the setting {name} is missing")
 
-    def put_setting(self, name: str, value: Any) -> None:
-        """Set a setting."""
-        self.put("settings", name, json.dumps(value, sort_keys=True).encode())
+    def put_model(self, model: dict[str, Any]) -> None:
+        """Set the model, which makes the file one of the newest format."""
+        self.put("settings", "model", json.dumps(model, sort_keys=True).encode())
+        self.connection.execute(f"PRAGMA user_version = {FORMAT}")
 
 
 def row_sum(values: tuple[Any, ...]) -> int:

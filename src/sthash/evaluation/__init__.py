@@ -1,7 +1,7 @@
 """The paper's experiments as a library: corpora, measures and significance.
 
 `datasets` loads the corpora; `score` measures packed codes at every code length and radius under a definition
-of relevance, `Neighbours` or `Topics`.
+of relevance, `Neighbours` or `Topics`; `tune` chooses settings on held-out documents.
 """
 
 from sthash.evaluation.ball import LENGTHS, RADII, BallScore, RankingScore, Scores, score
@@ -10,6 +10,7 @@ from sthash.evaluation.labelled import load_labelled
 from sthash.evaluation.relevance import Neighbours, Relevance, Topics, nearest_neighbours
 from sthash.evaluation.significance import SignTest, micro_sign_test, sign_test
 from sthash.evaluation.tallies import Tally, tally
+from sthash.evaluation.tuning import Trial, Tuning, tune
 
 __all__ = [
     "LENGTHS",
@@ -25,6 +26,8 @@ __all__ = [
     "SignTest",
     "Tally",
     "Topics",
+    "Trial",
+    "Tuning",
     "data_dir",
     "load_labelled",
     "micro_sign_test",
@@ -32,4 +35,5 @@ __all__ = [
     "score",
     "sign_test",
     "tally",
+    "tune",
 ]

@@ -68,6 +68,24 @@ def check_threads(threads: Any) -> int:
     return number if number < 1024 else 1024
 
 
+def check_weights(weights: npt.ArrayLike, shape: tuple[int, int]) -> npt.NDArray[np.float32]:
+    """Give weights back as contiguous rows of float32, one row a query and one column a bit."""
+    array = np.asarray(weights)
+    if array.dtype.kind not in "fiu":
+        raise TypeError(f"weights must be numbers, got dtype {array.dtype}; convert them to float32")
+    if array.shape != shape:
+        raise ValueError(f"weights must have a row a query and a column a bit, {shape}, got shape {array.shape}")
+    # Sums are taken in float32 too: what overflows there is as useless as infinity.
+    with np.errstate(over="ignore"):
+        rows = np.ascontiguousarray(array, dtype=np.float32)
+        sums = rows.sum(axis=1)
+    if array.size and not array.min() >= 0:
+        raise ValueError(f"weights must not be negative or NaN, got {array.min()}; take the margins' absolute values")
+    if not np.isfinite(sums).all():
+        raise ValueError(f"weights must have a finite sum, got {sums.max()}; scale them down")
+    return rows
+
+
 def _from_objects(array: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
     for value in array:
         if not isinstance(value, int | np.integer) or isinstance(value, bool):

@@ -20,9 +20,10 @@ from sthash import _core
 from sthash import codes as packed
 from sthash.codes import Codes
 from sthash.files import replacing
-from sthash.index.arguments import Ids, check_id, check_ids, check_threads, check_whole
+from sthash.index.arguments import Ids, check_id, check_ids, check_threads, check_weights, check_whole
 
 Distances = npt.NDArray[np.int32]
+WeightedDistances = npt.NDArray[np.float32]
 SomeIds = npt.ArrayLike | Set[int]
 SearchPath = Literal["auto", "scan", "tables"]
 
@@ -53,6 +54,8 @@ class IndexStats:
     scanned_in_batches, scanned_singly, probed, enumerated
         Queries answered by the bit-sliced scan, by the scan for few queries, by multi-index hashing, and by
         enumeration of the codes around the query.
+    weighted
+        Queries with weights, which have a scan of their own.
     """
 
     size: int
@@ -65,6 +68,7 @@ class IndexStats:
     scanned_singly: int
     probed: int
     enumerated: int
+    weighted: int
 
 
 class HammingIndex:
@@ -148,23 +152,50 @@ class HammingIndex:
         """Give the codes of some ids, in their order."""
         return self._core.codes(check_ids(ids))
 
+    @overload
     def search(
         self,
         codes: Codes,
         k: int,
         *,
+        weights: None = None,
         within: int | None = None,
         allowed: SomeIds | None = None,
         threads: int | None = None,
-    ) -> tuple[Ids, Distances]:
+    ) -> tuple[Ids, Distances]: ...
+    @overload
+    def search(
+        self,
+        codes: Codes,
+        k: int,
+        *,
+        weights: npt.ArrayLike,
+        within: int | None = None,
+        allowed: SomeIds | None = None,
+        threads: int | None = None,
+    ) -> tuple[Ids, WeightedDistances]: ...
+    def search(
+        self,
+        codes: Codes,
+        k: int,
+        *,
+        weights: npt.ArrayLike | None = None,
+        within: int | None = None,
+        allowed: SomeIds | None = None,
+        threads: int | None = None,
+    ) -> tuple[Ids, Distances | WeightedDistances]:
         """Find the k nearest codes of each query.
 
         Parameters
         ----------
         codes : array of uint8, one row a query
         k : int
+        weights : array of float32, shape (queries, n_bits), optional
+            How much it counts that a bit differs from the query's, not negative; usually how sure the query is of
+            the bit, ``np.abs(hasher.decision_function(X))``. The distance of a code is then the sum of the weights of
+            the bits that differ. The answer is as exact as without; it is found by a scan, never by tables.
         within : int, optional
-            Only codes with at most this distance.
+            Only codes that differ in at most this many bits, with weights too.
         allowed : whole numbers, optional
             Only codes with these ids; ids that are not in the index are ignored. Takes time in proportion to
             them.
@@ -174,12 +205,32 @@ class HammingIndex:
         Returns
         -------
         ids, distances : arrays of shape (queries, k)
-            Ordered by distance, then id; -1 where there are fewer than k.
+            Ordered by distance, then id; -1 where there are fewer than k. Distances are int32, with weights float32:
+            those of each four bits are added up from the lowest bit on, then these sums, so that every machine gives
+            the same.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import sthash
+        >>> index = sthash.HammingIndex(n_bits=8)
+        >>> _ = index.add(np.array([[0b0001], [0b1100]], dtype=np.uint8))
+        >>> query = np.array([[0b0000]], dtype=np.uint8)
+        >>> index.search(query, k=2)[0].tolist()
+        [[0, 1]]
+        >>> sure_of_the_lowest = np.array([[3, 1, 1, 1, 1, 1, 1, 1]], dtype=np.float32)
+        >>> ids, distances = index.search(query, k=2, weights=sure_of_the_lowest)
+        >>> ids.tolist(), distances.tolist()
+        ([[1, 0]], [[2.0, 3.0]])
         """
         codes = packed.check(codes, self._n_bits)
         k = check_whole(k, "k", 1, "ask for at least one neighbour")
         radius = self._n_bits if within is None else self._radius(within, "within")
-        return self._core.search(codes, k, radius, _optional_ids(allowed), check_threads(threads))
+        ids, processors = _optional_ids(allowed), check_threads(threads)
+        if weights is None:
+            return self._core.search(codes, k, radius, ids, processors)
+        checked = check_weights(weights, (len(codes), self._n_bits))
+        return self._core.weighted_search(codes, checked, k, radius, ids, processors)
 
     def radius_search(
         self, codes: Codes, radius: int, *, allowed: SomeIds | None = None, threads: int | None = None

@@ -67,8 +67,8 @@ def survey(collection: Collection, query: Query) -> dict[str, Any]:
         searched = shelf
         if query.where is not None:
             searched = shelf.at(shelf.places(ids_where(view.store, query.where)))
-        differing = np.bitwise_count(searched.planes ^ as_words(encoded.codes)[0][:, None])
-        counts = np.bincount(differing.sum(axis=0, dtype=np.int64), minlength=shelf.n_bits + 1)
+        differing = np.bitwise_count(searched.words ^ as_words(encoded.codes)[0])
+        counts = np.bincount(differing.sum(axis=1, dtype=np.int64), minlength=shelf.n_bits + 1)
         ids = np.array([find(view.store, encode(hit.key)) for hit in hits], dtype=np.int64)
         codes = shelf.codes[shelf.places(ids)]
         row = stored_row(encoded, 0, dense=view.encoder().dense)

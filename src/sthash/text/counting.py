@@ -9,6 +9,7 @@ import itertools
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -27,6 +28,27 @@ CountParts = tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.
 MAX_REMEMBERED_WORDS = 2_000_000
 BATCH_DOCUMENTS = 8192
 BATCH_CHARACTERS = 1 << 24
+
+
+@dataclass(frozen=True)
+class CorpusCounts:
+    """How often terms occur in a corpus, or in a part of one.
+
+    Attributes
+    ----------
+    terms : array of str
+        Each once, in any order.
+    document_frequency, term_count : arrays of int64
+        In how many documents each term occurs, and how often in all.
+    n_documents, n_tokens : int
+        Documents, and terms in them, repetitions included.
+    """
+
+    terms: npt.NDArray[np.object_]
+    document_frequency: npt.NDArray[np.int64]
+    term_count: npt.NDArray[np.int64]
+    n_documents: int
+    n_tokens: int
 
 
 class TermCounter(Protocol):

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from sthash import model_file
 from sthash.checks import check_choice, check_whole, resolve_threads
 from sthash.text.analyzer import WordAnalyzer, check_stemmer, resolve_stop_words
-from sthash.text.counting import TokenCounter, Tokenizer, WordCounter, batches
+from sthash.text.counting import CorpusCounts, TokenCounter, Tokenizer, WordCounter, batches
 from sthash.text.weighting import WEIGHTINGS, CorpusStatistics, Weighting, weigh
 
 
@@ -146,11 +146,42 @@ class TextVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         vectorizer.stop_words_ = stop_words
         return vectorizer
 
+    def count(self, raw_documents: Iterable[str]) -> CorpusCounts:
+        """Count the terms of a corpus, or of a part of one, without learning from them; see `fit_counts`."""
+        self._validate()
+        return self._count(raw_documents, self._counter(resolve_stop_words(self.stop_words), {}, grow=True), None)
+
+    def fit_counts(self, counts: CorpusCounts) -> Self:
+        """Learn from counts: as `fit` does from texts, for a corpus that was counted in parts and added up.
+
+        Examples
+        --------
+        >>> from sthash import TextVectorizer
+        >>> texts = ["The cats sat.", "A cat and a dog", "Dogs bark"]
+        >>> vectorizer = TextVectorizer().fit_counts(TextVectorizer().count(texts))
+        >>> vectorizer.vocabulary_ == TextVectorizer().fit(texts).vocabulary_
+        True
+        """
+        self._validate()
+        self._settle(counts, resolve_stop_words(self.stop_words))
+        self.__dict__.pop("_frozen", None)
+        return self
+
     def _learn(self, raw_documents: Iterable[str], *, keep_counts: bool) -> sp.csr_array:
         self._validate()
         stop_words = resolve_stop_words(self.stop_words)
         counter = self._counter(stop_words, {}, grow=True)
         rows: list[sp.csr_array] = []
+        counts = self._count(raw_documents, counter, rows if keep_counts else None)
+        kept = self._settle(counts, stop_words)
+        self._frozen = counter.frozen(self.vocabulary_)
+        if not keep_counts:
+            return sp.csr_array((0, len(kept)), dtype=np.int32)
+        return _take_columns(stack(rows, len(counts.terms)), kept)
+
+    def _count(
+        self, raw_documents: Iterable[str], counter: WordCounter | TokenCounter, rows: list[sp.csr_array] | None
+    ) -> CorpusCounts:
         n_documents, total = 0, 0
         document_frequency = np.zeros(0, dtype=np.int64)
         term_count = np.zeros(0, dtype=np.int64)
@@ -162,24 +193,27 @@ class TextVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             document_frequency = _grown(document_frequency, width) + np.bincount(counts.indices, minlength=width)
             sums = np.bincount(counts.indices, weights=counts.data, minlength=width)
             term_count = _grown(term_count, width) + sums.astype(np.int64)
-            if keep_counts:
+            if rows is not None:
                 rows.append(counts)
+        terms = np.array(list(counter.columns), dtype=object)
+        return CorpusCounts(terms, document_frequency, term_count, n_documents, total)
+
+    def _settle(self, counts: CorpusCounts, stop_words: frozenset[str]) -> npt.NDArray[np.int64]:
+        """Take vocabulary and statistics from the counts; return the positions of the terms that were kept."""
+        n_documents, terms = counts.n_documents, counts.terms
         if n_documents == 0:
             raise ValueError("the corpus is empty: pass at least one document.")
-        if not counter.columns:
+        if counts.n_tokens == 0:
             raise ValueError(
                 f"none of the {n_documents} documents has a single term: they are blank or hold stop words only; "
                 "check the input, or pass stop_words=None."
             )
-        terms = np.array(list(counter.columns), dtype=object)
-        kept = self._kept(terms, document_frequency, term_count, n_documents)
+        kept = self._kept(terms, counts.document_frequency, counts.term_count, n_documents)
         self.vocabulary_ = {term: column for column, term in enumerate(terms[kept])}
-        self.statistics_ = CorpusStatistics(n_documents, document_frequency[kept], total / n_documents)
+        frequency = counts.document_frequency[kept]
+        self.statistics_ = CorpusStatistics(n_documents, frequency, counts.n_tokens / n_documents)
         self.stop_words_ = stop_words
-        self._frozen = counter.frozen(self.vocabulary_)
-        if not keep_counts:
-            return sp.csr_array((0, len(kept)), dtype=np.int32)
-        return _take_columns(stack(rows, len(terms)), kept)
+        return kept
 
     def _kept(
         self,

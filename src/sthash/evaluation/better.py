@@ -1,0 +1,148 @@
+"""Better codes than the paper's: what each recipe of `SelfTaughtHashing` gives, and what it costs.
+
+Two aims are measured: documents on the same topic among the 100 nearest codes, and the share of the true nearest
+neighbours among them. Codes are ranked by Hamming distance, or by the query's real-valued margins: a document scores
+the sum of the margins, each with the sign of its bit. Either way documents that tie count in expectation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from sthash import codes
+from sthash.codes import Codes
+from sthash.evaluation.ball import score
+from sthash.evaluation.conditions import Method
+from sthash.evaluation.estimators import encode, make
+from sthash.evaluation.measuring import code_shape
+from sthash.evaluation.prepared import Prepared
+from sthash.evaluation.relevance import Neighbours, Relevance
+
+_CELLS = 1 << 23
+TOP = 10
+AMONG = 100
+
+
+def known_recipes() -> tuple[str, ...]:
+    """Recipes that `SelfTaughtHashing` has."""
+    from sthash.hashing.sth import Recipe
+
+    return get_args(Recipe)
+
+
+def measure_recipe(
+    data: Prepared, recipe: str, recipes: Mapping[str, Any], seed: int, protocol: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Measure one recipe at its lengths; ``prefix`` in its settings learns the longest code only, and cuts it."""
+    settings = recipes["recipes"][recipe]
+    method = Method(recipe, recipe, "sthash:SelfTaughtHashing", {"recipe": recipe, "random_state": seed})
+    longest = max(settings["lengths"])
+    result: dict[str, Any] = {"lengths": {}}
+    whole = None
+    for n_bits in sorted(settings["lengths"]):
+        if settings.get("prefix") and whole is None:
+            whole = _learn(method, longest, data)
+        learnt = whole or _learn(method, n_bits, data)
+        result["lengths"][str(n_bits)] = _measure_codes(
+            data, learnt, n_bits, protocol, n_bits in recipes["weighted_lengths"]
+        )
+    return result
+
+
+def time_recipes(data: Prepared, recipes: list[str], n_bits: int, rounds: int = 3) -> dict[str, Any]:
+    """Time fitting and encoding of several recipes in turns, so that all meet the same weather; the best counts."""
+    durations: dict[str, list[tuple[float, float]]] = {recipe: [] for recipe in recipes}
+    for _ in range(rounds):
+        for recipe in recipes:
+            method = Method(recipe, recipe, "sthash:SelfTaughtHashing", {"recipe": recipe})
+            found = encode(make(method, n_bits), n_bits, data.train, data.test, recipe)
+            durations[recipe].append((found.fit_seconds, found.encode_seconds))
+    return {
+        recipe: {"fit": min(fit for fit, _ in pairs), "encode": min(encode for _, encode in pairs)}
+        for recipe, pairs in durations.items()
+    }
+
+
+def weighted_hits(
+    corpus: Codes, margins: npt.NDArray[Any], relevances: Sequence[Relevance], k: int
+) -> npt.NDArray[np.float64]:
+    """Expect the number of relevant documents among the k first, ranked by the query's margins; exact.
+
+    Documents with one code tie, so each distinct code is scored once: Σ_p margin_p · (±1 for bit p).
+
+    Returns
+    -------
+    array of shape (len(relevances), n_queries)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sthash.evaluation import Topics
+    >>> from sthash.evaluation.better import weighted_hits
+    >>> corpus = np.array([[0b01], [0b10], [0b10]], dtype=np.uint8)
+    >>> weighted_hits(corpus, np.array([[0.1, 2.0]]), [Topics(np.array([0, 1, 0]), np.array([1]))], k=1)
+    array([[0.5]])
+    """
+    distinct, code_of = np.unique(corpus, axis=0, return_inverse=True)
+    code_of = code_of.ravel()
+    sizes = np.bincount(code_of)
+    signs = np.where(codes.unpack(distinct, margins.shape[1]), 1.0, -1.0).T
+    nearest = min(k, len(distinct))
+    hits = np.empty((len(relevances), len(margins)))
+    step = max(1, _CELLS // len(corpus))
+    for start in range(0, len(margins), step):
+        stop = min(start + step, len(margins))
+        scores = margins[start:stop].astype(np.float64) @ signs
+        best = np.argpartition(-scores, nearest - 1, axis=1)[:, :nearest]
+        order = np.argsort(-np.take_along_axis(scores, best, axis=1), axis=1, kind="stable")
+        best = np.take_along_axis(best, order, axis=1)
+        n = sizes[best]
+        shares = np.clip(k - (np.cumsum(n, axis=1) - n), 0, n) / n
+        for place, relevance in enumerate(relevances):
+            rows, documents = np.nonzero(relevance.mask(start, stop))
+            cells = rows * len(distinct) + code_of[documents]
+            relevant = np.bincount(cells, minlength=scores.size).reshape(scores.shape)
+            hits[place, start:stop] = (shares * np.take_along_axis(relevant, best, axis=1)).sum(axis=1)
+    return hits
+
+
+def _learn(method: Method, n_bits: int, data: Prepared) -> tuple[Codes, Codes, npt.NDArray[Any]]:
+    hasher = make(method, n_bits).fit(data.train)
+    margins = hasher.decision_function(data.test)
+    return hasher.codes_, codes.pack(margins > 0), margins
+
+
+def _measure_codes(
+    data: Prepared,
+    learnt: tuple[Codes, Codes, npt.NDArray[Any]],
+    n_bits: int,
+    protocol: Mapping[str, Any],
+    weighted: bool,
+) -> dict[str, Any]:
+    corpus, queries = (codes.prefix(part, n_bits) for part in learnt[:2])
+    margins = learnt[2][:, :n_bits]
+    near: Neighbours = data.neighbours(protocol["neighbours"])
+    top = data.neighbours(TOP)
+    balls = score(corpus, queries, near, lengths=[n_bits], radii=protocol["radii"]).balls
+    share, topics = (
+        score(corpus, queries, relevance, lengths=[n_bits], radii=[0], k=AMONG).rankings[0].precision_at_k
+        for relevance in (top, data.topics)
+    )
+    shape = code_shape(corpus, n_bits)
+    measured = {
+        "precision_at_100": topics,
+        "top_10_among_100": share * AMONG / top.indices.shape[1],
+        "best_f1": max(ball.f1 for ball in balls),
+        "best_f1_strict": max(ball.f1_strict for ball in balls),
+        "least_on": shape["least_on"],
+        "most_on": shape["most_on"],
+    }
+    if weighted:
+        hits = weighted_hits(corpus, margins, [data.topics, top], AMONG).mean(axis=1)
+        measured["weighted_precision_at_100"] = float(hits[0] / AMONG)
+        measured["weighted_top_10_among_100"] = float(hits[1] / top.indices.shape[1])
+    return measured

@@ -1,0 +1,190 @@
+"""The conditions of the experiments: read from data, not written in code.
+
+A folder of YAML files says how codes are scored (``protocol.yaml``), what is compared (``methods.yaml``), what better
+codes are to reach (``recipes.yaml``), and, one file each, on which corpora. The paper's conditions come with the
+package; `load_conditions` reads them, or anyone's own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sthash.evaluation.datasets import DatasetError
+
+EXPERIMENTS = Path(__file__).with_name("experiments")
+SOURCES = ("reuters21578_counts", "reuters21578", "20newsgroups", "tdt2", "labelled")
+_OTHERS = ("protocol", "methods", "recipes")
+
+
+class ConditionsError(ValueError):
+    """A file of conditions is missing, damaged, or asks for something unknown."""
+
+
+@dataclass(frozen=True)
+class Method:
+    """A hasher to be compared.
+
+    Attributes
+    ----------
+    name : str
+        As the command knows it.
+    title : str
+        As the report calls it.
+    estimator : str
+        Import path ``package.module:Class`` of a class that is made with ``n_bits`` and `settings`.
+    lengths : {"prefix", "each"}
+        Whether shorter codes are the first bits of the longest one, or are learnt anew.
+    reduce : int or None
+        Dimensions to which a truncated SVD reduces the vectors first.
+    own : bool
+        Given by its import path on the command line.
+    """
+
+    name: str
+    title: str
+    estimator: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    lengths: str = "prefix"
+    reduce: int | None = None
+    own: bool = False
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A corpus, how it is split, and what is known of it."""
+
+    name: str
+    title: str
+    source: str
+    splits: int = 1
+    default: bool = True
+    documents: Mapping[str, int] | None = None
+    fewer_splits: Mapping[str, int] = field(default_factory=dict)
+    reference: Mapping[str, Any] | None = None
+    expected: Sequence[Mapping[str, Any]] = ()
+    path: str | None = None
+
+    def splits_of(self, method: str) -> int:
+        """Number of random splits that a method runs on."""
+        return min(self.splits, int(self.fewer_splits.get(method, self.splits)))
+
+    def stamp(self) -> str:
+        """What tells this corpus from another: its counts, or the content of one's own file."""
+        if self.path is None:
+            return f"{self.source} {self.documents}"
+        try:
+            content = Path(self.path).read_bytes()
+        except OSError as error:
+            raise DatasetError(f"{self.path} cannot be read: {error.strerror or error}") from error
+        return hashlib.sha256(content).hexdigest()
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """Everything that a folder of conditions says."""
+
+    protocol: Mapping[str, Any]
+    methods: Mapping[str, Method]
+    experiments: Mapping[str, Experiment]
+    recipes: Mapping[str, Any]
+
+
+def load_conditions(folder: str | Path | None = None) -> Conditions:
+    """Read a folder of conditions; the paper's without one.
+
+    Examples
+    --------
+    >>> from sthash.evaluation.conditions import load_conditions
+    >>> conditions = load_conditions()
+    >>> conditions.experiments["tdt2"].splits, conditions.methods["sph"].title
+    (10, 'SpH')
+    """
+    where = EXPERIMENTS if folder is None else Path(folder)
+    if not where.is_dir():
+        raise ConditionsError(f"--experiments {str(folder)!r} is not a folder; it must hold protocol.yaml and others")
+    read = {path.stem: _read(path) for path in sorted(where.glob("*.yaml"))}
+    for name in _OTHERS[:2]:
+        if name not in read:
+            raise ConditionsError(f"{where} has no {name}.yaml; copy the one in {EXPERIMENTS}")
+    with _naming(where / "protocol.yaml"):
+        _check_protocol(read["protocol"])
+    methods = {}
+    with _naming(where / "methods.yaml"):
+        for name, given in read["methods"].items():
+            methods[name] = Method(name=name, **given)
+            if methods[name].lengths not in ("prefix", "each"):
+                raise ConditionsError(f"lengths of {name} must be prefix or each, got {methods[name].lengths!r}")
+    experiments = {}
+    for name, given in read.items():
+        if name not in _OTHERS:
+            with _naming(where / f"{name}.yaml"):
+                experiments[name] = _experiment(name, given, where)
+    return Conditions(read["protocol"], methods, experiments, read.get("recipes", {}))
+
+
+def own_dataset(path: str) -> Experiment:
+    """Make the conditions of one's own file of labelled texts: its own split, or a random one."""
+    return Experiment(name=Path(path).name, title=Path(path).name, source="labelled", path=path)
+
+
+def own_method(estimator: str) -> Method:
+    """Make the conditions of one's own hasher, given by its import path."""
+    return Method(estimator, estimator.rpartition(":")[2], estimator, own=True)
+
+
+def _experiment(name: str, given: dict[str, Any], where: Path) -> Experiment:
+    found = Experiment(name=name, **given)
+    if found.source not in SOURCES:
+        raise ConditionsError(f"source={found.source!r} is not known; use one of: {', '.join(SOURCES)}")
+    if found.source == "labelled":
+        if found.path is None:
+            raise ConditionsError("source: labelled needs the path of a .jsonl or .csv file")
+        found = Experiment(**{**vars(found), "path": str(where / found.path)})
+    return found
+
+
+def _check_protocol(protocol: dict[str, Any]) -> None:
+    for name in ("neighbours", "ranking", "anatomy", "dense", "paper", "judging"):
+        protocol[name]
+    lengths, radii, tested = protocol["lengths"], protocol["radii"], protocol["significance"]
+    if not lengths or any(a >= b for a, b in zip([0, *lengths], lengths, strict=False)):
+        raise ConditionsError(f"lengths={lengths} must be positive and increasing, such as [4, 8, 16]")
+    if not radii or min(radii) < 0:
+        raise ConditionsError(f"radii={radii} must not be negative")
+    if tested["bits"] not in lengths:
+        raise ConditionsError(f"bits={tested['bits']} of significance must be one of the lengths {lengths}")
+    for name, radius in (("radius of significance", tested["radius"]), ("curve_radius", protocol["curve_radius"])):
+        if radius not in radii:
+            raise ConditionsError(f"{name}={radius} must be one of the radii {radii}")
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        import yaml
+    except ImportError as error:
+        raise ImportError(
+            "the conditions of the experiments are YAML files, which need PyYAML: pip install 'sthash[plot]'"
+        ) from error
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise ConditionsError(f"{path} cannot be read: {error}") from error
+    if not isinstance(content, dict):
+        raise ConditionsError(f"{path} must hold names and values, got {type(content).__name__}")
+    return content
+
+
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Name the file in any error that its content causes."""
+    try:
+        yield
+    except (TypeError, AttributeError, ConditionsError) as error:
+        raise ConditionsError(f"{path}: {error}") from error
+    except KeyError as error:
+        raise ConditionsError(f"{path}: {error.args[0]} is missing") from error

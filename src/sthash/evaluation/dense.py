@@ -1,0 +1,48 @@
+"""Dense vectors: how well codes keep the nearest neighbours of a truncated SVD of the corpus.
+
+Compared at the same length are a recipe of `SelfTaughtHashing`, the signs after a random rotation of the vectors (of
+which so many coordinates are kept as there are bits), and PCA-ITQ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from sthash import SelfTaughtHashing, codes
+from sthash.codes import Codes
+from sthash.evaluation.anatomy import ranked
+from sthash.evaluation.ball import score
+from sthash.evaluation.prepared import Prepared
+from sthash.evaluation.relevance import Neighbours
+from sthash.rivals import IterativeQuantization
+
+
+def measure_dense(data: Prepared, recipe: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Give the share of the true cosine neighbours among the nearest codes, for each way of coding and length."""
+    from sklearn.decomposition import TruncatedSVD
+
+    svd = TruncatedSVD(min(settings["dimensions"], min(data.train.shape) - 1), random_state=0).fit(data.train)
+    train, test = (np.asarray(svd.transform(part), dtype=np.float32) for part in (data.train, data.test))
+    top = min(settings["top"], len(train))
+    relevance = Neighbours(ranked(train, test, top, cosine=True), len(train))
+    shares: dict[str, dict[str, float]] = {}
+    for n_bits in settings["lengths"]:
+        for name, (corpus, queries) in _codings(train, test, recipe, n_bits).items():
+            ranking = score(corpus, queries, relevance, lengths=[n_bits], radii=[0], k=settings["among"]).rankings[0]
+            shares.setdefault(name, {})[str(n_bits)] = ranking.precision_at_k * settings["among"] / top
+    return {"dimensions": train.shape[1], "recipe": recipe, "shares": shares}
+
+
+def _codings(train: Any, test: Any, recipe: Any, n_bits: int) -> dict[str, tuple[Codes, Codes]]:
+    hashers = {
+        recipe: SelfTaughtHashing(n_bits, recipe=recipe),
+        "PCA-ITQ": IterativeQuantization(n_bits),
+    }
+    found = {name: (hasher.fit(train).codes_, hasher.transform(test)) for name, hasher in hashers.items()}
+    rotation = np.linalg.qr(np.random.default_rng(0).standard_normal((train.shape[1], train.shape[1])))[0]
+    kept = rotation[:, :n_bits]
+    found["random rotation"] = codes.pack(train @ kept > 0), codes.pack(test @ kept > 0)
+    return found

@@ -1,0 +1,121 @@
+"""What is measured of one method on one split of a corpus, as plain values for a JSON file."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from sthash import codes
+from sthash.codes import Codes
+from sthash.evaluation.ball import score
+from sthash.evaluation.conditions import Method
+from sthash.evaluation.estimators import Encoded, encode, make
+from sthash.evaluation.prepared import RELEVANCES, Prepared
+from sthash.evaluation.significance import micro_sign_test
+
+
+def measure_scores(
+    data: Prepared, method: Method, protocol: Mapping[str, Any], *, relearn: bool = False
+) -> dict[str, Any]:
+    """Score a method at every length and radius under both definitions of relevance.
+
+    The longest code is learnt once and cut, unless the method's bits have no order or ``relearn`` is set.
+    """
+    lengths = protocol["lengths"]
+    groups = [[n] for n in lengths] if relearn or method.lengths == "each" else [list(lengths)]
+    tested = protocol["significance"]["bits"]
+    scores: dict[str, dict[str, list[Any]]] = {name: {"balls": [], "rankings": []} for name in RELEVANCES}
+    kept, shapes = None, {}
+    for group in groups:
+        found = encode(make(method, group[-1]), group[-1], data.train, data.test, method.title)
+        for name in RELEVANCES:
+            measured = score(
+                found.corpus,
+                found.queries,
+                data.relevance(name, protocol["neighbours"]),
+                lengths=group,
+                radii=protocol["radii"],
+                k=protocol["ranking"],
+            )
+            scores[name]["balls"] += [asdict(ball) for ball in measured.balls]
+            scores[name]["rankings"] += [asdict(ranking) for ranking in measured.rankings]
+        for n_bits in {tested, lengths[-1]} & set(group):
+            shapes[str(n_bits)] = code_shape(codes.prefix(found.corpus, n_bits), n_bits)
+        if tested in group:
+            kept = {name: _text(codes.prefix(getattr(found, name), tested)) for name in ("corpus", "queries")}
+    return {
+        "documents": {"train": data.train.shape[0], "test": data.test.shape[0], "terms": data.train.shape[1]},
+        "seconds": _seconds(found, data),
+        "bits": lengths[-1],
+        "scores": scores,
+        "shape": shapes,
+        "codes": kept,
+    }
+
+
+def code_shape(corpus: Codes, n_bits: int) -> dict[str, Any]:
+    """How well codes fill their space: entropy, balance and correlation of bits, documents a bucket.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sthash.evaluation.measuring import code_shape
+    >>> shape = code_shape(np.array([[0], [1], [2], [2]], dtype=np.uint8), 2)
+    >>> shape["entropy"], shape["buckets"], shape["largest_bucket"], shape["least_on"]
+    (1.5, 3, 2, 0.25)
+    """
+    balance = codes.bit_balance(corpus, n_bits)
+    correlation = np.abs(codes.bit_correlation(corpus, n_bits)[np.triu_indices(n_bits, 1)])
+    sizes = np.unique(corpus, axis=0, return_counts=True)[1]
+    return {
+        "entropy": codes.code_entropy(corpus),
+        "most_entropy": float(min(n_bits, np.log2(len(corpus)))),
+        "least_on": float(balance.min()),
+        "most_on": float(balance.max()),
+        "mean_correlation": float(correlation.mean()) if len(correlation) else 0.0,
+        "largest_correlation": float(correlation.max(initial=0.0)),
+        "buckets": len(sizes),
+        "largest_bucket": int(sizes.max()),
+        "alone": float((sizes == 1).sum() / len(corpus)),
+    }
+
+
+def measure_significance(
+    data: Prepared, sth: Mapping[str, Any], rival: Mapping[str, Any], protocol: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Test STH against a rival, whose codes their scores have kept, by the one-sided micro sign test."""
+    condition = protocol["significance"]
+    ours, theirs = ((_codes(result["codes"]["corpus"]), _codes(result["codes"]["queries"])) for result in (sth, rival))
+    return {
+        name: asdict(
+            micro_sign_test(
+                ours,
+                theirs,
+                data.relevance(name, protocol["neighbours"]),
+                n_bits=condition["bits"],
+                radius=condition["radius"],
+            )
+        )
+        for name in RELEVANCES
+    }
+
+
+def _seconds(found: Encoded, data: Prepared) -> dict[str, float]:
+    return {
+        "fit": found.fit_seconds,
+        "encode": found.encode_seconds,
+        "fit_a_document": found.fit_seconds / data.train.shape[0],
+        "encode_a_document": found.encode_seconds / data.test.shape[0],
+    }
+
+
+def _text(packed: Codes) -> dict[str, Any]:
+    return {"rows": len(packed), "base64": base64.b64encode(np.ascontiguousarray(packed).tobytes()).decode()}
+
+
+def _codes(kept: Mapping[str, Any]) -> Codes:
+    return np.frombuffer(base64.b64decode(kept["base64"]), dtype=np.uint8).reshape(kept["rows"], -1)

@@ -1,0 +1,85 @@
+"""A corpus made ready for the experiments: vectors, labels, and both definitions of relevance."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import Any
+
+from sthash.evaluation import datasets
+from sthash.evaluation.conditions import Experiment
+from sthash.evaluation.datasets import DatasetError, LabelledCounts, LabelledTexts, Labels
+from sthash.evaluation.labelled import load_labelled
+from sthash.evaluation.relevance import Neighbours, Relevance, Topics, nearest_neighbours
+
+RELEVANCES = ("neighbours", "topics")
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """One split of a corpus: unit TF-IDF rows of the documents (train) and of the queries (test), with labels."""
+
+    train: Any
+    test: Any
+    train_labels: Labels
+    test_labels: Labels
+
+    @functools.cached_property
+    def ranked(self) -> dict[int, Neighbours]:
+        """Nearest neighbours already found, by their number."""
+        return {}
+
+    def neighbours(self, k: int) -> Neighbours:
+        """Relevance by the k nearest neighbours in the original space; searched for once."""
+        k = min(k, self.train.shape[0])
+        if k not in self.ranked:
+            widest = max(self.ranked, default=0)
+            known = self.ranked[widest].indices if widest > k else nearest_neighbours(self.train, self.test, k)
+            indices = known[:, :k]
+            self.ranked[k] = Neighbours(indices, self.train.shape[0])
+        return self.ranked[k]
+
+    @property
+    def topics(self) -> Topics:
+        """Relevance by the same label."""
+        return Topics(self.train_labels, self.test_labels)
+
+    def relevance(self, name: str, k: int) -> Relevance:
+        """Give the definition of relevance with this name."""
+        return self.topics if name == "topics" else self.neighbours(k)
+
+
+def prepare(experiment: Experiment, split: int) -> Prepared:
+    """Load a corpus, split it, and weigh its terms by the training documents."""
+    loaded = _load(experiment, split)
+    if isinstance(loaded, LabelledTexts):
+        from sthash.text import TextVectorizer
+
+        vectorizer = TextVectorizer()
+        train = vectorizer.fit_transform(loaded.train_texts)
+        test = vectorizer.transform(loaded.test_texts)
+    else:
+        train, test = datasets.tfidf_counts(loaded.train, loaded.test)
+    found = {
+        "train": train.shape[0],
+        "test": test.shape[0],
+        "categories": len(set(loaded.train_labels.tolist()) | set(loaded.test_labels.tolist())),
+    }
+    for what, count in (experiment.documents or {}).items():
+        if found.get(what) != count:
+            raise DatasetError(f"{experiment.name} has {found.get(what)} {what}, its conditions say {count}")
+    return Prepared(train, test, loaded.train_labels, loaded.test_labels)
+
+
+def _load(experiment: Experiment, split: int) -> LabelledTexts | LabelledCounts:
+    if experiment.source == "labelled" and experiment.path is not None:
+        return load_labelled(experiment.path, seed=split)
+    if experiment.source == "tdt2":
+        return datasets.split_tdt2(datasets.load_tdt2(), split)
+    loaders: dict[str, Any] = {
+        "reuters21578_counts": datasets.load_reuters21578_counts,
+        "reuters21578": datasets.load_reuters21578,
+        "20newsgroups": datasets.load_20newsgroups,
+    }
+    loaded: LabelledTexts | LabelledCounts = loaders[experiment.source]()
+    return loaded

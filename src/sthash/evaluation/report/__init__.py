@@ -1,0 +1,166 @@
+"""The report of the experiments: one Markdown text, the same as an HTML page, and figures."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import platform
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+from sthash.evaluation.report import better_codes, checks, claims, figures, sections
+from sthash.evaluation.report.page import html_page, table
+from sthash.evaluation.report.summary import RELEVANCE_TITLES, Summary
+from sthash.evaluation.running import Outcome, Run
+from sthash.files import replacing
+
+TITLE = "Self-Taught Hashing, reproduced"
+
+
+@dataclass(frozen=True)
+class Written:
+    """Where a report is, what it says in short, and what is wrong."""
+
+    html: Path
+    markdown: Path
+    verdicts: list[str]
+    problems: list[str]
+
+
+def check_tools() -> None:
+    """Say at once, not after half an hour, that a library for the report is missing."""
+    missing = [name for name in ("matplotlib", "yaml", "markdown_it") if importlib.util.find_spec(name) is None]
+    if missing:
+        raise ImportError(f"sth reproduce needs {' and '.join(missing)}: pip install 'sthash[plot]'")
+
+
+def write_report(run: Run, outcome: Outcome, folder: Path) -> Written:
+    """Write ``report.html``, ``results.md`` and the figures in ``results/``."""
+    summary = Summary(run, outcome)
+    references = checks.load_references(summary)
+    drawings: dict[str, str] = {}
+    known = list(_checks(summary, references))
+    judged = claims.judge(summary)
+    parts = [
+        _opening(judged, known),
+        _claims(judged),
+        "\n\n".join(["## Against known scores", *(check.markdown for check in known)]) if known else "",
+        sections.failures_section(summary),
+        sections.data_section(summary) if summary.experiments else "",
+        _figures(summary, references, drawings),
+        sections.score_section(summary) if summary.experiments else "",
+        sections.significance_section(summary),
+        sections.anatomy_section(summary),
+        sections.efficiency_section(summary) if summary.experiments else "",
+        better_codes.better_section(summary, _recipe_figures(summary, drawings)),
+        sections.conditions_section(summary, machine()),
+    ]
+    markdown = "\n\n".join(part for part in parts if part) + "\n"
+    page = html_page(markdown, drawings, TITLE)
+    (folder / "results").mkdir(parents=True, exist_ok=True)
+    for name, drawing in drawings.items():
+        _write(folder / "results" / name, figures.standalone(drawing))
+    _write(folder / "results.md", markdown)
+    _write(folder / "report.html", page)
+    problems = [check.problem for check in known if check.problem]
+    if outcome.failures:
+        job, message = next(iter(outcome.failures.items()))
+        problems.append(
+            f"{len(outcome.failures)} measurements failed, the first ({job.method} on {job.dataset}): {message}"
+        )
+    verdicts = [check.verdict for check in known] + [f"{claim.verdict}: {claim.text}" for claim in judged]
+    return Written(folder / "report.html", folder / "results.md", verdicts, problems)
+
+
+def machine() -> dict[str, str]:
+    """Describe the machine and the versions of what matters."""
+    described = {"processor": platform.processor() or platform.machine()}
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        described["processor"] = next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        pass
+    described["cores"] = str(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count())
+    described["system"] = f"{platform.system()} {platform.release()}"
+    names = ("sthash", "numpy", "scipy", "scikit-learn")
+    described["versions"] = ", ".join(
+        [f"Python {platform.python_version()}", *(f"{name} {version(name)}" for name in names)]
+    )
+    return described
+
+
+def _opening(judged: list[claims.Claim], known: list[checks.Check]) -> str:
+    verdicts = (claims.HOLDS, claims.PARTLY, claims.FAILS)
+    held, partly, failed = (sum(claim.verdict == verdict for claim in judged) for verdict in verdicts)
+    said = f"Of {len(judged)} claims of the paper {held} hold, {partly} hold in part, {failed} do not hold."
+    lines = [
+        f"# {TITLE}",
+        "What `sth reproduce` measured of the experiments of D. Zhang, J. Wang, D. Cai and J. Lu, *Self-Taught "
+        "Hashing for "
+        "Fast Similarity Search*, SIGIR 2010. This page is its output and is not edited by hand.",
+        said if judged else "",
+        *(f"- {check.verdict}" for check in known),
+    ]
+    return "\n\n".join(line for line in lines if line)
+
+
+def _claims(judged: list[claims.Claim]) -> str:
+    if not judged:
+        return ""
+    return (
+        "## The paper's claims\n\nA claim about several corpora holds in part if it holds on some. From which number "
+        "on a "
+        "claim counts as held is set in `protocol.yaml`; the paper gives none.\n\n"
+        + table(("claim", "measured", "verdict"), judged, numbers=False)
+    )
+
+
+def _checks(summary: Summary, references: dict[str, dict[str, object]]) -> Iterator[checks.Check]:
+    for experiment in summary.experiments:
+        if experiment.reference and summary.has(experiment, "sth"):
+            yield checks.check_reference(summary, experiment, references.get(experiment.name))
+        if found := checks.check_expected(summary, experiment):
+            yield found
+
+
+def _figures(summary: Summary, references: dict[str, dict[str, object]], drawings: dict[str, str]) -> str:
+    """Draw what the paper's Figures 2 to 5 show, in both ways of counting empty answers."""
+    parts = []
+    has_sth = any(summary.has(experiment, "sth") for experiment in summary.experiments)
+    for kind, first, title in (("f1", 2, "F1 of STH"), ("curves", 4, "Precision and recall of all methods")):
+        if not summary.experiments or (kind == "f1" and not has_sth):
+            continue
+        parts.append(f"## {title}")
+        for strict in (False, True):
+            for place, relevance in enumerate(RELEVANCE_TITLES):
+                name = f"{kind}-{relevance}{'-strict' if strict else ''}.svg"
+                if kind == "f1":
+                    drawings[name] = figures.f1_figure(summary, relevance, strict, references)
+                else:
+                    drawings[name] = figures.curve_figure(summary, relevance, strict)
+                like = "" if strict else f"As the paper's Figure {first + place}. "
+                parts.append(f"![{like}{figures.caption(kind, relevance, strict)}](results/{name})")
+    return "\n\n".join(parts)
+
+
+def _recipe_figures(summary: Summary, drawings: dict[str, str]) -> str:
+    parts = []
+    for measure, title in (
+        ("precision_at_100", "Same topic: precision at 100."),
+        ("top_10_among_100", "Nearest neighbours: share of the true top 10 among the 100 nearest codes."),
+    ):
+        if summary.run.recipes:
+            drawings[f"recipes-{measure}.svg"] = figures.recipe_figure(
+                summary, measure, lambda *wanted: better_codes.values(summary, *wanted)
+            )
+            parts.append(
+                f"![{title} Whole lines by Hamming distance, broken ones by margins.](results/recipes-{measure}.svg)"
+            )
+    return "\n\n".join(parts)
+
+
+def _write(path: Path, text: str) -> None:
+    with replacing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")

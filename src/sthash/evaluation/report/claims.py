@@ -1,0 +1,327 @@
+"""The paper's claims, one by one: what was measured, and whether they hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sthash.evaluation.conditions import Experiment
+from sthash.evaluation.report.summary import RELEVANCE_TITLES, Point, Summary
+
+HOLDS, PARTLY, FAILS, UNKNOWN = "holds", "in part", "does not hold", "not measured"
+
+
+class Claim(NamedTuple):
+    """A claim of the paper, what was measured of it, and the verdict."""
+
+    text: str
+    measured: str
+    verdict: str
+
+
+def judge(summary: Summary) -> list[Claim]:
+    """Judge every claim on what was measured."""
+    return [
+        *_documents(summary),
+        *_longer_codes(summary),
+        *(claim for strict in (False, True) for name in RELEVANCE_TITLES for claim in _curves(summary, name, strict)),
+        *_significance(summary),
+        *_spectral_hashing(summary),
+        *_boltzmann(summary),
+        *_anatomy(summary),
+        *_entropy(summary),
+        *_speed(summary),
+    ]
+
+
+def _verdict(outcomes: list[bool]) -> str:
+    if not outcomes:
+        return UNKNOWN
+    return HOLDS if all(outcomes) else PARTLY if any(outcomes) else FAILS
+
+
+def _documents(summary: Summary) -> Iterator[Claim]:
+    parts, outcomes = [], []
+    for experiment in summary.experiments:
+        if experiment.documents:
+            found = summary.scores(experiment, summary.methods(experiment)[0])[0]["documents"]
+            parts.append(f"{experiment.title} {found['train']} + {found['test']}")
+            outcomes.append(all(found[name] == experiment.documents[name] for name in ("train", "test")))
+    if parts:
+        yield Claim(
+            "The corpora have 5228 + 2057 (Reuters21578), 11314 + 7532 (20Newsgroups) and 5597 + 3797 (TDT2) "
+            "documents.",
+            "; ".join(parts),
+            _verdict(outcomes),
+        )
+
+
+def _longer_codes(summary: Summary) -> Iterator[Claim]:
+    radii = summary.run.protocol["radii"]
+    parts, outcomes = [], []
+    for experiment in summary.experiments:
+        if not summary.has(experiment, "sth"):
+            continue
+        for relevance, title in RELEVANCE_TITLES.items():
+            peaks = [summary.best(experiment, "sth", relevance, "f1_strict", radius=radius) for radius in radii]
+            values = [peak["f1_strict"].mean for peak in peaks]
+            bits = [peak.n_bits for peak in peaks]
+            outcomes.append(values == sorted(values) and bits == sorted(bits) and values[-1] > values[0])
+            shown = ", ".join(f"{value:.3f} ({n})" for value, n in zip(values, bits, strict=True))
+            parts.append(f"{experiment.title}, {title}: {shown}")
+    if parts:
+        yield Claim(
+            "With longer codes STH achieves a higher F1, using a bigger radius.",
+            f"Best F1 (at so many bits) at the radii {radii[0]}–{radii[-1]}, empty answers counted as 0. "
+            + "; ".join(parts),
+            _verdict(outcomes),
+        )
+
+
+def share_above(upper: list[Point], lower: list[Point]) -> float | None:
+    """Share of the common recall range in which one curve lies above another, straight lines between the points.
+
+    Examples
+    --------
+    >>> from sthash.evaluation.report.claims import share_above
+    >>> from sthash.evaluation.report.summary import Point
+    >>> share_above([Point(4, 0.5, 1.0), Point(8, 1.0, 0.0)], [Point(4, 0.7, 1.0), Point(8, 0.7, 0.0)])
+    0.6
+    """
+    curves = []
+    for points in (upper, lower):
+        # Of several lengths with one recall the curve shows the best.
+        best: dict[float, float] = {}
+        for point in points:
+            best[point.recall] = max(point.precision, best.get(point.recall, 0.0))
+        curves.append((sorted(best), [best[recall] for recall in sorted(best)]))
+    low, high = max(recalls[0] for recalls, _ in curves), min(recalls[-1] for recalls, _ in curves)
+    if low >= high:
+        return None
+    at = np.linspace(low, high, 2001)[1::2]
+    first, second = (np.interp(at, recalls, precisions) for recalls, precisions in curves)
+    return float((first > second).mean())
+
+
+def _curves(summary: Summary, relevance: str, strict: bool) -> Iterator[Claim]:
+    measure = "f1_strict" if strict else "f1"
+    radius = summary.run.protocol["curve_radius"]
+    needed = summary.run.protocol["judging"]["curve_above"]
+    parts, outcomes = [], []
+    for experiment in summary.experiments:
+        rivals = [name for name in summary.run.protocol["paper"]["rivals"] if summary.has(experiment, "sth", name)]
+        if not rivals:
+            continue
+        own = summary.curve(experiment, "sth", relevance, strict)
+        best = summary.best(experiment, "sth", relevance, measure, radius=radius)[measure].mean
+        shown = [f"STH {best:.3f}"]
+        for name in rivals:
+            other = summary.best(experiment, name, relevance, measure, radius=radius)[measure].mean
+            above = share_above(own, summary.curve(experiment, name, relevance, strict))
+            outcomes.append(best > other and (above is None or above >= needed))
+            shown.append(f"{summary.method(name).title} {other:.3f}" + (f" ({above:.0%})" if above is not None else ""))
+        parts.append(f"{experiment.title}: {', '.join(shown)}")
+    if parts:
+        variant = "; empty answers counted as precision 0" if strict else ""
+        yield Claim(
+            f"STH outperforms binarised LSI, LCH and SpH on all datasets: {RELEVANCE_TITLES[relevance]}{variant}.",
+            f"Best F1 at radius {radius} (in brackets: share of the common recall range where the curve of STH lies "
+            "higher). " + "; ".join(parts),
+            _verdict(outcomes),
+        )
+
+
+def p_text(log10: float) -> str:
+    """Show a p-value by its decimal logarithm.
+
+    Examples
+    --------
+    >>> from sthash.evaluation.report.claims import p_text
+    >>> p_text(-0.3), p_text(-2.5), p_text(-1234.5)
+    ('0.501', '0.0032', '10^-1235')
+    """
+    return f"{10**log10:.2g}" if -4 < log10 < -2 else f"{10**log10:.3f}" if log10 >= -2 else f"10^{round(log10)}"
+
+
+def _significance(summary: Summary) -> Iterator[Claim]:
+    condition = summary.run.protocol["significance"]
+    outcomes, worst = [], []
+    for experiment in summary.experiments:
+        for name in summary.run.protocol["paper"]["rivals"]:
+            for relevance, title in RELEVANCE_TITLES.items():
+                tests = [one[relevance] for one in summary.outcome.of("significance", experiment.name, name)]
+                if tests:
+                    largest = max(test["log10_p_value"] for test in tests)
+                    outcomes.append(largest < np.log10(condition["level"]))
+                    if not outcomes[-1]:
+                        worst.append(f"{experiment.title}, {name}, {title}: p = {p_text(largest)}")
+    if outcomes:
+        measured = f"{sum(outcomes)} of {len(outcomes)} comparisons significant on every split"
+        yield Claim(
+            f"At {condition['bits']} bits and radius {condition['radius']} all improvements are significant "
+            f"(P < {condition['level']}, one-sided micro sign test).",
+            measured + (f"; not: {'; '.join(worst)}" if worst else ""),
+            _verdict(outcomes),
+        )
+
+
+def _spectral_hashing(summary: Summary) -> Iterator[Claim]:
+    parts, outcomes = [], []
+    for experiment in summary.experiments:
+        others = [
+            name for name in summary.run.protocol["paper"]["worse_than_sph"] if summary.has(experiment, name, "sph")
+        ]
+        for relevance, title in RELEVANCE_TITLES.items() if others else ():
+            best = {
+                name: summary.best(experiment, name, relevance, "f1_strict", radius=1)["f1_strict"].mean
+                for name in ("sph", *others)
+            }
+            outcomes += [best["sph"] > best[name] for name in others]
+            shown = ", ".join(f"{summary.method(name).title} {value:.3f}" for name, value in best.items())
+            parts.append(f"{experiment.title}, {title}: {shown}")
+    if parts:
+        yield Claim(
+            "SpH works much better than LSH, stacked RBM and boosted SSC (said of earlier work).",
+            "Best F1 at radius 1, empty answers counted as 0. " + "; ".join(parts),
+            _verdict(outcomes),
+        )
+
+
+def _boltzmann(summary: Summary) -> Iterator[Claim]:
+    given = summary.run.protocol["paper"]["rbm"]
+    for experiment in summary.experiments:
+        if experiment.name == given["dataset"] and summary.has(experiment, "sth"):
+            best = summary.best(experiment, "sth", "topics", n_bits=given["sth_bits"])
+            measured = f"STH at {given['sth_bits']} bits: {best['f1'].mean:.3f} (radius {best.radius})"
+            if summary.has(experiment, "rbm"):
+                rival = summary.best(experiment, "rbm", "topics", "f1_strict")
+                measured += (
+                    f"; our stacked RBM: at most {rival['f1_strict'].mean:.3f} ({rival.n_bits} bits, radius "
+                    f"{rival.radius}, "
+                    "empty answers counted as 0)"
+                )
+            yield Claim(
+                f"On {experiment.title} stacked RBM reaches at most F1 = {given['best_f1']} for same-topic documents; "
+                f"STH "
+                f"has that with {given['sth_bits']} bits.",
+                measured,
+                _verdict([best["f1"].mean >= given["best_f1"]]),
+            )
+
+
+def _anatomy(summary: Summary) -> Iterator[Claim]:
+    lengths = summary.run.protocol["anatomy"]["lengths"]
+    needed = summary.run.protocol["judging"]["almost_all"]
+    losses: list[str] = []
+    better: list[str] = []
+    held: list[bool] = []
+    beats: list[bool] = []
+    for experiment in summary.run.experiments:
+        for result in summary.outcome.of("anatomy", experiment.name, "sth"):
+            shares = [eigenmap_share(result["unseen"], n_bits) for n_bits in lengths]
+            held += [share >= needed for share in shares]
+            losses.append(f"{experiment.title} {', '.join(f'{share:.0%}' for share in shares)}")
+            for relevance in RELEVANCE_TITLES:
+                pairs = [
+                    [_better_distance(result["seen"], name, n_bits, relevance) for name in ("eigenmap", "LSI")]
+                    for n_bits in lengths
+                ]
+                beats += [ours > lsi for ours, lsi in pairs]
+                shown = ", ".join(f"{ours:.3f} / {lsi:.3f}" for ours, lsi in pairs)
+                better.append(f"{experiment.title}, {relevance}: {shown}")
+    if held:
+        yield Claim(
+            "Almost all approximation errors come from the eigenmap; the median threshold and the SVMs cost little.",
+            "Share of the loss of nearest neighbours, from original vectors to predicted codes of unseen documents, "
+            f"that the eigenmap makes, at {', '.join(map(str, lengths))} bits: {'; '.join(losses)}",
+            _verdict(held),
+        )
+        yield Claim(
+            "The eigenmap works better than alternatives such as LSI for the first step.",
+            "Real-valued eigenmap / LSI of as many dimensions, each by its better distance, before any bit is made, at "
+            f"{', '.join(map(str, lengths))} dimensions. {'; '.join(better)}",
+            _verdict(beats),
+        )
+
+
+def eigenmap_share(rows: list[dict[str, Any]], n_bits: int) -> float:
+    """Share of the loss of nearest neighbours, from original vectors to predicted codes, that the eigenmap makes."""
+    step = {row["step"]: row["neighbours"] for row in rows if row["bits"] in (0, n_bits)}
+    total = step["original vectors"] - step["predicted codes"]
+    return float((step["original vectors"] - step["eigenmap"]) / total) if total > 0 else 0.0
+
+
+def _better_distance(rows: list[dict[str, Any]], step: str, n_bits: int, relevance: str) -> float:
+    return max(float(row[relevance]) for row in rows if row["bits"] == n_bits and row["step"].startswith(step))
+
+
+def _entropy(summary: Summary) -> Iterator[Claim]:
+    judging = summary.run.protocol["judging"]
+    longest = str(summary.run.protocol["lengths"][-1])
+    short = str(summary.run.protocol["significance"]["bits"])
+    low, high = judging["bit_on"]
+    balance, correlation, entropy = [], [], []
+    texts: dict[str, list[str]] = {"balance": [], "correlation": [], "entropy": []}
+    for experiment in summary.experiments:
+        if not summary.has(experiment, "sth"):
+            continue
+        shapes = summary.scores(experiment, "sth")[0]["shape"]
+        long, tight = shapes[longest], shapes[short]
+        balance.append(low <= long["least_on"] and long["most_on"] <= high)
+        texts["balance"].append(f"{experiment.title} {long['least_on']:.3f}–{long['most_on']:.3f}")
+        correlation.append(long["mean_correlation"] <= judging["correlation"])
+        texts["correlation"].append(
+            f"{experiment.title} {long['mean_correlation']:.3f} (largest {long['largest_correlation']:.2f})"
+        )
+        entropy.append(tight["entropy"] / tight["most_entropy"] >= judging["codes_used"])
+        texts["entropy"].append(f"{experiment.title} {tight['entropy']:.1f} of {tight['most_entropy']:.1f}")
+    if balance:
+        yield Claim(
+            "Each bit is on for half of the corpus.",
+            f"Smallest and largest share of ones of {longest} bits: " + ", ".join(texts["balance"]),
+            _verdict(balance),
+        )
+        yield Claim(
+            "Different bits are uncorrelated.",
+            f"Mean |r| of two of {longest} bits: " + ", ".join(texts["correlation"]),
+            _verdict(correlation),
+        )
+        yield Claim(
+            "Each code is roughly equally likely: the best use of the hash table.",
+            f"Entropy in bits of {short}-bit codes, and the most possible: " + ", ".join(texts["entropy"]),
+            _verdict(entropy),
+        )
+
+
+def _speed(summary: Summary) -> Iterator[Claim]:
+    given = summary.run.protocol["paper"]
+    named = [one for one in summary.experiments if summary.has(one, "sth")]
+    if not named:
+        return
+    seconds = {one.title: summary.scores(one, "sth")[0]["seconds"] for one in named}
+    for text, key, known in (
+        ("training", "fit_a_document", given["train_seconds"]),
+        ("prediction", "encode_a_document", given["predict_seconds"]),
+    ):
+        yield Claim(
+            f"64-bit STH takes no more than {known} s a document for {text} (there Matlab on a Pentium 4).",
+            ", ".join(f"{title} {one[key]:.2g} s" for title, one in seconds.items()),
+            _verdict([one[key] <= known for one in seconds.values()]),
+        )
+    for name, times in given["slower_than_sth"].items():
+        compared = [one for one in named if summary.has(one, name)]
+        ratios = {one.title: _fit(summary, one, name) / _fit(summary, one, "sth") for one in compared}
+        if ratios:
+            near = summary.run.protocol["judging"]["speed_ratio"]
+            yield Claim(
+                f"Training STH is about {times} times faster than {summary.method(name).title}.",
+                "With both as they are here: "
+                + ", ".join(f"{title} {ratio:.1f} times" for title, ratio in ratios.items()),
+                _verdict([times / near <= ratio <= times * near for ratio in ratios.values()]),
+            )
+
+
+def _fit(summary: Summary, experiment: Experiment, name: str) -> Any:
+    return summary.scores(experiment, name)[0]["seconds"]["fit"]

@@ -1,0 +1,162 @@
+"""The figures, drawn by Matplotlib as small SVG files whose ink follows the page: dark on light, light on dark."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from sthash.evaluation.conditions import Experiment
+from sthash.evaluation.report.summary import RELEVANCE_TITLES, Summary
+
+# Stands for the page's own text colour until the file is written.
+INK = "#010203"
+COLOURS = (
+    "#e0344e", "#2f7fe0", "#159a68", "#e08600", "#7c848f", "#9a5be0", "#d163a7", "#8c6d46", "#0f9fb5", "#8f9a12",
+)  # fmt: skip
+MARKERS = "os^DvPX*<>"
+FONT = "system-ui, 'Segoe UI', Helvetica, Arial, sans-serif"
+STANDALONE = "<style>svg{color:#1f2328}@media(prefers-color-scheme:dark){svg{color:#e6edf3}}</style>"
+
+
+def f1_figure(summary: Summary, relevance: str, strict: bool, references: dict[str, Any]) -> str:
+    """Draw F1 of STH against the code length, a curve a radius and a panel a corpus: the paper's Figures 2 and 3."""
+    measure = "f1_strict" if strict else "f1"
+
+    def panel(axes: Any, experiment: Experiment) -> None:
+        balls = summary.balls(experiment, "sth", relevance)
+        for place, radius in enumerate(summary.run.protocol["radii"]):
+            points = [(ball.n_bits, ball[measure].mean) for ball in balls if ball.radius == radius]
+            style = {"color": COLOURS[place], "marker": MARKERS[place], "markersize": 4, "linewidth": 1.6}
+            axes.plot(*zip(*points, strict=True), label=f"radius {radius}", **style)
+            known = references.get(experiment.name)
+            if known and not strict:
+                row = known["nn_f1" if relevance == "neighbours" else "topic_f1"][known["radii"].index(radius)]
+                label = "authors' toolbox" if place == len(summary.run.protocol["radii"]) - 1 else None
+                ring = {"marker": "o", "markersize": 8, "markerfacecolor": "none", "linestyle": "none"}
+                axes.plot(known["code_lengths"], row, color=INK, alpha=0.45, markeredgewidth=0.8, label=label, **ring)
+        axes.set(xlabel="code length (bits)", ylabel="F1", ylim=(0, None))
+        axes.set_xticks(range(0, max(summary.run.protocol["lengths"]) + 1, 16))
+
+    shown = [one for one in summary.experiments if summary.has(one, "sth")]
+    return _draw(f"f1-{relevance}-{strict}", shown, panel)
+
+
+def curve_figure(summary: Summary, relevance: str, strict: bool) -> str:
+    """Draw precision against recall of every method, a panel a corpus: the paper's Figures 4 and 5."""
+    names = [method.name for method in summary.run.methods]
+
+    def panel(axes: Any, experiment: Experiment) -> None:
+        for method in reversed(summary.methods(experiment)):
+            place = names.index(method.name)
+            points = summary.curve(experiment, method, relevance, strict)
+            own = method.name == "sth"
+            axes.plot(
+                [point.recall for point in points],
+                [point.precision for point in points],
+                color=COLOURS[place % len(COLOURS)],
+                marker=MARKERS[place % len(MARKERS)],
+                markersize=4.5 if own else 3,
+                linewidth=2.2 if own else 1.1,
+                label=method.title,
+            )
+        axes.set(xlabel="recall", ylabel="precision", xlim=(0, None), ylim=(0, 1.02))
+
+    return _draw(f"curves-{relevance}-{strict}", summary.experiments, panel, reverse=True)
+
+
+def recipe_figure(summary: Summary, measure: str, values: Callable[[Experiment, str, str], dict[int, float]]) -> str:
+    """Draw a measure of every recipe against the code length, by Hamming distance and by margins."""
+    label = {"precision_at_100": "precision at 100", "top_10_among_100": "share of the top 10"}[measure]
+
+    def panel(axes: Any, experiment: Experiment) -> None:
+        for place, recipe in enumerate(summary.run.recipes):
+            for prefix, style, suffix in (("", "-", ""), ("weighted_", "--", ", by margins")):
+                points = values(experiment, recipe, prefix + measure)
+                if points:
+                    look = {"color": COLOURS[place], "marker": MARKERS[place], "markersize": 4, "linewidth": 1.6}
+                    axes.plot(list(points), list(points.values()), style, label=f"{recipe}{suffix}", **look)
+        axes.set_xscale("log", base=2)
+        axes.set_xticks([16, 32, 64, 128, 256], ["16", "32", "64", "128", "256"])
+        axes.set(xlabel="code length (bits)", ylabel=label)
+
+    return _draw(f"recipes-{measure}", summary.run.experiments, panel)
+
+
+def _draw(name: str, experiments: Sequence[Experiment], panel: Callable[[Any, Experiment], None], **legend: Any) -> str:
+    """Draw a panel for each corpus, with one legend under all."""
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    style: dict[Any, Any] = {
+        "svg.fonttype": "none",
+        "svg.hashsalt": name,
+        "font.family": "DejaVu Sans",
+        "font.size": 9,
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "axes.grid": True,
+        "grid.alpha": 0.15,
+        "grid.linewidth": 0.6,
+        "axes.linewidth": 0.7,
+        "axes.titlesize": 10.5,
+        "axes.titleweight": "bold",
+        "path.simplify_threshold": 0.5,
+        **dict.fromkeys(("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color"), INK),
+        "grid.color": INK,
+    }
+    columns = max(1, len(experiments))
+    with mpl.rc_context(style):
+        figure = Figure(figsize=(max(3.4 * columns, 4.6), 3.5), layout="constrained")
+        figure.patch.set_alpha(0)
+        for axes, experiment in zip(figure.subplots(1, columns, squeeze=False)[0], experiments, strict=True):
+            axes.patch.set_alpha(0)
+            axes.set_title(experiment.title)
+            panel(axes, experiment)
+        known: dict[str, Any] = {}
+        for axes in figure.axes:
+            for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+                known.setdefault(label, handle)
+        entries = list(known.items())[:: -1 if legend.get("reverse") else 1]
+        if entries:
+            columns = min(len(entries), 5 if columns > 1 else 3)
+            figure.legend(
+                [handle for _, handle in entries],
+                [label for label, _ in entries],
+                loc="outside lower center",
+                ncols=columns,
+                frameon=False,
+            )
+        target = io.StringIO()
+        figure.savefig(target, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+    return _tidy(target.getvalue(), name)
+
+
+def _tidy(svg: str, name: str) -> str:
+    """Strip what a page does not need, let the ink follow the page, and shorten the numbers."""
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    svg = re.sub(r"<!--.*?-->", "", svg, flags=re.DOTALL)
+    svg = svg.replace(INK, "currentColor").replace("'DejaVu Sans'", FONT)
+    svg = re.sub(r"(\d+\.\d{2})\d+", r"\1", svg)
+    svg = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", svg, count=1)
+    # Points become so many pixels that three panels fill a page.
+    svg = re.sub(r'width="([\d.]+)pt"', lambda found: f'width="{round(1.5 * float(found[1]))}"', svg, count=1)
+    # Identifiers of several figures on one page must not meet.
+    for identifier in set(re.findall(r'id="([^"]+)"', svg)):
+        svg = re.sub(rf'(id="|#){re.escape(identifier)}(?=["\)])', rf"\g<1>{name}-{identifier}", svg)
+    return re.sub(r"\s*\n\s*", "\n", svg)
+
+
+def standalone(svg: str) -> str:
+    """Make a file of its own of a drawing: it then follows the reader's colour scheme by itself."""
+    return re.sub(r"(<svg[^>]*>)", rf"\1{STANDALONE}", svg, count=1)
+
+
+def caption(kind: str, relevance: str, strict: bool) -> str:
+    """Word the caption of a figure."""
+    variant = " An empty answer has precision 0." if strict else " An empty answer has precision 1, as in the paper."
+    if kind == "f1":
+        return f"F1 of STH for retrieving {RELEVANCE_TITLES[relevance]}.{variant}"
+    return f"Precision and recall at Hamming radius 1, codes of 4 to 64 bits, {RELEVANCE_TITLES[relevance]}.{variant}"

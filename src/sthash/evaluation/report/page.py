@@ -1,0 +1,90 @@
+"""From the Markdown text to one HTML page that needs nothing from outside."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+STYLE = """
+:root { color-scheme: light dark; --ink: #1f2328; --soft: #59636e; --paper: #ffffff; --line: #d8dee4; --band: #f6f8fa;
+  --good: #1a7f37; --bad: #cf222e; --mid: #9a6700; --link: #0969da; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e6edf3; --soft: #9198a1; --paper: #0d1117; --line: #30363d;
+  --band: #161b22; --good: #3fb950; --bad: #f85149; --mid: #d29922; --link: #4493f8; } }
+* { box-sizing: border-box; }
+body { margin: 0 auto; padding: 2.5rem 1.5rem 5rem; max-width: 72rem; color: var(--ink); background: var(--paper);
+  font: 16px/1.55 system-ui, -apple-system, "Segoe UI", Helvetica, Arial, sans-serif; }
+h1 { font-size: 2.1rem; line-height: 1.2; letter-spacing: -0.02em; margin: 0 0 0.6rem; }
+h2 { font-size: 1.4rem; letter-spacing: -0.01em; margin: 3rem 0 0.8rem; padding-top: 1.2rem;
+  border-top: 1px solid var(--line); }
+h3 { font-size: 1.08rem; margin: 2rem 0 0.6rem; }
+p, li { max-width: 48rem; }
+a { color: var(--link); }
+code { font: 0.88em ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; background: var(--band);
+  padding: 0.1em 0.35em; border-radius: 4px; }
+pre { background: var(--band); padding: 1rem; border-radius: 6px; overflow-x: auto; }
+pre code { padding: 0; background: none; }
+.scroll { overflow-x: auto; margin: 1rem 0 1.6rem; }
+table { border-collapse: collapse; font-size: 0.86rem; font-variant-numeric: tabular-nums; min-width: 40%; }
+th { text-align: left; font-weight: 600; color: var(--soft); border-bottom: 2px solid var(--line);
+  vertical-align: bottom; }
+th, td { padding: 0.4rem 0.8rem 0.4rem 0; }
+td { border-bottom: 1px solid var(--line); vertical-align: top; }
+td.verdict { font-weight: 600; white-space: nowrap; }
+.good { color: var(--good); } .bad { color: var(--bad); } .mid { color: var(--mid); }
+figure { margin: 1.4rem 0 2rem; }
+figure svg { max-width: 100%; height: auto; display: block; }
+figcaption { color: var(--soft); font-size: 0.9rem; margin-top: 0.4rem; }
+"""
+CLASSES = {
+    "holds": "good",
+    "met": "good",
+    "in part": "mid",
+    "does not hold": "bad",
+    "not met": "bad",
+    "not measured": "mid",
+}
+
+
+def table(headings: Sequence[str], rows: Sequence[Sequence[Any]], *, numbers: bool = True) -> str:
+    """Write a Markdown table; all columns but the first are numbers unless told otherwise.
+
+    Examples
+    --------
+    >>> from sthash.evaluation.report.page import table
+    >>> print(table(("method", "F1"), [("STH", "0.5")]))
+    | method | F1 |
+    | --- | ---: |
+    | STH | 0.5 |
+    """
+    rules = ["---"] + ["---:" if numbers else "---"] * (len(headings) - 1)
+    lines = [[_cell(heading) for heading in headings], rules, *([_cell(value) for value in row] for row in rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _cell(value: Any) -> str:
+    return " ".join(str(value).replace("|", "\\|").split())
+
+
+def html_page(markdown: str, figures: Mapping[str, str], title: str) -> str:
+    """Render Markdown as a page, with the figures drawn into it."""
+    from markdown_it import MarkdownIt
+
+    renderer = MarkdownIt("commonmark", {"html": False}).enable("table")
+    body = renderer.render(markdown)
+    body = re.sub(r'<p><img src="([^"]+)" alt="([^"]*)" */?></p>', lambda found: _figure(found, figures), body)
+    body = body.replace("<table>", '<div class="scroll"><table>').replace("</table>", "</table></div>")
+    for verdict, name in CLASSES.items():
+        body = re.sub(rf"<td[^>]*>{verdict}</td>", f'<td class="verdict {name}">{verdict}</td>', body)
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{html.escape(title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n{body}</body>\n</html>\n"
+    )
+
+
+def _figure(found: re.Match[str], figures: Mapping[str, str]) -> str:
+    name, caption = found.groups()
+    drawing = figures.get(name.rpartition("/")[2], "")
+    return f"<figure>{drawing}<figcaption>{caption}</figcaption></figure>"

@@ -1,0 +1,114 @@
+"""Results as small JSON files, one a job: written whole or not at all, and found again by a later run."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+import re
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from sthash.evaluation.conditions import Conditions, Experiment, Method
+from sthash.files import replacing
+
+FORMAT = 1
+
+# What a result of each kind depends on in the protocol.
+DECIDING = {
+    "scores": ("radii", "neighbours", "ranking", "significance"),
+    "significance": ("neighbours", "significance"),
+    "anatomy": ("anatomy",),
+    "recipe": ("radii", "neighbours"),
+    "timing": (),
+    "dense": ("dense",),
+}
+
+
+@dataclass(frozen=True)
+class Job:
+    """One thing to measure: a method, or one of its aspects, on one split of a corpus.
+
+    ``kind`` is a key of `DECIDING`; ``method`` a method's name, or a recipe's; ``split`` the number of the random split
+    or, where there is but one, the seed of what is random in learning.
+    """
+
+    kind: str
+    dataset: str
+    split: int
+    method: str
+
+    @property
+    def file_name(self) -> str:
+        """Name of the file that holds the result."""
+        return f"{_plain(self.dataset)}.{self.split}.{self.kind}.{_plain(self.method)}.json"
+
+
+def _plain(name: str) -> str:
+    """Make a part of a file name of any name; a digest keeps apart what looks alike."""
+    plain = re.sub(r"[^A-Za-z0-9_-]+", "-", name)
+    return plain if plain == name else f"{plain}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+
+
+def fingerprint(job: Job, experiment: Experiment, method: Method | None, conditions: Conditions, relearn: bool) -> str:
+    """Digest everything that a result depends on: the job, its conditions, the corpus and the package's version."""
+    from sthash import __version__
+
+    own = None
+    if method is not None and method.own:
+        from sthash.evaluation.estimators import find_class
+
+        source = inspect.getsourcefile(find_class(method.estimator))
+        own = hashlib.sha256(Path(source).read_bytes()).hexdigest() if source else None
+    content = {
+        "format": FORMAT,
+        "version": __version__,
+        "job": asdict(job),
+        "method": None if method is None else asdict(method) | {"source": own},
+        "against": conditions.methods.get("sth") if job.kind == "significance" else None,
+        "corpus": experiment.stamp(),
+        "lengths": conditions.protocol["lengths"],
+        "protocol": {key: conditions.protocol.get(key) for key in DECIDING[job.kind]},
+        "recipes": _without_targets(conditions) if job.kind in ("recipe", "timing") else None,
+        "relearn": relearn,
+    }
+    return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()[:32]
+
+
+def _without_targets(conditions: Conditions) -> dict[str, Any]:
+    return {name: value for name, value in conditions.recipes.items() if name != "targets"}
+
+
+class Results:
+    """The folder of results.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from sthash.evaluation.results import Job, Results
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     results = Results(folder)
+    ...     job = Job("scores", "news", 0, "sth")
+    ...     results.write(job, "f00d", {"f1": 0.5})
+    ...     results.read(job, "f00d"), results.read(job, "other")
+    ({'f1': 0.5}, None)
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+        self.folder.mkdir(parents=True, exist_ok=True)
+
+    def read(self, job: Job, mark: str) -> dict[str, Any] | None:
+        """Give a result, if it is there and was made under the same conditions."""
+        try:
+            content = json.loads((self.folder / job.file_name).read_text(encoding="utf-8"))
+            return dict(content["result"]) if content["fingerprint"] == mark else None
+        except (OSError, ValueError, KeyError, TypeError):
+            return None  # none, or damaged: it is measured again
+
+    def write(self, job: Job, mark: str, result: dict[str, Any]) -> None:
+        """Keep a result."""
+        content = {"fingerprint": mark, "job": asdict(job), "result": result}
+        with replacing(self.folder / job.file_name) as temporary:
+            temporary.write_text(json.dumps(content) + "\n", encoding="utf-8")

@@ -1,0 +1,183 @@
+"""The runner: works out what there is to measure, measures what is missing, and keeps every result at once.
+
+A run that was interrupted, by Ctrl-C or by the power, goes on where it stopped: results of the same conditions are
+found in their folder. A method that fails does not stop the others; its error is told at the end.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any
+
+from sthash.evaluation.conditions import Conditions, ConditionsError, Experiment, Method, own_dataset, own_method
+from sthash.evaluation.datasets import DatasetError
+from sthash.evaluation.estimators import find_class
+from sthash.evaluation.prepared import Prepared, prepare
+from sthash.evaluation.results import Job, Results, fingerprint
+
+Report = Callable[[str, int, int | None], None]
+
+
+def _silent(step: str, done: int, total: int | None) -> None:
+    """Tell nobody."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """What is wanted: corpora, methods and recipes, under some conditions."""
+
+    conditions: Conditions
+    experiments: Sequence[Experiment]
+    methods: Sequence[Method]
+    recipes: Sequence[str] = ()
+    relearn: bool = False
+
+    @property
+    def protocol(self) -> Any:
+        """How codes are scored."""
+        return self.conditions.protocol
+
+    def jobs(self, experiment: Experiment) -> list[Job]:
+        """Everything to be measured on a corpus, in an order in which each job finds what it needs."""
+        names = [method.name for method in self.methods]
+        jobs: list[Job] = []
+        for split in range(max(experiment.splits, len(self._seeds()))):
+            if split < experiment.splits:
+                present = [name for name in names if split < experiment.splits_of(name)]
+                jobs += [Job("scores", experiment.name, split, name) for name in present]
+                if "sth" in present:
+                    jobs += [Job("significance", experiment.name, split, name) for name in present if name != "sth"]
+                    jobs += [Job("anatomy", experiment.name, 0, "sth")] * (split == 0)
+            jobs += [Job("recipe", experiment.name, split, name) for name in self.recipes if split in self._seeds()]
+            if split == 0 and self.recipes:
+                jobs.append(Job("timing", experiment.name, 0, "+".join(self.recipes)))
+                jobs.append(Job("dense", experiment.name, 0, self.dense_recipe))
+        return jobs
+
+    @property
+    def dense_recipe(self) -> str:
+        """The recipe that is tried on dense vectors: the one for nearest neighbours, if there is such."""
+        return "neighbors" if "neighbors" in self.recipes else "paper"
+
+    def _seeds(self) -> list[int]:
+        return list(self.conditions.recipes["seeds"]) if self.recipes else []
+
+
+@dataclass
+class Outcome:
+    """What was measured, and what failed with which error."""
+
+    results: dict[Job, dict[str, Any]] = field(default_factory=dict)
+    failures: dict[Job, str] = field(default_factory=dict)
+    measured: int = 0
+
+    def of(self, kind: str, dataset: str, method: str) -> list[dict[str, Any]]:
+        """Give the results of one kind over the splits."""
+        found = {job.split: result for job, result in self.results.items() if _matches(job, kind, dataset, method)}
+        return [found[split] for split in sorted(found)]
+
+
+def _matches(job: Job, kind: str, dataset: str, method: str) -> bool:
+    return (job.kind, job.dataset, job.method) == (kind, dataset, method)
+
+
+def choose(
+    conditions: Conditions, datasets: Sequence[str] = (), methods: Sequence[str] = (), *, relearn: bool = False
+) -> Run:
+    """Choose corpora and methods by name; none means all. A method may be an import path, a corpus a file of texts."""
+    from sthash.evaluation.better import known_recipes
+
+    experiments: dict[str, Experiment] = {}
+    for name in datasets or [name for name, one in conditions.experiments.items() if one.default]:
+        experiment = conditions.experiments.get(name) or _own_dataset(name, conditions)
+        experiments[experiment.name] = experiment
+    recipes = dict(conditions.recipes.get("recipes", {}))
+    chosen: dict[str, Method] = {}
+    for name in methods or conditions.methods:
+        if name in conditions.methods:
+            chosen[name] = conditions.methods[name]
+        elif ":" in name:
+            find_class(name)
+            chosen[name] = own_method(name)
+        elif name not in recipes:
+            known = ", ".join([*conditions.methods, *recipes])
+            raise ConditionsError(f"method {name!r} is not known; use one of {known}, or package.module:Class")
+    wanted = [name for name in recipes if name in known_recipes() and (not methods or name in methods)]
+    if wanted and "paper" in recipes and "paper" not in wanted:
+        wanted.insert(0, "paper")  # what the others are compared with
+    return Run(conditions, list(experiments.values()), list(chosen.values()), wanted, relearn)
+
+
+def _own_dataset(name: str, conditions: Conditions) -> Experiment:
+    if any(name.endswith(f"{kind}{packed}") for kind in (".jsonl", ".csv") for packed in ("", ".gz", ".xz", ".bz2")):
+        return own_dataset(name)
+    raise ConditionsError(
+        f"dataset {name!r} is not known; use one of {', '.join(conditions.experiments)}, or a .jsonl or .csv file"
+    )
+
+
+def carry_out(run: Run, results: Results, report: Report = _silent) -> Outcome:
+    """Measure everything that the folder of results does not hold yet."""
+    outcome = Outcome()
+    for experiment in run.experiments:
+        jobs = run.jobs(experiment)
+        report(experiment.title, 0, len(jobs))
+        for done, _ in enumerate(_carry_out_on(experiment, jobs, run, results, outcome), start=1):
+            report(experiment.title, done, len(jobs))
+    return outcome
+
+
+def _carry_out_on(
+    experiment: Experiment, jobs: list[Job], run: Run, results: Results, outcome: Outcome
+) -> Iterator[Job]:
+    by_name = {method.name: method for method in run.methods}
+    for split, group in groupby(jobs, key=lambda job: job.split if experiment.splits > 1 else 0):
+        data: Prepared | None = None
+        missing: str | None = None
+        for job in group:
+            try:
+                mark = fingerprint(job, experiment, by_name.get(job.method), run.conditions, run.relearn)
+                found = results.read(job, mark)
+                if found is None and missing is None:
+                    data = data or prepare(experiment, split)
+                    start = time.perf_counter()
+                    found = _measure(job, data, run, outcome)
+                    found["took"] = time.perf_counter() - start
+                    results.write(job, mark, found)
+                    outcome.measured += 1
+            except DatasetError as error:
+                missing = str(error)
+            except Exception as error:  # whatever a method raises, the others go on
+                outcome.failures[job] = f"{type(error).__name__}: {error}"
+            else:
+                if found is not None:
+                    outcome.results[job] = found
+            if missing is not None and job not in outcome.results:
+                outcome.failures[job] = missing
+            yield job
+
+
+def _measure(job: Job, data: Prepared, run: Run, outcome: Outcome) -> dict[str, Any]:
+    from sthash.evaluation import better, measuring
+    from sthash.evaluation.anatomy import measure_anatomy
+    from sthash.evaluation.dense import measure_dense
+
+    protocol = run.protocol
+    if job.kind == "scores":
+        method = next(method for method in run.methods if method.name == job.method)
+        return measuring.measure_scores(data, method, protocol, relearn=run.relearn)
+    if job.kind == "significance":
+        pair = [outcome.results.get(Job("scores", job.dataset, job.split, name)) for name in ("sth", job.method)]
+        if pair[0] is None or pair[1] is None:
+            raise ValueError(f"no scores of sth and {job.method} to compare")
+        return measuring.measure_significance(data, pair[0], pair[1], protocol)
+    if job.kind == "anatomy":
+        return measure_anatomy(data, protocol)
+    if job.kind == "timing":
+        return better.time_recipes(data, list(run.recipes), run.conditions.recipes["timed_bits"])
+    if job.kind == "dense":
+        return measure_dense(data, job.method, protocol["dense"])
+    return better.measure_recipe(data, job.method, run.conditions.recipes, job.split, protocol)

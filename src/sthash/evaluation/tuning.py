@@ -1,0 +1,291 @@
+"""Choice of code length, neighbours and recipe on held-out documents of one's own corpus, as the paper suggests.
+
+Some documents are held out as queries. Every setting of a small grid learns from the others, and is judged by what it
+finds of each query's true nearest documents, and by how many of its nearest codes belong to documents of its label.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from sthash.checks import check_choice, check_whole
+from sthash.codes import n_bytes, pack
+from sthash.documents import as_document
+from sthash.evaluation.relevance import nearest_neighbours
+from sthash.hashing import SelfTaughtHashing
+from sthash.hashing.sth import Recipe
+from sthash.hashing.vectors import check_vectors
+from sthash.index import HammingIndex
+from sthash.index.hamming import MAX_BITS
+from sthash.text import TextVectorizer
+
+Aim = Literal["neighbors", "topics"]
+Progress = Callable[[str, int, int | None], None]
+RECIPES: tuple[str, ...] = get_args(Recipe)
+
+N_BITS, N_NEIGHBORS = (32, 64, 128), (10, 25)
+TRUE_NEIGHBORS = 10
+NEAREST_CODES = 100
+FEWEST_DOCUMENTS = 250
+MOST_QUERIES = 500
+# The ball that is re-ranked holds this share of the corpus, but no more than a search for ten hits looks at.
+BALL_SHARE, LARGEST_BALL = 0.05, 5000
+# Quality that a shorter code may lack and still be the better choice.
+TOLERANCE = 0.01
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One setting, and what was measured of it.
+
+    Attributes
+    ----------
+    recipe, n_neighbors, n_bits
+        The setting.
+    recall : float
+        Share of the ten true nearest documents (by cosine) that are found after re-ranking the ball around the query.
+    share_in_100 : float
+        Share of the ten true nearest documents among the 100 nearest codes.
+    precision_at_100 : float or None
+        Share of the 100 nearest codes that have the query's label; None without labels.
+    bytes : int
+        Of a document's code.
+    microseconds : float
+        A query, in a batch: from its vector to its ball. Re-ranking comes on top, alike for all settings.
+    fit_seconds : float
+        To learn from the sample.
+    """
+
+    recipe: str
+    n_neighbors: int
+    n_bits: int
+    recall: float
+    share_in_100: float
+    precision_at_100: float | None
+    bytes: int
+    microseconds: float
+    fit_seconds: float
+
+    def quality(self, aim: Aim) -> float:
+        """What counts for an aim."""
+        return self.recall if aim == "neighbors" else self.precision_at_100 or 0.0
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """All trials, and the one to take: of those almost as good as the best, that with the shortest code."""
+
+    trials: tuple[Trial, ...]
+    recommended: Trial
+    aim: Aim
+    n_corpus: int
+    n_queries: int
+    ball: int
+
+
+@dataclass(frozen=True)
+class _Data:
+    corpus: Any
+    queries: Any
+    neighbours: npt.NDArray[np.int64]
+    corpus_labels: npt.NDArray[np.int64]  # -1 where there is none
+    query_labels: npt.NDArray[np.int64]
+    ball: int
+
+
+def tune(
+    documents: Iterable[Any] | None = None,
+    *,
+    vectors: Any = None,
+    labels: Sequence[Any] | None = None,
+    n_bits: Sequence[int] = N_BITS,
+    n_neighbors: Sequence[int] = N_NEIGHBORS,
+    recipes: Sequence[str] = RECIPES,
+    aim: Aim = "neighbors",
+    sample: int | None = 20_000,
+    vectorizer: TextVectorizer | None = None,
+    random_state: int = 0,
+    progress: Progress | None = None,
+) -> Tuning:
+    """Try every combination of code length, neighbours and recipe on held-out documents.
+
+    Parameters
+    ----------
+    documents : iterable of str, dict or Document
+        Read once; only the sample is kept.
+    vectors : array or sparse array, one row a document
+        Instead of documents.
+    labels : sequence, optional
+        Of the vectors' documents, None where there is none; documents bring their own.
+    n_bits, n_neighbors, recipes : sequences
+        The grid.
+    aim : {"neighbors", "topics"}
+        What the recommendation is for: the true nearest documents after re-ranking, or documents of the same label
+        among the nearest codes.
+    sample : int or None
+        Look at a random sample of so many documents; None takes all.
+    vectorizer : TextVectorizer, optional
+        With settings of your own.
+    random_state : int
+        Of the sample, the split and the hashers: the same gives the same trials, but for the times.
+    progress : callable, optional
+        Called with the name of the step, how much is done, and of how much (None if not known).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sthash.evaluation import tune
+    >>> rng = np.random.default_rng(0)
+    >>> centres = rng.normal(size=(20, 16))
+    >>> X = centres[rng.integers(0, 20, 400)] + 0.3 * rng.normal(size=(400, 16))
+    >>> tuning = tune(vectors=X, n_bits=[8, 32], n_neighbors=[10], recipes=["paper"])
+    >>> [trial.n_bits for trial in tuning.trials], tuning.n_queries
+    ([8, 32], 80)
+    """
+    report = progress or _silent
+    grid = _grid(n_bits, n_neighbors, recipes)
+    check_choice("aim", aim, get_args(Aim))
+    if (documents is None) == (vectors is None):
+        raise TypeError("tune takes either documents or vectors.")
+    if sample is not None:
+        check_whole("sample", sample, least=FEWEST_DOCUMENTS)
+    rng = np.random.default_rng(check_whole("random_state", random_state, least=0))
+    if documents is not None:
+        if labels is not None:
+            raise TypeError("labels= goes with vectors=; documents bring their own labels.")
+        rows, found_labels = _sampled_documents(documents, sample, rng, report)
+    else:
+        rows, found_labels = _sampled_vectors(vectors, labels, sample, rng)
+    if aim == "topics" and all(label is None for label in found_labels):
+        raise ValueError("aim='topics' needs labels, and there are none; bring labels, or use aim='neighbors'.")
+    report("splitting", 0, None)
+    data = _split(rows, found_labels, max(bits for _, _, bits in grid), vectorizer, rng)
+    trials = []
+    for done, (recipe, k, bits) in enumerate(grid):
+        report("trying", done, len(grid))
+        trials.append(_try(data, SelfTaughtHashing(bits, k, recipe=recipe, random_state=random_state)))
+    report("trying", len(grid), len(grid))
+    best = max(trial.quality(aim) for trial in trials)
+    good = [trial for trial in trials if trial.quality(aim) >= best - TOLERANCE]
+    recommended = min(good, key=lambda trial: (trial.bytes, -trial.quality(aim)))
+    return Tuning(tuple(trials), recommended, aim, data.corpus.shape[0], data.queries.shape[0], data.ball)
+
+
+def _silent(step: str, done: int, total: int | None) -> None:
+    pass
+
+
+def _grid(n_bits: Sequence[int], n_neighbors: Sequence[int], recipes: Sequence[str]) -> list[tuple[Recipe, int, int]]:
+    for name, values in (("n_bits", n_bits), ("n_neighbors", n_neighbors), ("recipes", recipes)):
+        if isinstance(values, str) or not len(values):
+            raise ValueError(f"{name}={values!r} must be a sequence of at least one value to try.")
+    for bits in n_bits:
+        if check_whole("n_bits", bits) > MAX_BITS:
+            raise ValueError(f"n_bits={bits} must be at most {MAX_BITS}.")
+    for k in n_neighbors:
+        check_whole("n_neighbors", k)
+    for recipe in recipes:
+        check_choice("recipe", recipe, RECIPES)
+    return list(dict.fromkeys(itertools.product(recipes, n_neighbors, n_bits)))  # type: ignore[arg-type]
+
+
+def _sampled_documents(
+    documents: Iterable[Any], sample: int | None, rng: np.random.Generator, report: Progress
+) -> tuple[list[str], list[Any]]:
+    """A random sample of a stream, by reservoir: document i takes a random place of i + 1, if there is such a place."""
+    kept: list[tuple[int, str, Any]] = []
+    position = -1
+    for position, value in enumerate(documents):
+        document = as_document(value, position)
+        row = (position, document.text, document.label)
+        if sample is None or position < sample:
+            kept.append(row)
+        elif (place := int(rng.integers(position + 1))) < sample:
+            kept[place] = row
+        if position % 1000 == 0:
+            report("reading", position, None)
+    report("reading", position + 1, None)
+    kept.sort()
+    return [text for _, text, _ in kept], [label for _, _, label in kept]
+
+
+def _sampled_vectors(
+    vectors: Any, labels: Sequence[Any] | None, sample: int | None, rng: np.random.Generator
+) -> tuple[Any, list[Any]]:
+    rows = check_vectors(vectors)
+    n = rows.shape[0]
+    if labels is not None and len(labels) != n:
+        raise ValueError(f"labels must be as many as the vectors, got {len(labels)} for {n} vectors.")
+    chosen = np.arange(n) if sample is None or sample >= n else np.sort(rng.choice(n, sample, replace=False))
+    return rows[chosen], [None if labels is None else labels[i] for i in chosen.tolist()]
+
+
+def _split(
+    rows: Any, labels: list[Any], most_bits: int, vectorizer: TextVectorizer | None, rng: np.random.Generator
+) -> _Data:
+    n = len(labels)
+    if n < FEWEST_DOCUMENTS:
+        raise ValueError(f"tuning needs at least {FEWEST_DOCUMENTS} documents, got {n}; bring more.")
+    order = rng.permutation(n)
+    held_out = min(MOST_QUERIES, n // 5)
+    asked, kept = np.sort(order[:held_out]), np.sort(order[held_out:])
+    if most_bits > len(kept) - 2:
+        raise ValueError(
+            f"n_bits={most_bits} needs at least {most_bits + 2} documents to learn from, got {len(kept)} beside the "
+            f"{held_out} held out; ask for fewer bits or bring more documents."
+        )
+    if isinstance(rows, list):
+        from sklearn.base import clone
+
+        learnt = TextVectorizer() if vectorizer is None else clone(vectorizer)
+        corpus = learnt.fit_transform([rows[i] for i in kept.tolist()])
+        queries = learnt.transform([rows[i] for i in asked.tolist()])
+    else:
+        corpus, queries = rows[kept], rows[asked]
+    # What has no term in common with the corpus has no nearest documents.
+    known = np.flatnonzero(np.asarray(abs(queries).sum(axis=1)).ravel() > 0)
+    if len(known) == 0:
+        raise ValueError("no held-out document has a term in common with the others; there is nothing to tune by.")
+    queries, asked = queries[known], asked[known]
+    numbers = {label: number for number, label in enumerate(dict.fromkeys(x for x in labels if x is not None))}
+    numbered = np.array([numbers.get(label, -1) for label in labels], dtype=np.int64)
+    ball = min(LARGEST_BALL, max(NEAREST_CODES, round(BALL_SHARE * len(kept))))
+    neighbours = nearest_neighbours(corpus, queries, TRUE_NEIGHBORS)
+    return _Data(corpus, queries, neighbours, numbered[kept], numbered[asked], ball)
+
+
+def _try(data: _Data, hasher: SelfTaughtHashing) -> Trial:
+    """Learn, and search as a collection does: its codes are all predicted ones."""
+    start = time.perf_counter()
+    hasher.fit(data.corpus)
+    fit_seconds = time.perf_counter() - start
+    index = HammingIndex(hasher.n_bits, path="scan")
+    index.add(hasher.transform(data.corpus))
+    start = time.perf_counter()
+    margins = hasher.decision_function(data.queries)
+    ids, _ = index.search(pack(margins > 0), data.ball, weights=np.abs(margins))
+    microseconds = (time.perf_counter() - start) / len(ids) * 1e6
+    labelled = data.query_labels >= 0
+    same = data.corpus_labels[ids[labelled, :NEAREST_CODES]] == data.query_labels[labelled, None]
+    return Trial(
+        hasher.recipe,
+        hasher.n_neighbors,
+        hasher.n_bits,
+        _share_found(ids, data.neighbours),
+        _share_found(ids[:, :NEAREST_CODES], data.neighbours),
+        float(same.mean()) if labelled.any() else None,
+        n_bytes(hasher.n_bits),
+        microseconds,
+        fit_seconds,
+    )
+
+
+def _share_found(ids: npt.NDArray[np.int64], wanted: npt.NDArray[np.int64]) -> float:
+    return float(np.mean([np.isin(row, found).mean() for row, found in zip(wanted, ids, strict=True)]))

@@ -1,0 +1,156 @@
+"""`SelfTaughtHashing` as a Spark estimator."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from pyspark import keyword_only
+from pyspark.ml import Estimator
+from pyspark.ml.util import DefaultParamsReadable, DefaultParamsWritable
+from pyspark.sql import DataFrame
+
+from sthash.checks import check_whole
+from sthash.hashing import SelfTaughtHashing as Hasher
+from sthash.spark.arrow import texts, unit_rows
+from sthash.spark.columns import is_text
+from sthash.spark.counting import count_rows, count_terms, draw
+from sthash.spark.learnt import Learnt
+from sthash.spark.model import SelfTaughtHashingModel
+from sthash.spark.params import SelfTaughtHashingParams, new_vectorizer
+
+
+class SelfTaughtHashing(
+    SelfTaughtHashingParams,
+    Estimator[SelfTaughtHashingModel],
+    DefaultParamsReadable["SelfTaughtHashing"],
+    DefaultParamsWritable,
+):
+    """Learn binary codes from a column of texts or vectors; `sthash.SelfTaughtHashing` for Spark.
+
+    Executors count the vocabulary and the document frequencies of the whole corpus. The hash functions are learnt on
+    the driver, from a sample, by the same code as on one machine. The sample depends on the contents and the seed,
+    not on how the corpus is partitioned. The executors need sthash installed.
+
+    A column of texts is of type string, one of vectors of type vector or array<float>; vectors are scaled to unit
+    length, as a collection does it.
+
+    Parameters
+    ----------
+    inputCol, outputCol : str
+        What to encode, and the binary column of the codes, by default ``code``.
+    numBits, numNeighbors : int, default=64, 25
+    sampleSize : int, default=20000
+    recipe : {"paper", "topics"}, default="paper"
+    seed : int, default=0
+    stopWords : list of str
+        By default English ones; an empty list keeps all words.
+    stemmer : str, default="porter"
+        Or ``none``.
+    weighting : {"tfidf", "bm25", "tf"}, default="tfidf"
+    minDF, maxDF : float
+        Terms in fewer, or in more, documents are left out; below 1 they are shares, as in Spark's CountVectorizer.
+    vocabSize : int, default=0
+        Most terms to keep; 0 keeps all.
+    idCol : str
+        Orders rows that are equally near, if it is set.
+
+    Examples
+    --------
+    In a session of Spark, with a DataFrame ``corpus`` that has a column ``text``::
+
+        from sthash.spark import SelfTaughtHashing
+
+        model = SelfTaughtHashing(inputCol="text", numBits=64).fit(corpus)
+        encoded = model.transform(corpus)
+        model.approxNearestNeighbors(encoded, "some text", 10)
+    """
+
+    _input_kwargs: dict[str, Any]
+
+    @keyword_only
+    def __init__(
+        self,
+        *,
+        inputCol: str | None = None,
+        outputCol: str = "code",
+        numBits: int = 64,
+        numNeighbors: int = 25,
+        sampleSize: int = 20_000,
+        recipe: str = "paper",
+        seed: int = 0,
+        stopWords: list[str] | None = None,
+        stemmer: str = "porter",
+        weighting: str = "tfidf",
+        minDF: float = 1.0,
+        maxDF: float = float(2**63 - 1),
+        vocabSize: int = 0,
+        idCol: str | None = None,
+    ) -> None:
+        super().__init__()
+        self._set(**self._input_kwargs)
+
+    @keyword_only
+    def setParams(
+        self,
+        *,
+        inputCol: str | None = None,
+        outputCol: str = "code",
+        numBits: int = 64,
+        numNeighbors: int = 25,
+        sampleSize: int = 20_000,
+        recipe: str = "paper",
+        seed: int = 0,
+        stopWords: list[str] | None = None,
+        stemmer: str = "porter",
+        weighting: str = "tfidf",
+        minDF: float = 1.0,
+        maxDF: float = float(2**63 - 1),
+        vocabSize: int = 0,
+        idCol: str | None = None,
+    ) -> Self:
+        """Set params by name."""
+        return self._set(**self._input_kwargs)
+
+    def setInputCol(self, value: str) -> Self:
+        """Set what to encode."""
+        return self._set(inputCol=value)
+
+    def setOutputCol(self, value: str) -> Self:
+        """Set the name of the codes' column."""
+        return self._set(outputCol=value)
+
+    def setNumBits(self, value: int) -> Self:
+        """Set the bits of a code."""
+        return self._set(numBits=value)
+
+    def setNumNeighbors(self, value: int) -> Self:
+        """Set the neighbours of a document in the graph."""
+        return self._set(numNeighbors=value)
+
+    def setSampleSize(self, value: int) -> Self:
+        """Set the size of the learning sample."""
+        return self._set(sampleSize=value)
+
+    def setSeed(self, value: int) -> Self:
+        """Set the seed of the sample and the hasher."""
+        return self._set(seed=value)
+
+    def _fit(self, dataset: DataFrame) -> SelfTaughtHashingModel:
+        name = self.getInputCol()
+        text = is_text(dataset, name)
+        for param in (self.numBits, self.numNeighbors, self.sampleSize):
+            check_whole(param.name, self.getOrDefault(param))
+        n_rows = count_rows(dataset, name)
+        seed = self.getSeed()
+        settings = self._text_settings()
+        vectorizer = new_vectorizer(settings).fit_counts(count_terms(dataset, name, n_rows, settings)) if text else None
+        sample = draw(dataset, name, n_rows, self.getSampleSize(), seed)
+        rows = unit_rows(sample, None, name) if vectorizer is None else vectorizer.transform(texts(sample, name))
+        hasher = Hasher(
+            self.getNumBits(),
+            self.getNumNeighbors(),
+            recipe=self.getRecipe(),
+            random_state=seed % 2**32,
+        )
+        model = SelfTaughtHashingModel(Learnt(vectorizer, hasher.fit(rows), len(sample)))
+        return self._copyValues(model)

@@ -1,0 +1,180 @@
+"""`SelfTaughtHashingModel`: encodes where the data lies, and searches and joins by the codes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any, Self
+
+import pyarrow as pa
+from pyspark import Broadcast, SparkContext
+from pyspark.ml import Model
+from pyspark.ml.linalg import Vector
+from pyspark.ml.util import MLReadable, MLWritable
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.pandas.functions import arrow_udf
+from pyspark.sql.types import BinaryType, FloatType
+
+from sthash.checks import check_whole
+from sthash.codes import Codes
+from sthash.spark.arrow import binary_column
+from sthash.spark.columns import check_codes, check_columns, check_new, hamming_distance, is_text, quoted
+from sthash.spark.join import hamming_join
+from sthash.spark.learnt import Files, Learnt, shared_model
+from sthash.spark.params import SelfTaughtHashingParams
+from sthash.spark.persistence import ModelReader, ModelWriter
+
+
+class SelfTaughtHashingModel(SelfTaughtHashingParams, Model, MLReadable["SelfTaughtHashingModel"], MLWritable):
+    """What `SelfTaughtHashing` has learnt. The codes are to the bit those of the same model on one machine.
+
+    Parameters
+    ----------
+    learnt : Learnt
+        A fitted vectorizer and hasher of `sthash`; both can come from one machine too.
+    """
+
+    def __init__(self, learnt: Learnt) -> None:
+        super().__init__()
+        self.learnt = learnt
+        self._shared: tuple[SparkContext, Broadcast[Files]] | None = None
+
+    def setInputCol(self, value: str) -> Self:
+        """Set what to encode."""
+        return self._set(inputCol=value)
+
+    def setOutputCol(self, value: str) -> Self:
+        """Set the name of the codes' column."""
+        return self._set(outputCol=value)
+
+    def setIdCol(self, value: str) -> Self:
+        """Set the column that orders rows which are equally near."""
+        return self._set(idCol=value)
+
+    @property
+    def n_bits(self) -> int:
+        """Bits of a code."""
+        return int(self.learnt.hasher.n_bits)
+
+    def encode(self, documents: list[Any]) -> Codes:
+        """Give the codes of a few texts or vectors, here on the driver."""
+        if self.learnt.vectorizer is not None:
+            column = pa.array(documents, pa.string())
+        else:
+            rows = [value.toArray() if isinstance(value, Vector) else value for value in documents]
+            column = pa.array(rows, pa.list_(pa.float64()))
+        return self.learnt.codes(column, "documents")
+
+    def _transform(self, dataset: DataFrame) -> DataFrame:
+        name, output = self.getInputCol(), self.getOutputCol()
+        if is_text(dataset, name) != (self.learnt.vectorizer is not None):
+            learnt, given = ("vectors", "texts") if self.learnt.vectorizer is None else ("texts", "vectors")
+            raise TypeError(f"column {name!r} has {given}, but the model has learnt from {learnt}.")
+        check_new(dataset, output)
+        return dataset.withColumn(output, self._encoded(dataset, name))
+
+    def _encoded(self, dataset: DataFrame, name: str) -> Column:
+        shared = self._broadcast(dataset.sparkSession.sparkContext)
+
+        def encode(batches: Iterator[pa.Array]) -> Iterator[pa.Array]:
+            learnt = shared_model(shared)
+            for batch in batches:
+                yield binary_column(learnt.codes(batch, name))
+
+        column: Column = arrow_udf(encode, BinaryType())(quoted(name))  # type: ignore[call-overload]
+        return column
+
+    def _broadcast(self, context: SparkContext) -> Broadcast[Files]:
+        if self._shared is None or self._shared[0] is not context:
+            self._shared = (context, context.broadcast(self.learnt.files))
+        return self._shared[1]
+
+    def approxNearestNeighbors(
+        self, dataset: DataFrame, key: Any, numNearestNeighbors: int, distCol: str = "distCol"
+    ) -> DataFrame:
+        """Find the rows whose codes are nearest to that of a key. As in Spark's own LSH, but exact in Hamming space.
+
+        Parameters
+        ----------
+        dataset : DataFrame
+            With codes, or to be encoded.
+        key : str, or Vector, list or array of numbers
+        numNearestNeighbors : int
+        distCol : str
+            Column of the distances, in bits.
+
+        Returns
+        -------
+        neighbors : DataFrame
+            The rows of the dataset with their distances, ordered by distance, then by ``idCol``, if that is set.
+        """
+        check_whole("numNearestNeighbors", numNearestNeighbors)
+        encoded = self._with_codes(dataset)
+        check_new(encoded, distCol)
+        ties = [self.getOrDefault(self.idCol)] if self.isSet(self.idCol) else []
+        check_columns(encoded, ties)
+        code = F.lit(bytearray(self.encode([key])[0].tobytes()))
+        near = encoded.withColumn(distCol, hamming_distance(F.col(quoted(self.getOutputCol())), code))
+        return near.orderBy(*map(quoted, [distCol, *ties])).limit(numNearestNeighbors)
+
+    def approxSimilarityJoin(
+        self, datasetA: DataFrame, datasetB: DataFrame, threshold: float, distCol: str = "distCol"
+    ) -> DataFrame:
+        """Find all pairs of rows less than ``threshold`` bits apart. As in Spark's own LSH, but exact.
+
+        Parameters
+        ----------
+        datasetA, datasetB : DataFrame
+            With codes, or to be encoded. They are read several times: cache them if they are not cheap to make.
+        threshold : float
+            As in Spark, a pair must be nearer than this: 4 finds pairs up to three bits apart.
+        distCol : str
+            Column of the distances, in bits.
+
+        Returns
+        -------
+        pairs : DataFrame
+            With the columns ``datasetA`` and ``datasetB``, structs of the rows, and the distance. A dataset that is
+            joined with itself gives every pair both ways round, and every row with itself.
+        """
+        if not threshold > 0:
+            raise ValueError(f"threshold={threshold!r} must be positive: pairs must be nearer than this.")
+        radius = self.n_bits if threshold > self.n_bits else math.ceil(threshold) - 1
+        sides = self._with_codes(datasetA), self._with_codes(datasetB)
+        return hamming_join(*sides, radius, n_bits=self.n_bits, code_col=self.getOutputCol(), dist_col=distCol)
+
+    def cosine(self, a: Column | str, b: Column | str) -> Column:
+        """Give the cosine of the vectors of two columns of texts, or of vectors: to check the pairs of a join.
+
+        Examples
+        --------
+        Of the pairs up to three bits apart, those that say nearly the same::
+
+            pairs = model.approxSimilarityJoin(encoded, encoded, 4).where("datasetA.id < datasetB.id")
+            pairs.where(model.cosine("datasetA.text", "datasetB.text") >= 0.9)
+        """
+        shared = self._broadcast(SparkSession.active().sparkContext)
+
+        def cosines(batches: Iterator[tuple[pa.Array, pa.Array]]) -> Iterator[pa.Array]:
+            learnt = shared_model(shared)
+            for left, right in batches:
+                yield pa.array(learnt.cosines(left, right), pa.float32())
+
+        column: Column = arrow_udf(cosines, FloatType())(a, b)  # type: ignore[call-overload]
+        return column
+
+    def _with_codes(self, dataset: DataFrame) -> DataFrame:
+        if self.getOutputCol() not in dataset.columns:
+            return self.transform(dataset)
+        check_codes(dataset, self.getOutputCol())
+        return dataset
+
+    def write(self) -> ModelWriter:
+        """Give the writer, for ``model.write().overwrite().save(path)``."""
+        return ModelWriter(self)
+
+    @classmethod
+    def read(cls) -> ModelReader:
+        """Give the reader."""
+        return ModelReader(cls)

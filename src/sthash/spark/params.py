@@ -1,0 +1,132 @@
+"""The params that estimator and model share, named as Spark names such things."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from pyspark.ml.param import Param, Params, TypeConverters
+from pyspark.ml.param.shared import HasInputCol, HasOutputCol, HasSeed
+
+from sthash.hashing.sth import Recipe
+from sthash.text import TextVectorizer
+
+_NO_LIMIT = float(2**63 - 1)
+
+
+class SelfTaughtHashingParams(HasInputCol, HasOutputCol, HasSeed):
+    """Params of `SelfTaughtHashing` and `SelfTaughtHashingModel`."""
+
+    numBits: Param[int] = Param(Params._dummy(), "numBits", "bits of a code (>= 1)", TypeConverters.toInt)
+    numNeighbors: Param[int] = Param(
+        Params._dummy(), "numNeighbors", "neighbours of a document in the graph (>= 1)", TypeConverters.toInt
+    )
+    sampleSize: Param[int] = Param(
+        Params._dummy(),
+        "sampleSize",
+        "how many documents, drawn at random, the hash functions are learnt from on the driver; "
+        "vocabulary and document frequencies are always those of all documents",
+        TypeConverters.toInt,
+    )
+    recipe: Param[str] = Param(
+        Params._dummy(),
+        "recipe",
+        "'paper' finds the original nearest neighbours, 'topics' documents of the same topic",
+        TypeConverters.toString,
+    )
+    stopWords: Param[list[str]] = Param(
+        Params._dummy(), "stopWords", "words of a text to leave out", TypeConverters.toListString
+    )
+    stemmer: Param[str] = Param(
+        Params._dummy(), "stemmer", "name of a Snowball algorithm, or 'none'", TypeConverters.toString
+    )
+    weighting: Param[str] = Param(
+        Params._dummy(), "weighting", "of the terms of a text: tfidf, bm25 or tf", TypeConverters.toString
+    )
+    minDF: Param[float] = Param(
+        Params._dummy(),
+        "minDF",
+        "leave out terms in fewer documents: a number of them if >= 1, else their share",
+        TypeConverters.toFloat,
+    )
+    maxDF: Param[float] = Param(
+        Params._dummy(),
+        "maxDF",
+        "leave out terms in more documents: a number of them if >= 1, else their share",
+        TypeConverters.toFloat,
+    )
+    vocabSize: Param[int] = Param(
+        Params._dummy(),
+        "vocabSize",
+        "keep only so many terms, those that occur most often; 0 keeps all",
+        TypeConverters.toInt,
+    )
+    idCol: Param[str] = Param(
+        Params._dummy(),
+        "idCol",
+        "column that orders rows which are equally near; without it their order is not defined",
+        TypeConverters.toString,
+    )
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self._setDefault(
+            outputCol="code",
+            numBits=64,
+            numNeighbors=25,
+            sampleSize=20_000,
+            recipe="paper",
+            seed=0,
+            stopWords=_english(),
+            stemmer="porter",
+            weighting="tfidf",
+            minDF=1.0,
+            maxDF=_NO_LIMIT,
+            vocabSize=0,
+        )
+
+    def getNumBits(self) -> int:
+        """Bits of a code."""
+        return self.getOrDefault(self.numBits)
+
+    def getNumNeighbors(self) -> int:
+        """Neighbours of a document in the graph."""
+        return self.getOrDefault(self.numNeighbors)
+
+    def getSampleSize(self) -> int:
+        """Size of the learning sample."""
+        return self.getOrDefault(self.sampleSize)
+
+    def getRecipe(self) -> Recipe:
+        """What the codes are good for."""
+        return cast("Recipe", self.getOrDefault(self.recipe))
+
+    def getIdCol(self) -> str | None:
+        """Column that orders rows which are equally near, if it is set."""
+        return self.getOrDefault(self.idCol) if self.isSet(self.idCol) else None
+
+    def _text_settings(self) -> dict[str, Any]:
+        """The settings of a `TextVectorizer`, so that they can travel to the executors."""
+        stemmer = self.getOrDefault(self.stemmer)
+        return {
+            "stop_words": self.getOrDefault(self.stopWords) or None,
+            "stemmer": None if stemmer == "none" else stemmer,
+            "min_df": _limit(self.getOrDefault(self.minDF)),
+            "max_df": _limit(self.getOrDefault(self.maxDF)),
+            "max_features": self.getOrDefault(self.vocabSize) or None,
+            "weighting": self.getOrDefault(self.weighting),
+        }
+
+
+def new_vectorizer(settings: dict[str, Any], threads: int | None = None) -> TextVectorizer:
+    """Make the vectorizer that the settings describe."""
+    return TextVectorizer(threads=threads, **settings)
+
+
+def _limit(value: float) -> int | float:
+    return min(int(value), 2**63 - 1) if value >= 1 else value
+
+
+def _english() -> list[str]:
+    from sthash.text.analyzer import resolve_stop_words
+
+    return sorted(resolve_stop_words("english"))

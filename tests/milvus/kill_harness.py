@@ -1,0 +1,105 @@
+"""Kill a push again and again, and go on with it. Run as: kill_harness.py FOLDER KILLS SEED [broken].
+
+A child process pushes a collection's file to a file of Milvus Lite, and acknowledges each batch that has arrived. It is
+killed (SIGKILL) after a random time, every other time together with its Milvus Lite. In the end, one that is let alone
+must leave just the documents of the file, each once; and all of them together must have sent little twice.
+
+With ``broken`` each child gives the documents other primary keys: a harness worth having finds the duplicates.
+"""
+
+import os
+import random
+import signal
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "collection"))
+
+from corpus import make_documents
+
+from sthash import Collection
+from sthash.milvus import MilvusCollection, pushing, rows, server
+
+DOCUMENTS, BATCH, SHORTEST_LIFE, LONGEST_LIFE = 2000, 25, 0.2, 1.6
+pushing.BATCH_ROWS = rows.BATCH_ROWS = BATCH
+
+
+def push(path: Path, uri: str, acknowledge: int) -> None:
+    whole = server.Server.call
+
+    def acknowledging(self, request, *arguments, **options):
+        result = whole(self, request, *arguments, **options)
+        if request == "upsert":
+            os.write(acknowledge, b"." * len(options["data"]))
+        return result
+
+    server.Server.call = acknowledging
+    with Collection.open(path) as collection:
+        MilvusCollection.push(collection, uri, "some").close()
+
+
+def run(path: Path, uri: str, life: float | None, group: bool) -> int:
+    """Push, for so long; give how many documents were acknowledged."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(reading)
+        os.setsid()
+        status = 1
+        try:
+            push(path, uri, writing)
+            status = 0
+        finally:
+            os._exit(status)
+    os.close(writing)
+    if life is not None:
+        time.sleep(life)
+        (os.killpg if group else os.kill)(child, signal.SIGKILL)
+    _, status = os.waitpid(child, 0)
+    acknowledged = 0
+    while part := os.read(reading, 65_536):
+        acknowledged += len(part)
+    os.close(reading)
+    if status != 0 and (life is None or not os.WIFSIGNALED(status)):
+        raise SystemExit(f"the push failed with status {status}")
+    return acknowledged
+
+
+def break_keys() -> None:
+    plain = rows.as_key
+    rows.as_key = pushing.as_key = lambda key: plain(f"{key} {os.getpid()}")
+
+
+def examine(path: Path, uri: str) -> None:
+    """Raise if Milvus does not hold the file's documents, each once."""
+    with Collection.open(path) as collection, MilvusCollection.open(uri, "some", collection) as there:
+        found = there._server.call("query", "some", filter="id >= 0", output_fields=["*"], limit=16_384)
+        with collection._view.reading():
+            shelf = collection._view.shelf()
+        wanted = [(number, code.tobytes()) for number, code in zip(shelf.ids.tolist(), shelf.codes, strict=True)]
+        assert sorted((row["id"], row["code"][0]) for row in found) == wanted, f"{len(found)} of {len(wanted)} rows"
+        assert len(there) == len(wanted)
+        documents = {document.key: document for document in collection}
+        assert {document.key: document for document in map(rows.read_row, found)} == documents, "other documents"
+
+
+def main() -> None:
+    folder, kills, rng = Path(sys.argv[1]), int(sys.argv[2]), random.Random(sys.argv[3])
+    path, uri = folder / "some.sth", str(folder / "milvus.db")
+    Collection.create(path, make_documents(DOCUMENTS), n_bits=16, n_neighbors=5, learn_on=200).close()
+    if "broken" in sys.argv[4:]:
+        break_keys()
+    sent = [run(path, uri, rng.uniform(SHORTEST_LIFE, LONGEST_LIFE), group=kill % 2 == 1) for kill in range(kills)]
+    sent.append(run(path, uri, None, group=False))
+    try:
+        examine(path, uri)
+        assert sum(sent) <= DOCUMENTS, f"{sum(sent)} were sent"
+    except Exception as error:
+        sys.stdout.write(f"LOST: {type(error).__name__}: {error}; sent {sent}\n")
+        sys.exit(3)
+    sys.stdout.write(f"survived {kills} kills; each push sent {sent}\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,189 @@
+"""Whatever is wrong gets one clear error, and nothing is written."""
+
+import socket
+
+import numpy as np
+import pytest
+
+import sthash
+
+pytest.importorskip("milvus_lite", reason="Milvus Lite is not installed: pip install 'sthash[milvus]'")
+
+from collection.corpus import make_documents
+from sthash import Collection
+from sthash.milvus import MilvusCollection, MilvusError
+
+
+@pytest.fixture
+def other(tmp_path):
+    """A collection of the same bits with another model."""
+    with Collection.create(tmp_path / "other.sth", make_documents(100, seed=5), n_bits=12, n_neighbors=5) as opened:
+        yield opened
+
+
+def test_unreachable(collection, caplog):
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))  # nobody listens
+        uri = f"http://127.0.0.1:{bound.getsockname()[1]}"
+        with pytest.raises(MilvusError, match=f"Milvus at {uri} cannot be reached"):
+            MilvusCollection.push(collection, uri, "some", timeout=1)
+    assert not caplog.records
+
+
+def test_a_server_that_never_answers(collection):
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        uri = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        with pytest.raises(MilvusError, match="cannot be reached"):
+            MilvusCollection.open(uri, "some", collection, timeout=1)
+
+
+@pytest.mark.parametrize("uri", ["milvus", "ftp://somewhere", "", "/tmp"])
+def test_no_address(collection, uri):
+    with pytest.raises(MilvusError, match="cannot be reached"):
+        MilvusCollection.open(uri, "some", collection)
+
+
+def test_no_folder(collection, tmp_path):
+    with pytest.raises(MilvusError, match=r"there is no folder .*nowhere; make it first"):
+        MilvusCollection.push(collection, str(tmp_path / "nowhere" / "milvus.db"), "some")
+    assert not (tmp_path / "nowhere").exists()
+
+
+def test_a_name_that_milvus_lite_refuses(collection, tmp_path):
+    for name in ("some file.db", "x" * 40 + ".db"):
+        with pytest.raises(MilvusError, match=f"{name} is no name for Milvus Lite"):
+            MilvusCollection.push(collection, str(tmp_path / name), "some")
+
+
+def test_some_other_file(collection, tmp_path):
+    path = tmp_path / "notes.db"
+    path.write_text("nothing that Milvus Lite has made " * 100)
+    with pytest.raises(MilvusError, match=r"notes\.db"):
+        MilvusCollection.push(collection, str(path), "some")
+    assert path.read_text().startswith("nothing that")
+
+
+@pytest.mark.parametrize("name", ["", "a b", "1a", "a-b", "ä", 7])
+def test_names(collection, uri, name):
+    with pytest.raises(ValueError, match="name="):
+        MilvusCollection.push(collection, uri, name)
+
+
+def test_no_such_collection(collection, there, uri):
+    with pytest.raises(MilvusError, match="has no collection 'more'"):
+        MilvusCollection.open(uri, "more", collection)
+    assert not there._server.call("has_collection", "more")
+
+
+def test_another_model(there, uri, other):
+    before = len(there)
+    with pytest.raises(MilvusError, match="was encoded by another model"):
+        MilvusCollection.push(other, uri, "some")
+    other.relearn(n_bits=16)
+    with pytest.raises(MilvusError, match="has codes of 12 bits, but the model makes 16"):
+        MilvusCollection.push(other, uri, "some")
+    assert len(there) == before
+
+
+def test_a_model_that_was_learnt_anew(collection, there):
+    collection.relearn()
+    with pytest.raises(MilvusError, match="has learnt a new model since"):
+        there.search("cat")
+    with pytest.raises(MilvusError, match="has learnt a new model since"):
+        there.upsert(["cat"])
+
+
+def test_another_schema(collection, there, uri):
+    client = there._server._client
+    client.create_collection("stranger", dimension=8)
+    with pytest.raises(MilvusError, match=r"'stranger'.*was not made by sthash"):
+        MilvusCollection.push(collection, uri, "stranger")
+    marks = there._server.call("describe_collection", "some")["description"]
+    for name, description in {"fewer": marks, "newer": marks.replace('"sthash": 1', '"sthash": 2')}.items():
+        schema = client.create_schema(description=description)
+        schema.add_field("key", sthash.milvus.rows.DataType.VARCHAR, is_primary=True, max_length=100)
+        schema.add_field("code", sthash.milvus.rows.DataType.BINARY_VECTOR, dim=16)
+        client.create_collection(name, schema=schema)
+    with pytest.raises(MilvusError, match=r"'fewer'.*other fields than sthash makes: key, code"):
+        MilvusCollection.push(collection, uri, "fewer")
+    with pytest.raises(MilvusError, match=r"'newer'.*has format 2.*upgrade sthash"):
+        MilvusCollection.push(collection, uri, "newer")
+
+
+def test_a_collection_of_vectors(tmp_path):
+    vectors = np.random.default_rng(0).normal(size=(60, 8))
+    with (
+        Collection.create(tmp_path / "dense.sth", vectors=vectors, n_bits=8, n_neighbors=5) as dense,
+        pytest.raises(TypeError, match=r"dense\.sth is of vectors"),
+    ):
+        MilvusCollection.push(dense, str(tmp_path / "own.db"), "some")
+    assert not (tmp_path / "own.db").exists()
+
+
+@pytest.mark.parametrize("model", [None, "some.sth", (1, 2), (sthash.TextVectorizer(),)])
+def test_what_is_no_model(uri, model):
+    with pytest.raises(TypeError, match="model must be a Collection"):
+        MilvusCollection.open(uri, "some", model)
+
+
+def test_a_pair_that_does_not_fit(uri):
+    texts = [document.text for document in make_documents(60)]
+    vectorizer = sthash.TextVectorizer().fit(texts)
+    hasher = sthash.SelfTaughtHashing(n_bits=8, n_neighbors=5).fit(vectorizer.transform(texts)[:, :-1])
+    with pytest.raises(ValueError, match="fitted together"):
+        MilvusCollection.open(uri, "some", (vectorizer, hasher))
+
+
+def test_arguments(collection, there):
+    for k in (0, -1, 2.5, 16_385):
+        with pytest.raises(ValueError, match="k="):
+            there.search("cat", k)
+    with pytest.raises(ValueError, match="factor=0"):
+        there.search("cat", factor=0)
+    with pytest.raises(ValueError, match="radius=-1"):
+        there.search("cat", radius=-1)
+    with pytest.raises(TypeError, match="a query must be a str, got bytes"):
+        there.search(b"cat")
+    with pytest.raises(ValueError, match="2 bytes a row for 12 bits"):
+        there.nearest(np.zeros((1, 3), dtype=np.uint8), 1)
+    with pytest.raises(TypeError, match="got a single str"):
+        there.upsert("cat")
+    with pytest.raises(TypeError, match="document 1 is a int"):
+        there.upsert(["cat", 5])
+
+
+def test_a_condition_that_is_none(collection, there, uri):
+    with (
+        MilvusCollection.open(uri, "some", collection, timeout=1) as impatient,
+        pytest.raises(MilvusError, match="has refused the request 'search'"),
+    ):
+        impatient.search("cat", where="metadata[")
+
+
+def test_a_file_that_another_process_uses(collection, there, uri, run_python):
+    source = f"""
+import sthash, sthash.milvus, sthash.milvus.server
+sthash.milvus.server.PATIENCE = 0.2
+with sthash.Collection.open({str(collection.path)!r}) as c:
+    try:
+        sthash.milvus.MilvusCollection.open({uri!r}, "some", c)
+    except sthash.milvus.MilvusError as error:
+        print(error)
+"""
+    assert "in use by another process" in run_python(source)
+
+
+@pytest.mark.parametrize(("missing", "use"), [("pymilvus", ""), ("milvus_lite", ".open('x.db', 'some', c)")])
+def test_the_extra_is_missing(collection, run_python, missing, use):
+    source = f"""
+import sys
+sys.modules[{missing!r}] = None
+import sthash
+with sthash.Collection.open({str(collection.path)!r}) as c:
+    try:
+        from sthash.milvus import MilvusCollection
+        MilvusCollection{use}
+    except ImportError as error:
+        print(error)
+"""
+    assert "pip install 'sthash[milvus]'" in run_python(source)

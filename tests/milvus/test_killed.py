@@ -1,0 +1,30 @@
+"""A push that is killed at random points, again and again, ends with every document there once."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("milvus_lite", reason="Milvus Lite is not installed: pip install 'sthash[milvus]'")
+
+KILLS = int(os.environ.get("STHASH_PUSH_KILLS", "5"))
+HARNESS = Path(__file__).with_name("kill_harness.py")
+
+
+def run(folder, kills, *more):
+    command = [sys.executable, "-W", "ignore", HARNESS, folder, str(kills), "0", *more]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60 + 10 * kills)
+
+
+def test_killed_pushes_lose_and_double_nothing(tmp_path):
+    result = run(tmp_path, KILLS)
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert result.stdout.startswith("survived")
+
+
+def test_the_harness_can_fail(tmp_path):
+    result = run(tmp_path, 2, "broken")
+    assert result.returncode == 3, result.stdout + result.stderr
+    assert result.stdout.startswith("LOST")

@@ -1,0 +1,284 @@
+"""Spark in local mode: the same codes, neighbours, pairs and groups as on one machine, and clear errors."""
+
+import json
+
+import numpy as np
+import pytest
+
+import sthash
+from corpus_spark import corpus
+
+pytestmark = pytest.mark.usefixtures("needs_spark")
+
+TEXTS = corpus()
+BITS = 24
+
+
+def rows(texts=TEXTS):
+    return list(enumerate(texts))
+
+
+@pytest.fixture(scope="session")
+def table(spark):
+    return spark.createDataFrame(rows(), "id long, text string").repartition(4)
+
+
+@pytest.fixture(scope="session")
+def model(table):
+    from sthash.spark import SelfTaughtHashing
+
+    estimator = SelfTaughtHashing(inputCol="text", numBits=BITS, numNeighbors=8, sampleSize=250, seed=3, idCol="id")
+    return estimator.fit(table)
+
+
+@pytest.fixture(scope="session")
+def encoded(model, table):
+    return model.transform(table).cache()
+
+
+@pytest.fixture(scope="session")
+def codes(model):
+    """The codes by the same model on one machine, in the order of the ids."""
+    return model.learnt.hasher.transform(model.learnt.vectorizer.transform(TEXTS))
+
+
+def pairs_of(codes, radius):
+    """All pairs within a radius, the slow way."""
+    distances = sthash.codes.distances(codes, codes)
+    found = np.argwhere(np.triu(distances <= radius, 1))
+    return {(int(a), int(b), int(distances[a, b])) for a, b in found}
+
+
+def test_codes_and_vocabulary_are_those_of_one_machine(model, encoded, codes):
+    one = sthash.TextVectorizer().fit(TEXTS)
+    assert model.learnt.vectorizer.vocabulary_ == one.vocabulary_
+    ours, theirs = model.learnt.vectorizer.statistics_, one.statistics_
+    assert (ours.n_documents, ours.mean_length) == (theirs.n_documents, theirs.mean_length)
+    assert (ours.document_frequency == theirs.document_frequency).all()
+    found = {row["id"]: bytes(row["code"]) for row in encoded.collect()}
+    assert found == {number: code.tobytes() for number, code in enumerate(codes)}
+
+
+def test_the_sample_depends_on_contents_and_seed_only(spark, table, model):
+    from sthash.spark.counting import draw
+
+    reordered = spark.createDataFrame(rows()[::-1], "id long, text string").repartition(2)
+    sample = draw(table, "text", len(TEXTS), 100, seed=1)
+    assert sample.equals(draw(reordered, "text", len(TEXTS), 100, seed=1))
+    assert not sample.equals(draw(reordered, "text", len(TEXTS), 100, seed=2))
+    drawn = sample.to_pylist()
+    assert len(drawn) == 100
+    assert all(drawn.count(text) <= TEXTS.count(text) for text in set(drawn))
+    # Copies are drawn one by one: of three, neither all nor none.
+    assert 0 < draw(table, "text", len(TEXTS), 200, seed=3).to_pylist().count("same words twice") < 3
+    everything = draw(table, "text", len(TEXTS), 10_000, seed=1).to_pylist()
+    assert sorted(everything) == sorted(TEXTS)
+
+
+@pytest.mark.parametrize("text", ["topic1word1 topic1word2 common3", "", "same words twice"])
+def test_nearest_neighbours_are_exact_and_ordered_by_id(model, encoded, codes, text):
+    index = sthash.HammingIndex(BITS)
+    index.add(codes)
+    ids, distances = index.search(model.encode([text]), k=25)
+    found = model.approxNearestNeighbors(encoded, text, 25, "bits").collect()
+    assert [row["id"] for row in found] == ids[0].tolist()
+    assert [row["bits"] for row in found] == distances[0].tolist()
+
+
+@pytest.mark.parametrize(("radius", "block"), [(0, 50), (3, 20), (3, 10_000), (BITS, 150)])
+def test_joins_are_exact_with_large_buckets_cut_into_blocks(model, encoded, codes, radius, block):
+    from sthash.spark import hamming_join, hamming_self_join
+
+    found = hamming_self_join(encoded, radius, n_bits=BITS, id_col="id", block=block).collect()
+    assert len(found) == len(set(found))
+    assert {tuple(row) for row in found} == pairs_of(codes, radius)
+    left, right = encoded.where("id < 90"), encoded.where("id >= 60")
+    joined = hamming_join(left, right, radius, n_bits=BITS, dist_col="bits", block=block)
+    got = [(row["datasetA"]["id"], row["datasetB"]["id"], row["bits"]) for row in joined.collect()]
+    distances = sthash.codes.distances(codes[:90], codes[60:])
+    assert sorted(got) == [(int(a), int(b) + 60, int(distances[a, b])) for a, b in np.argwhere(distances <= radius)]
+
+
+def test_similarity_join_has_sparks_columns_and_strict_threshold(model, table, codes):
+    some = table.where("id < 40")
+    joined = model.approxSimilarityJoin(some, some, 3, "bits")
+    assert joined.columns == ["datasetA", "datasetB", "bits"]
+    assert joined.select("datasetA.*").columns == ["id", "text", "code"]
+    found = {(row["datasetA"]["id"], row["datasetB"]["id"], row["bits"]) for row in joined.collect()}
+    half = pairs_of(codes[:40], 2)
+    assert found == half | {(b, a, d) for a, b, d in half} | {(a, a, 0) for a in range(40)}
+
+
+def test_groups_are_the_connected_components(spark, model, encoded, codes, tmp_path):
+    from sthash.applications.duplicates import joined
+    from sthash.spark import near_duplicates
+
+    pairs = np.array([pair[:2] for pair in pairs_of(codes, 2)])
+    expected = {int(member): int(group[0]) for group in joined(len(codes), *pairs.T) for member in group}
+    groups = near_duplicates(encoded, 2, n_bits=BITS, id_col="id", block=25)
+    assert {row["id"]: row["group"] for row in groups.collect()} == expected
+
+
+def test_a_chain_of_codes_is_one_group(spark):
+    from sthash.spark import near_duplicates
+
+    # Each code is one bit from the next: the worst case for label propagation.
+    bits = np.tri(120, 119, -1, dtype=bool)
+    order = np.random.default_rng(0).permutation(120)
+    data = [(int(number), bytearray(sthash.codes.pack(bits[[place]])[0])) for number, place in enumerate(order)]
+    chain = spark.createDataFrame(data, "id long, code binary")
+    groups = near_duplicates(chain, 1, n_bits=119, id_col="id").collect()
+    assert {row["id"]: row["group"] for row in groups} == dict.fromkeys(range(120), 0)
+
+
+def test_vectors_of_all_kinds_give_the_same_codes(spark):
+    from pyspark.ml.linalg import Vectors
+
+    from sthash.collection.encoder import unit_vectors
+    from sthash.spark import SelfTaughtHashing
+
+    X = np.random.default_rng(0).normal(size=(120, 10)) * (np.random.default_rng(1).random((120, 10)) < 0.6)
+    dense = spark.createDataFrame([(n, Vectors.dense(row)) for n, row in enumerate(X)], ["id", "features"])
+    mixed = [
+        (n, Vectors.sparse(10, np.flatnonzero(row).tolist(), row[row != 0].tolist()) if n % 3 else Vectors.dense(row))
+        for n, row in enumerate(X)
+    ]
+    sparse = spark.createDataFrame(mixed, ["id", "features"])
+    arrays = spark.createDataFrame([(n, row.tolist()) for n, row in enumerate(X)], "id long, features array<double>")
+    model = SelfTaughtHashing(inputCol="features", numBits=8, numNeighbors=6, idCol="id").fit(dense)
+    expected = model.learnt.hasher.transform(unit_vectors(X))
+    for table in (dense, sparse, arrays):
+        found = {row["id"]: bytes(row["code"]) for row in model.transform(table).collect()}
+        assert found == {n: code.tobytes() for n, code in enumerate(expected)}
+    SelfTaughtHashing(inputCol="features", numBits=8, numNeighbors=6).fit(sparse)
+    near = model.approxNearestNeighbors(arrays, Vectors.dense(X[5]), 1).collect()
+    assert near[0]["distCol"] == 0
+    with pytest.raises(Exception, match="a vector of 3 values where 10 are expected"):
+        model.transform(spark.createDataFrame([(1, [1.0, 2.0, 3.0])], "id long, features array<float>")).collect()
+    with pytest.raises(TypeError, match="learnt from vectors"):
+        model.transform(spark.createDataFrame([(1, "a")], "id long, features string"))
+
+
+def test_params_pipeline_and_persistence(spark, table, model, encoded, tmp_path):
+    from pyspark.ml import Pipeline, PipelineModel
+
+    from sthash.spark import SelfTaughtHashing, SelfTaughtHashingModel
+
+    estimator = SelfTaughtHashing(inputCol="text").setNumBits(16).setNumNeighbors(8).setSampleSize(100).setSeed(5)
+    assert estimator.getNumBits() == 16
+    assert "bits of a code" in estimator.explainParams()
+    assert estimator.copy({estimator.numBits: 12}).getNumBits() == 12
+    estimator.save(str(tmp_path / "estimator"))
+    assert SelfTaughtHashing.load(str(tmp_path / "estimator")).getSampleSize() == 100
+
+    model.save(str(tmp_path / "model"))
+    again = SelfTaughtHashingModel.load(f"file:{tmp_path}/model")
+    assert again.uid == model.uid
+    assert again.extractParamMap() == {again.getParam(p.name): v for p, v in model.extractParamMap().items()}
+    assert sorted(again.transform(table).collect()) == sorted(encoded.collect())
+    hasher = sthash.load(tmp_path / "model" / "hasher.safetensors")
+    assert hasher.n_bits == BITS
+    with pytest.raises(FileExistsError, match="overwrite"):
+        model.save(str(tmp_path / "model"))
+    again.write().overwrite().save(str(tmp_path / "model"))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["estimator", "model"]
+
+    piped = Pipeline(stages=[estimator]).fit(table)
+    piped.save(str(tmp_path / "pipeline"))
+    loaded = PipelineModel.load(str(tmp_path / "pipeline"))
+    assert sorted(loaded.transform(table).collect()) == sorted(piped.transform(table).collect())
+
+
+def test_a_model_from_a_newer_version_or_a_damaged_one_is_refused(model, tmp_path):
+    from sthash.spark import SelfTaughtHashingModel
+
+    with pytest.raises(FileNotFoundError, match="no saved model"):
+        SelfTaughtHashingModel.load(str(tmp_path / "nothing"))
+    path = tmp_path / "model"
+    model.save(str(path))
+    file = path / "hasher.safetensors"
+    content = file.read_bytes()
+    file.write_bytes(content[:-3] + b"abc")
+    for check in path.rglob(".*.crc"):
+        check.unlink()
+    with pytest.raises(sthash.ModelFileError, match=r"model/hasher.safetensors is damaged"):
+        SelfTaughtHashingModel.load(str(path))
+    file.unlink()
+    with pytest.raises(FileNotFoundError, match="not whole"):
+        SelfTaughtHashingModel.load(str(path))
+    (metadata,) = (path / "metadata").glob("part-*")
+    header = json.loads(metadata.read_text())
+    header["sthash"]["format"] = 2
+    metadata.write_text(json.dumps(header))
+    with pytest.raises(sthash.ModelFileError, match="newer version"):
+        SelfTaughtHashingModel.load(str(path))
+
+
+def test_a_failed_save_leaves_nothing(model, tmp_path, monkeypatch):
+    from sthash.spark import persistence
+
+    def fail(*arguments):
+        raise OSError("disk full")
+
+    model.save(str(tmp_path / "model"))
+    monkeypatch.setattr(persistence, "_write", fail)
+    with pytest.raises(OSError, match="disk full"):
+        model.write().overwrite().save(str(tmp_path / "model"))
+    monkeypatch.undo()
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+    assert type(model).load(str(tmp_path / "model")).uid == model.uid
+
+
+def test_bad_input_gets_clear_errors(spark, table, model, encoded):
+    from sthash.spark import SelfTaughtHashing, hamming_self_join
+
+    estimator = SelfTaughtHashing(inputCol="text", numBits=8)
+    holey = spark.createDataFrame([(1, "a b"), (2, None)], "id long, text string")
+    with pytest.raises(ValueError, match=r"'text' has 1 null value; .*dropna"):
+        estimator.fit(holey)
+    with pytest.raises(Exception, match="'text' has 1 null value"):
+        model.transform(holey).collect()
+    with pytest.raises(ValueError, match="'body' is missing; there are: id, text"):
+        estimator.copy().setInputCol("body").fit(table)
+    with pytest.raises(TypeError, match="of type bigint"):
+        estimator.copy().setInputCol("id").fit(table)
+    with pytest.raises(ValueError, match="empty"):
+        estimator.fit(table.where("id < 0"))
+    with pytest.raises(ValueError, match="numBits=0"):
+        estimator.copy().setNumBits(0).fit(table)
+    with pytest.raises(ValueError, match="needs at least"):
+        estimator.fit(table.where("id < 5"))
+    with pytest.raises(ValueError, match="leave none of the"):
+        SelfTaughtHashing(inputCol="text", numBits=8, minDF=10_000).fit(table)
+    with pytest.raises(ValueError, match="'code' exists already"):
+        model.transform(encoded)
+    with pytest.raises(ValueError, match="threshold=0"):
+        model.approxSimilarityJoin(encoded, encoded, 0)
+    with pytest.raises(ValueError, match="numNearestNeighbors=0"):
+        model.approxNearestNeighbors(encoded, "a", 0)
+    with pytest.raises(TypeError, match="pass the binary column"):
+        hamming_self_join(encoded, 3, n_bits=BITS, id_col="id", code_col="text")
+    with pytest.raises(Exception, match="a code of 3 bytes where 8 are expected"):
+        hamming_self_join(encoded, 3, n_bits=64, id_col="id").collect()
+
+
+def test_an_exported_table_is_a_collection(model, encoded, codes, tmp_path):
+    from sthash.spark import export_collection
+
+    path = tmp_path / "table.sth"
+    named = encoded.selectExpr("id", "text", "code", "concat('key', id) name", "id % 2 parity", "id place")
+    ordered = named.orderBy("id")
+    with export_collection(model, ordered, path, key_col="name", label_col="parity", metadata_cols=["place"]) as made:
+        made.check()
+        assert len(made) == len(TEXTS)
+        document = made.get("key7")
+        assert (document.text, document.label, document.metadata) == (TEXTS[7], "1", {"place": 7})
+        assert (made._view.shelf().codes == codes).all()
+        assert made.search(TEXTS[3], k=1)[0].score == pytest.approx(1)
+    with pytest.raises(FileExistsError, match="overwrite=True"):
+        export_collection(model, encoded, path)
+    with pytest.raises(ValueError, match="occurs more than once"):
+        export_collection(model, encoded.selectExpr("id % 3 id", "text", "code"), tmp_path / "b.sth", key_col="id")
+    with pytest.raises(ValueError, match="not those that the model gives"):
+        export_collection(model, encoded.selectExpr("concat('common1 ', text) text", "code"), tmp_path / "b.sth")
+    assert [entry.name for entry in tmp_path.iterdir()] == ["table.sth"]
