@@ -90,6 +90,31 @@ def test_map_is_that_of_the_documents_and_follows_changes(api):
     assert "new" in api.get("/map").json()["keys"]
 
 
+@pytest.mark.parametrize("options", [{"recipe": "topics"}, {"scatter": 1.0}])
+def test_map_by_principal_axes(tmp_path, app_of, options):
+    path = tmp_path / "other.sth"
+    documents = make_documents(120)
+    Collection.create(path, documents, n_bits=8, n_neighbors=10, **options).close()
+    api = app_of(path)
+    view = api.post("/search", json={"key": "d5", "view": True}).json()
+    first = api.get("/map").json()
+    place_of = dict(zip(first["keys"], first["points"], strict=True))
+    assert view["place"] == place_of["d5"]
+    assert all(place == place_of[key] for key, place in view["places"].items())
+    points = np.array(first["points"])
+    np.testing.assert_allclose(points.mean(axis=0), 0, atol=1e-2)
+    with Collection.open(path) as collection, collection._view.reading():
+        rows = [content for _, content in collection._view.store.rows("vectors", "ORDER BY id")]
+        margins = collection._view.encoder().margins_of(rows)
+    largest = np.linalg.eigvalsh(np.cov(margins.T))[::-1]
+    np.testing.assert_allclose(points.var(axis=0, ddof=1), largest[:2], rtol=1e-2)
+    with Collection.open(path) as collection:
+        collection.relearn(n_bits=4)
+    again = api.get("/map").json()
+    assert len(again["points"]) == 120
+    assert again["points"] != first["points"]
+
+
 def test_documents_come_and_go(api):
     document = {"key": "new", "text": "kitten kitten", "label": "cats", "metadata": {"year": 2026}}
     assert api.post("/documents", json={"documents": [document]}).json() == {"count": 1}

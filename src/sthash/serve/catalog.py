@@ -15,6 +15,7 @@ from pathlib import Path
 from sthash.collection import Collection
 from sthash.serve.batching import Batcher
 from sthash.serve.errors import ApiError
+from sthash.serve.landscape import Axes
 from sthash.serve.lanes import Lane
 from sthash.serve.remembering import Remembered
 
@@ -34,6 +35,7 @@ class Served:
         self.asking = Lane(name, path, MOST_SLOW, turn)
         self.changing = Lane(name, path, most_waiting, turn)
         self.batcher = Batcher(self.finding, observe)
+        self.axes = Axes()
         self.map = Remembered()
         self.duplicates = Remembered()
 

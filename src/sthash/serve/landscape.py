@@ -1,11 +1,13 @@
 """What the page draws around a search: how many documents lie at each distance, and where it all is on a map.
 
-The map shows two directions of the real numbers from which the bits are made. In the paper's recipe number p predicts
-eigenvector p of the graph: the first two are the place of a document, seen or unseen, in the Laplacian eigenmap.
+The map shows two directions of the real numbers whose signs are the bits. In the paper's recipe number p predicts
+eigenvector p of the graph: the first two are the place of a document, seen or unseen, in the Laplacian eigenmap. Where
+all numbers have a part in everything, as after a rotation, the map shows the two directions in which they vary most.
 """
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sthash.collection import Collection, Hit
-from sthash.collection.encoder import Encoded, stored_row
+from sthash.collection.encoder import Encoded, Margins, stored_row
 from sthash.collection.search import documents_at, encode_queries, ids_where, stored_query
 from sthash.collection.shelf import Vectors, as_words
 from sthash.collection.store import encode
@@ -41,6 +43,49 @@ class Query:
     explain: bool
 
 
+class Axes:
+    """The directions of the map, found once for each model; all lanes share them, so that all places fit together."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._of: tuple[int, tuple[float, ...]] | None = None
+        self._centre: Margins = np.zeros(0, dtype=np.float32)
+        self._directions: Margins = np.zeros((2, 0), dtype=np.float32)
+
+    def places(self, view: View, rows: list[bytes]) -> list[Place]:
+        """Where stored rows are on the map."""
+        model = view.store.setting("model")
+        of = (model["generation"], tuple(model["intercept"]))
+        with self._lock:
+            if of != self._of:
+                self._centre, self._directions = _directions(view, model)
+                self._of = of
+            centre, directions = self._centre, self._directions
+        margins = view.encoder().margins_of(rows)
+        places: list[Place] = np.round((margins - centre).astype(np.float64) @ directions.T, DIGITS).tolist()
+        return places
+
+
+def _directions(view: View, model: dict[str, Any]) -> tuple[Margins, Margins]:
+    """Centre and directions of the map: the first two numbers, or the principal axes of a sample."""
+    n_bits = model["n_bits"]
+    if model.get("recipe", "paper") == "paper" and not model.get("scatter"):
+        return np.zeros(n_bits, dtype=np.float32), np.eye(2, n_bits, dtype=np.float32)
+    margins = view.encoder().margins_of(_rows(view, _sample(view)))
+    centre = margins.mean(axis=0)
+    axes = np.linalg.svd(margins - centre, full_matrices=False)[2][:2]
+    # An axis has no sign of its own: its largest part is made positive, so that the map is always the same.
+    axes *= np.sign(axes[np.arange(len(axes)), np.abs(axes).argmax(axis=1)])[:, None]
+    return centre, np.pad(axes, ((0, 2 - len(axes)), (0, 0)))
+
+
+def _sample(view: View) -> npt.NDArray[np.int64]:
+    ids = view.shelf().ids
+    if len(ids) <= MOST_POINTS:
+        return ids
+    return np.sort(np.random.default_rng(0).choice(ids, MOST_POINTS, replace=False))
+
+
 def found(collection: Collection, query: Query) -> list[Hit]:
     """Search."""
     if query.key is not None and query.key not in collection:
@@ -57,7 +102,7 @@ def found(collection: Collection, query: Query) -> list[Hit]:
     )
 
 
-def survey(collection: Collection, query: Query) -> dict[str, Any]:
+def survey(collection: Collection, query: Query, axes: Axes) -> dict[str, Any]:
     """Search, and give with the hits the codes, the counts at each distance, and the places on the map."""
     view = collection._view
     with view.reading():
@@ -73,7 +118,8 @@ def survey(collection: Collection, query: Query) -> dict[str, Any]:
         codes = shelf.codes[shelf.places(ids)]
         row = stored_row(encoded, 0, dense=view.encoder().dense)
         rows = [row, *_rows(view, ids)]
-        places = _places(view.encoder().margins_of(rows)) if encoded.values.any() else [None] * len(rows)
+        # A query without a known term is nowhere.
+        places = axes.places(view, rows) if encoded.values.any() else [None] * len(rows)
     return {
         "hits": [shown(hit) | {"code": code.tobytes().hex()} for hit, code in zip(hits, codes, strict=True)],
         "code": encoded.codes[0].tobytes().hex(),
@@ -98,15 +144,13 @@ def shown(hit: Hit) -> dict[str, Any]:
     }
 
 
-def draw(collection: Collection) -> dict[str, Any]:
+def draw(collection: Collection, axes: Axes) -> dict[str, Any]:
     """Give the map: points, labels and keys of at most `MOST_POINTS` documents."""
     view = collection._view
     with view.reading():
-        ids = view.shelf().ids
-        if len(ids) > MOST_POINTS:
-            ids = np.sort(np.random.default_rng(0).choice(ids, MOST_POINTS, replace=False))
+        ids = _sample(view)
         documents = documents_at(view.store, ids.tolist())
-        points = _places(view.encoder().margins_of(_rows(view, ids))) if len(ids) else []
+        points = axes.places(view, _rows(view, ids)) if len(ids) else []
     return {
         "points": points,
         "labels": [document.label for document in documents.values()],
@@ -128,12 +172,6 @@ def _rows(view: View, ids: npt.NDArray[np.int64]) -> list[bytes]:
     for place, at in enumerate(order.tolist()):
         rows[at] = vectors.content[vectors.starts[place] : vectors.ends[place]].tobytes()
     return rows
-
-
-def _places(margins: npt.NDArray[np.float32]) -> list[Place]:
-    two = margins[:, :2] if margins.shape[1] > 1 else np.pad(margins, ((0, 0), (0, 1)))
-    places: list[Place] = np.round(two.astype(np.float64), DIGITS).tolist()
-    return places
 
 
 def _radius_used(query: Query, hits: list[Hit], counts: npt.NDArray[np.int64]) -> int:

@@ -56,7 +56,7 @@ async def search(body: schemas.SearchRequest, served: Chosen) -> Response:
         # Conditions are looked up in all documents, one after the other.
         lane = served.finding if body.where is None else served.asking
         if body.view:
-            answer = await lane.run(lambda collection: landscape.survey(collection, query))
+            answer = await lane.run(lambda collection: landscape.survey(collection, query, served.axes))
         else:
             hits = await lane.run(lambda collection: landscape.found(collection, query))
             answer = {"hits": [landscape.shown(hit) for hit in hits]}
@@ -171,7 +171,11 @@ async def random(served: Chosen) -> Response:
 @router.get("/map", responses=answers(schemas.MapAnswer))
 async def corpus_map(served: Chosen) -> Response:
     """Give the places of a sample of the documents on the map."""
-    return json_response(await served.asking.run(lambda collection: served.map(collection, None, landscape.draw)))
+
+    def draw(collection: Collection) -> dict[str, Any]:
+        return landscape.draw(collection, served.axes)
+
+    return json_response(await served.asking.run(lambda collection: served.map(collection, None, draw)))
 
 
 @router.get("/stats", responses=answers(schemas.StatsAnswer))
