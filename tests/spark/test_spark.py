@@ -119,6 +119,22 @@ def test_groups_are_the_connected_components(spark, model, encoded, codes, tmp_p
     assert {row["id"]: row["group"] for row in groups.collect()} == expected
 
 
+def test_pairs_are_checked_by_cosine_and_joined_to_groups(model, encoded, codes):
+    from sthash.applications.duplicates import joined
+    from sthash.spark import connected_groups
+
+    X = model.learnt.vectorizer.transform(TEXTS)
+    cosines = (X @ X.T).toarray()
+    expected = [pair[:2] for pair in sorted(pairs_of(codes, 3)) if cosines[pair[:2]] >= 0.5]
+    pairs = model.approxSimilarityJoin(encoded, encoded, 4).where("datasetA.id < datasetB.id")
+    pairs = pairs.where(model.cosine("datasetA.text", "datasetB.text") >= 0.5)
+    pairs = pairs.selectExpr("datasetA.id idA", "datasetB.id idB").cache()
+    assert sorted(map(tuple, pairs.collect())) == expected
+    groups = joined(len(codes), *np.array(expected).T)
+    found = {row["id"]: row["group"] for row in connected_groups(pairs).collect()}
+    assert found == {int(member): int(group[0]) for group in groups for member in group}
+
+
 def test_a_chain_of_codes_is_one_group(spark):
     from sthash.spark import near_duplicates
 
