@@ -85,7 +85,7 @@ def test_nearest_neighbours_are_exact_and_ordered_by_id(model, encoded, codes, t
     assert [row["bits"] for row in found] == distances[0].tolist()
 
 
-@pytest.mark.parametrize(("radius", "block"), [(0, 50), (3, 20), (3, 10_000), (BITS, 150)])
+@pytest.mark.parametrize(("radius", "block"), [(0, 50), (3, 20), (BITS, 150)])
 def test_joins_are_exact_with_large_buckets_cut_into_blocks(model, encoded, codes, radius, block):
     from sthash.spark import hamming_join, hamming_self_join
 
