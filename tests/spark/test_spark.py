@@ -135,8 +135,10 @@ def test_pairs_are_checked_by_cosine_and_joined_to_groups(model, encoded, codes)
     assert found == {int(member): int(group[0]) for group in groups for member in group}
 
 
-def test_a_chain_of_codes_is_one_group(spark):
+def test_a_chain_of_codes_is_one_group(spark, tmp_path_factory):
     from sthash.spark import near_duplicates
+
+    spark.sparkContext.setCheckpointDir(str(tmp_path_factory.mktemp("checkpoints")))
 
     # Each code is one bit from the next: the worst case for label propagation.
     bits = np.tri(120, 119, -1, dtype=bool)
@@ -246,7 +248,9 @@ def test_a_failed_save_leaves_nothing(model, tmp_path, monkeypatch):
 
 
 def test_bad_input_gets_clear_errors(spark, table, model, encoded):
-    from sthash.spark import SelfTaughtHashing, hamming_self_join
+    from pyspark.sql.functions import lit
+
+    from sthash.spark import SelfTaughtHashing, hamming_distance, hamming_self_join
 
     estimator = SelfTaughtHashing(inputCol="text", numBits=8)
     holey = spark.createDataFrame([(1, "a b"), (2, None)], "id long, text string")
@@ -274,6 +278,10 @@ def test_bad_input_gets_clear_errors(spark, table, model, encoded):
         model.approxNearestNeighbors(encoded, "a", 0)
     with pytest.raises(TypeError, match="pass the binary column"):
         hamming_self_join(encoded, 3, n_bits=BITS, id_col="id", code_col="text")
+    distance = encoded.limit(1).select(
+        hamming_distance("code", "code"), hamming_distance("code", lit(None).cast("binary"))
+    )
+    assert tuple(distance.first()) == (0, None)
     with pytest.raises(Exception, match="a code of 3 bytes where 8 are expected"):
         hamming_self_join(encoded, 3, n_bits=64, id_col="id").collect()
 
