@@ -9,6 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
+QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+
 # Odd ones: blank, stop words only, duplicates, several scripts, combining marks, characters beyond the first plane.
 ODD = [
     "",
@@ -55,6 +57,10 @@ def session(master: str, folder: Path, **settings: str) -> Iterator[object]:
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.local.dir": str(folder / "local"),
         "spark.ui.showConsoleProgress": "false",
+        # Tests are over before compiled code pays.
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.driver.extraJavaOptions": QUICK_JAVA,
+        "spark.executor.extraJavaOptions": QUICK_JAVA,
     } | {name.replace("_", "."): value for name, value in settings.items()}
     builder = SparkSession.builder.master(master).appName("sthash tests")
     for name, value in chosen.items():

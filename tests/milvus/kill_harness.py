@@ -1,8 +1,9 @@
 """Kill a push again and again, and go on with it. Run as: kill_harness.py FOLDER KILLS SEED [broken].
 
 A child process pushes a collection's file to a file of Milvus Lite, and acknowledges each batch that has arrived. It is
-killed (SIGKILL) after a random time, every other time together with its Milvus Lite. In the end, one that is let alone
-must leave just the documents of the file, each once; and all of them together must have sent little twice.
+killed (SIGKILL) a random moment after a random number of documents, or while it starts; every other time together with
+its Milvus Lite. In the end, one that is let alone must leave just the documents of the file, each once; and no document
+that was acknowledged may have been sent again.
 
 With ``broken`` each child gives the documents other primary keys: a harness worth having finds the duplicates.
 """
@@ -12,6 +13,7 @@ import random
 import signal
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "collection"))
@@ -21,8 +23,23 @@ from corpus import make_documents
 from sthash import Collection
 from sthash.milvus import MilvusCollection, pushing, rows, server
 
-DOCUMENTS, BATCH, SHORTEST_LIFE, LONGEST_LIFE = 2000, 25, 0.2, 1.6
+DOCUMENTS, BATCH, LONGEST_START = 2000, 25, 1.5
 pushing.BATCH_ROWS = rows.BATCH_ROWS = BATCH
+
+
+@dataclass
+class Kill:
+    """When to kill: so many seconds after so many documents; and whether together with Milvus Lite."""
+
+    after: int
+    delay: float
+    group: bool
+
+
+def some_kill(rng: random.Random, number: int, kills: int) -> Kill:
+    if number % 4 == 3:
+        return Kill(0, rng.uniform(0, LONGEST_START), group=rng.random() < 0.5)
+    return Kill(rng.randint(1, DOCUMENTS // kills), rng.uniform(0, 0.05), group=number % 2 == 1)
 
 
 def push(path: Path, uri: str, acknowledge: int) -> None:
@@ -39,8 +56,8 @@ def push(path: Path, uri: str, acknowledge: int) -> None:
         MilvusCollection.push(collection, uri, "some").close()
 
 
-def run(path: Path, uri: str, life: float | None, group: bool) -> int:
-    """Push, for so long; give how many documents were acknowledged."""
+def run(path: Path, uri: str, kill: Kill | None) -> int:
+    """Push, until killed; give how many documents were acknowledged."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
@@ -53,15 +70,17 @@ def run(path: Path, uri: str, life: float | None, group: bool) -> int:
         finally:
             os._exit(status)
     os.close(writing)
-    if life is not None:
-        time.sleep(life)
-        (os.killpg if group else os.kill)(child, signal.SIGKILL)
-    _, status = os.waitpid(child, 0)
     acknowledged = 0
+    while (kill is None or acknowledged < kill.after) and (part := os.read(reading, BATCH)):
+        acknowledged += len(part)
+    if kill is not None:
+        time.sleep(kill.delay)
+        (os.killpg if kill.group else os.kill)(child, signal.SIGKILL)
+    _, status = os.waitpid(child, 0)
     while part := os.read(reading, 65_536):
         acknowledged += len(part)
     os.close(reading)
-    if status != 0 and (life is None or not os.WIFSIGNALED(status)):
+    if status != 0 and (kill is None or not os.WIFSIGNALED(status)):
         raise SystemExit(f"the push failed with status {status}")
     return acknowledged
 
@@ -90,8 +109,8 @@ def main() -> None:
     Collection.create(path, make_documents(DOCUMENTS), n_bits=16, n_neighbors=5, learn_on=200).close()
     if "broken" in sys.argv[4:]:
         break_keys()
-    sent = [run(path, uri, rng.uniform(SHORTEST_LIFE, LONGEST_LIFE), group=kill % 2 == 1) for kill in range(kills)]
-    sent.append(run(path, uri, None, group=False))
+    sent = [run(path, uri, some_kill(rng, number, kills)) for number in range(kills)]
+    sent.append(run(path, uri, None))
     try:
         examine(path, uri)
         assert sum(sent) <= DOCUMENTS, f"{sum(sent)} were sent"

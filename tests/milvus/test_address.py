@@ -1,5 +1,7 @@
 """The same over the network: a Milvus Lite that listens at an address stands for a server."""
 
+import os
+import signal
 import socket
 import warnings
 
@@ -7,11 +9,11 @@ import pytest
 
 pytest.importorskip("milvus_lite", reason="Milvus Lite is not installed: pip install 'sthash[milvus]'")
 
-from sthash.milvus import MilvusCollection
+from sthash.milvus import MilvusCollection, MilvusError
 
 
 @pytest.fixture
-def address(tmp_path):
+def server(tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it asks pkg_resources, which is deprecated
         from milvus_lite.server import Server
@@ -20,10 +22,27 @@ def address(tmp_path):
         port = free.getsockname()[1]
     server = Server(str(tmp_path / "served.db"), f"127.0.0.1:{port}")
     assert server.start()
-    yield f"http://127.0.0.1:{port}"
+    yield server
     server._p.terminate()
     server._p.wait(10)
     server.stop()
+
+
+@pytest.fixture
+def address(server):
+    return f"http://{server._address}"
+
+
+def test_a_server_that_no_longer_answers(collection, server, address):
+    with MilvusCollection.push(collection, address, "some") as there:
+        there._server._timeout = 0.5
+        os.kill(server._p.pid, signal.SIGSTOP)
+        try:
+            with pytest.raises(MilvusError, match=f"Milvus at {address} failed at 'search'"):
+                there.search("cat")
+        finally:
+            os.kill(server._p.pid, signal.SIGCONT)
+        assert there.upsert(["cat"]) == 1
 
 
 def test_push_and_search(collection, address):

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 import sthash
-from corpus_spark import corpus
+from corpus_spark import QUICK_JAVA, corpus
 from sthash.applications.duplicates import joined
 
 BITS, RADIUS = 24, 3
@@ -72,6 +72,7 @@ def process(folder, kind, *arguments):
 
     home = Path(pyspark.__file__).parent
     settings = {"SPARK_HOME": str(home), "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_DAEMON_MEMORY": "256m"}
+    settings["SPARK_DAEMON_JAVA_OPTS"] = QUICK_JAVA
     command = [str(home / "bin" / "spark-class"), f"org.apache.spark.deploy.{kind}"]
     with (folder / "daemons.out").open("a") as output:
         daemon = subprocess.Popen(

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import grpc
 import pymilvus
 
 # A process that was killed leaves its Milvus Lite behind, which takes a moment to notice and to end.
@@ -44,7 +45,7 @@ class Server:
         """Send a request, named as the method of MilvusClient."""
         if self._client is None:
             raise MilvusError(f"the connection to {self.uri} is closed; open it again.")
-        with self._clear_errors(f"has refused the request {request!r}"):
+        with self._clear_errors(f"failed at {request!r}"):
             return getattr(self._client, request)(*arguments, timeout=self._timeout, **options)
 
     def close(self) -> None:
@@ -66,6 +67,8 @@ class Server:
             yield
         except pymilvus.MilvusException as error:
             raise MilvusError(f"Milvus at {self.uri} {what}: {error.message}") from error
+        except grpc.RpcError as error:  # no permission, or no answer in time
+            raise MilvusError(f"Milvus at {self.uri} {what}: {error.details()}") from error
         finally:
             logger.setLevel(level)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sthash.lazy import lazy_names
 
@@ -27,7 +27,7 @@ __all__ = [
     "near_duplicates",
 ]
 
-__getattr__ = lazy_names(
+_find = lazy_names(
     __name__,
     {
         "Learnt": "sthash.spark.learnt",
@@ -41,3 +41,14 @@ __getattr__ = lazy_names(
         "near_duplicates": "sthash.spark.groups",
     },
 )
+
+
+def __getattr__(name: str) -> Any:
+    try:
+        return _find(name)
+    except ModuleNotFoundError as error:
+        if error.name not in ("pandas", "pyarrow", "pyspark"):
+            raise
+        raise ModuleNotFoundError(
+            f"sthash.spark needs {error.name}, which is not installed; pip install 'sthash[spark]'.", name=error.name
+        ) from error

@@ -112,7 +112,7 @@ class SelfTaughtHashingModel(SelfTaughtHashingParams, Model, MLReadable["SelfTau
         check_whole("numNearestNeighbors", numNearestNeighbors)
         encoded = self._with_codes(dataset)
         check_new(encoded, distCol)
-        ties = [self.getOrDefault(self.idCol)] if self.isSet(self.idCol) else []
+        ties = [name] if (name := self.getIdCol()) else []
         check_columns(encoded, ties)
         code = F.lit(bytearray(self.encode([key])[0].tobytes()))
         near = encoded.withColumn(distCol, hamming_distance(F.col(quoted(self.getOutputCol())), code))
