@@ -71,7 +71,7 @@ def test_the_papers_conditions():
     assert conditions.protocol["lengths"] == list(range(4, 65, 4))
     assert conditions.protocol["radii"] == [0, 1, 2, 3]
     run = choose(conditions)
-    assert [one.name for one in run.experiments] == ["20newsgroups", "reuters21578", "tdt2"]
+    assert [one.name for one in run.experiments] == ["reuters21578", "20newsgroups", "tdt2"]
     for method in run.methods:
         assert find_class(method.estimator)
     tdt2 = [job for job in run.jobs(run.experiments[2]) if job.kind == "scores"]
@@ -228,7 +228,7 @@ def test_ones_own_file_of_texts(experiments, corpus, tmp_path):
 def test_a_missing_corpus_is_told_and_the_others_go_on(experiments, tmp_path, monkeypatch):
     monkeypatch.setenv("STHASH_DATA", str(tmp_path))
     (experiments / "tdt2.yaml").write_text(json.dumps({"title": "TDT2", "source": "tdt2", "splits": 3}))
-    outcome = carry_out(choose(load_conditions(experiments), [], ["lsi"]), Results(tmp_path / "out"))
+    outcome = carry_out(choose(load_conditions(experiments), ["tdt2", "small"], ["lsi"]), Results(tmp_path / "out"))
     assert len(outcome.failures) == 3
     assert all("tdt2.npz is missing" in message for message in outcome.failures.values())
     assert len(outcome.of("scores", "small", "lsi")) == 2

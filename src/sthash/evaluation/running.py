@@ -91,7 +91,7 @@ def choose(
     from sthash.evaluation.better import known_recipes
 
     experiments: dict[str, Experiment] = {}
-    for name in datasets or [name for name, one in conditions.experiments.items() if one.default]:
+    for name in datasets or conditions.protocol.get("datasets", conditions.experiments):
         experiment = conditions.experiments.get(name) or _own_dataset(name, conditions)
         experiments[experiment.name] = experiment
     recipes = dict(conditions.recipes.get("recipes", {}))

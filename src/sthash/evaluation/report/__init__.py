@@ -113,7 +113,7 @@ def _claims(judged: list[claims.Claim]) -> str:
         "## The paper's claims\n\nA claim about several corpora holds in part if it holds on some. From which number "
         "on a "
         "claim counts as held is set in `protocol.yaml`; the paper gives none.\n\n"
-        + table(("claim", "measured", "verdict"), judged, numbers=False)
+        + table(("claim", "measured", "verdict"), judged, words=3)
     )
 
 
