@@ -139,7 +139,7 @@ def p_text(log10: float) -> str:
     Examples
     --------
     >>> from sthash.evaluation.report.claims import p_text
-    >>> p_text(-0.3), p_text(-2.5), p_text(-1234.5)
+    >>> p_text(-0.3), p_text(-2.5), p_text(-1234.7)
     ('0.501', '0.0032', '10⁻¹²³⁵')
     """
     if log10 <= -4:
