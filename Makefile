@@ -40,9 +40,11 @@ BENCHMARKS := fit encode graph hamming rivals collection duplicates
 bench: $(VENV)/installed-bench ## measure against the peers (half an hour)
 	@for name in $(BENCHMARKS); do echo "== benchmarks/$$name.py"; $(BIN)/python benchmarks/$$name.py || exit 1; done
 
+# A folder for each state of the code, so that no result outlives what made it.
+REPRODUCTION = build/reproduction/$(shell git rev-parse --short HEAD 2>/dev/null || echo current)
 results: $(VENV)/installed-dev ## run the paper's experiments and write docs/results.md (half an hour)
-	$(BIN)/sth reproduce --output build/reproduction
-	rm -rf docs/results && cp -r build/reproduction/results docs/results && cp build/reproduction/results.md docs/
+	$(BIN)/sth reproduce --output $(REPRODUCTION)
+	rm -rf docs/results && cp -r $(REPRODUCTION)/results docs/results && cp $(REPRODUCTION)/results.md docs/
 
 package: $(VENV)/installed-dev ## build the sdist, from it the wheel, and try that in an empty environment
 	rm -rf dist build/try

@@ -44,7 +44,7 @@ class Run:
         """Everything to be measured on a corpus, in an order in which each job finds what it needs."""
         names = [method.name for method in self.methods]
         jobs: list[Job] = []
-        for split in range(max(experiment.splits, len(self._seeds()))):
+        for split in range(max([experiment.splits, *(seed + 1 for seed in self._seeds())])):
             if split < experiment.splits:
                 present = [name for name in names if split < experiment.splits_of(name)]
                 jobs += [Job("scores", experiment.name, split, name) for name in present]
