@@ -63,6 +63,16 @@ def test_the_whole_report(sth, experiments, tmp_path):
     assert (tmp_path / "out" / "results.md").read_text() == text
 
 
+def test_recipes_alone(sth, experiments, tmp_path):
+    captured = sth("--experiments", experiments, "--method", "topics", "--output", "out")
+    assert captured.out == "out/report.html and out/results.md\n"
+    text = (tmp_path / "out" / "results.md").read_text()
+    assert "Methods: recipe paper, recipe topics." in text
+    for target in ("longer codes never worse", "gain of ranking by margins, 16 bits", "fit time", "share of ones"):
+        assert f"`topics`, {target}" in text
+    assert "## Scores" not in text
+
+
 def test_the_page_asks_nobody_for_anything(sth, experiments, tmp_path):
     sth("--experiments", experiments, "--method", "sth,lsi", "--output", "out")
     page = (tmp_path / "out" / "report.html").read_text()

@@ -211,6 +211,15 @@ def test_unknown_methods_are_named(experiments, own, name, message):
         run_on(experiments, name)
 
 
+def test_a_recipe_of_another_version_is_not_known(experiments):
+    recipes = yaml.safe_load((experiments / "recipes.yaml").read_text())
+    recipes["recipes"]["futures"] = {"lengths": [16]}
+    (experiments / "recipes.yaml").write_text(yaml.safe_dump(recipes))
+    assert run_on(experiments).recipes == ["paper", "topics"]
+    with pytest.raises(ConditionsError, match="method 'futures' is not known"):
+        run_on(experiments, "futures")
+
+
 def test_unknown_datasets_are_named(experiments):
     with pytest.raises(ConditionsError, match=r"dataset 'nothing' is not known; use one of small, or a \.jsonl"):
         choose(load_conditions(experiments), ["nothing"])

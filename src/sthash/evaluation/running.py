@@ -94,7 +94,7 @@ def choose(
     for name in datasets or conditions.protocol.get("datasets", conditions.experiments):
         experiment = conditions.experiments.get(name) or _own_dataset(name, conditions)
         experiments[experiment.name] = experiment
-    recipes = dict(conditions.recipes.get("recipes", {}))
+    recipes = [name for name in conditions.recipes.get("recipes", {}) if name in known_recipes()]
     chosen: dict[str, Method] = {}
     for name in methods or conditions.methods:
         if name in conditions.methods:
@@ -105,7 +105,7 @@ def choose(
         elif name not in recipes:
             known = ", ".join([*conditions.methods, *recipes])
             raise ConditionsError(f"method {name!r} is not known; use one of {known}, or package.module:Class")
-    wanted = [name for name in recipes if name in known_recipes() and (not methods or name in methods)]
+    wanted = [name for name in recipes if not methods or name in methods]
     if wanted and "paper" in recipes and "paper" not in wanted:
         wanted.insert(0, "paper")  # what the others are compared with
     return Run(conditions, list(experiments.values()), list(chosen.values()), wanted, relearn)
