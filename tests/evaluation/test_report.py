@@ -130,6 +130,20 @@ def test_failures_are_in_the_report(sth, experiments, tmp_path):
     assert "| STH |" in text
 
 
+def test_recipes_that_fail_leave_the_rest_standing(sth, experiments, tmp_path, monkeypatch):
+    def fail(*arguments):
+        raise RuntimeError("no memory left")
+
+    monkeypatch.setattr("sthash.evaluation.better.measure_recipe", fail)
+    monkeypatch.setattr("sthash.evaluation.better.time_recipes", fail)
+    monkeypatch.setattr("sthash.evaluation.dense.measure_dense", fail)
+    captured = sth("--experiments", experiments, "--output", "out", status=1)
+    assert "6 measurements failed, the first (paper on small): RuntimeError: no memory left" in captured.err
+    text = (tmp_path / "out" / "results.md").read_text()
+    assert "| binarised LSI |" in text
+    assert "## Better codes than the paper's" in text
+
+
 def test_what_the_command_cannot_do_is_one_line(sth, experiments, tmp_path, monkeypatch):
     for arguments, message in (
         (("--method", "nobody"), "method 'nobody' is not known"),

@@ -148,18 +148,19 @@ def _figures(summary: Summary, references: dict[str, dict[str, object]], drawing
 
 
 def _recipe_figures(summary: Summary, drawings: dict[str, str]) -> str:
-    parts = []
+    parts: list[str] = []
+    if not any(job.kind == "recipe" for job in summary.outcome.results):
+        return ""
     for measure, title in (
         ("precision_at_100", "Same topic: precision at 100."),
         ("top_10_among_100", "Nearest neighbours: share of the true top 10 among the 100 nearest codes."),
     ):
-        if summary.run.recipes:
-            drawings[f"recipes-{measure}.svg"] = figures.recipe_figure(
-                summary, measure, lambda *wanted: better_codes.values(summary, *wanted)
-            )
-            parts.append(
-                f"![{title} Whole lines by Hamming distance, broken ones by margins.](results/recipes-{measure}.svg)"
-            )
+        drawings[f"recipes-{measure}.svg"] = figures.recipe_figure(
+            summary, measure, lambda *wanted: better_codes.values(summary, *wanted)
+        )
+        parts.append(
+            f"![{title} Whole lines by Hamming distance, broken ones by margins.](results/recipes-{measure}.svg)"
+        )
     return "\n\n".join(parts)
 
 

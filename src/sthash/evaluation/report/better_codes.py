@@ -61,6 +61,8 @@ def _measured(summary: Summary) -> str:
                 if found:
                     cells = [f"{found[n]:.3f}" if n in found else "–" for n in lengths]
                     rows.append((experiment.title, recipe, *cells))
+        if not rows:
+            continue
         parts.append(f"### {title}\n\n{table(('corpus', 'recipe', *(f'{n} bits' for n in lengths)), rows, words=2)}")
     return "\n\n".join(parts)
 
