@@ -43,9 +43,11 @@ bench: $(VENV)/installed-bench $(VENV)/installed-dev ## measure against the peer
 screenshots: $(VENV)/installed-dev ## take the pictures of the page that the README shows; needs Chromium
 	PYTHONPATH=tests/serve/page $(BIN)/python tools/screenshots.py docs/images
 
+# A folder for each state of the code, so that no result outlives what made it.
+REPRODUCTION = build/reproduction/$(shell git rev-parse --short HEAD 2>/dev/null || echo current)
 results: $(VENV)/installed-dev ## run the paper's experiments and write docs/results.md (half an hour)
-	$(BIN)/sth reproduce --output build/reproduction
-	rm -rf docs/results && cp -r build/reproduction/results docs/results && cp build/reproduction/results.md docs/
+	$(BIN)/sth reproduce --output $(REPRODUCTION)
+	rm -rf docs/results && cp -r $(REPRODUCTION)/results docs/results && cp $(REPRODUCTION)/results.md docs/
 
 package: $(VENV)/installed-dev ## build the sdist, from it the wheel, and try that in an empty environment
 	rm -rf dist build/try

@@ -31,7 +31,7 @@ def experiments(tmp_path, corpus):
     folder = tmp_path / "experiments"
     folder.mkdir()
     protocol = yaml.safe_load((EXPERIMENTS / "protocol.yaml").read_text())
-    protocol |= {"lengths": [4, 8, 16], "neighbours": 10, "ranking": 20}
+    protocol |= {"datasets": ["small"], "lengths": [4, 8, 16], "neighbours": 10, "ranking": 20}
     protocol["anatomy"] |= {"lengths": [8, 16], "queries": 50, "neighbours": 10, "ranking": 20}
     protocol["dense"] |= {"dimensions": 40, "lengths": [16]}
     recipes = yaml.safe_load((EXPERIMENTS / "recipes.yaml").read_text())

@@ -63,6 +63,16 @@ def test_the_whole_report(sth, experiments, tmp_path):
     assert (tmp_path / "out" / "results.md").read_text() == text
 
 
+def test_recipes_alone(sth, experiments, tmp_path):
+    captured = sth("--experiments", experiments, "--method", "topics", "--output", "out")
+    assert captured.out == "out/report.html and out/results.md\n"
+    text = (tmp_path / "out" / "results.md").read_text()
+    assert "Methods: recipe paper, recipe topics." in text
+    for target in ("longer codes never worse", "gain of ranking by margins, 16 bits", "fit time", "share of ones"):
+        assert f"`topics`, {target}" in text
+    assert "## Scores" not in text
+
+
 def test_the_page_asks_nobody_for_anything(sth, experiments, tmp_path):
     sth("--experiments", experiments, "--method", "sth,lsi", "--output", "out")
     page = (tmp_path / "out" / "report.html").read_text()
@@ -118,6 +128,20 @@ def test_failures_are_in_the_report(sth, experiments, tmp_path):
     assert "## What failed" in text
     assert "no \\| luck" in text
     assert "| STH |" in text
+
+
+def test_recipes_that_fail_leave_the_rest_standing(sth, experiments, tmp_path, monkeypatch):
+    def fail(*arguments):
+        raise RuntimeError("no memory left")
+
+    monkeypatch.setattr("sthash.evaluation.better.measure_recipe", fail)
+    monkeypatch.setattr("sthash.evaluation.better.time_recipes", fail)
+    monkeypatch.setattr("sthash.evaluation.dense.measure_dense", fail)
+    captured = sth("--experiments", experiments, "--output", "out", status=1)
+    assert "6 measurements failed, the first (paper on small): RuntimeError: no memory left" in captured.err
+    text = (tmp_path / "out" / "results.md").read_text()
+    assert "| binarised LSI |" in text
+    assert "## Better codes than the paper's" in text
 
 
 def test_what_the_command_cannot_do_is_one_line(sth, experiments, tmp_path, monkeypatch):

@@ -71,7 +71,7 @@ def test_the_papers_conditions():
     assert conditions.protocol["lengths"] == list(range(4, 65, 4))
     assert conditions.protocol["radii"] == [0, 1, 2, 3]
     run = choose(conditions)
-    assert [one.name for one in run.experiments] == ["20newsgroups", "reuters21578", "tdt2"]
+    assert [one.name for one in run.experiments] == ["reuters21578", "20newsgroups", "tdt2"]
     for method in run.methods:
         assert find_class(method.estimator)
     tdt2 = [job for job in run.jobs(run.experiments[2]) if job.kind == "scores"]
@@ -211,6 +211,15 @@ def test_unknown_methods_are_named(experiments, own, name, message):
         run_on(experiments, name)
 
 
+def test_a_recipe_of_another_version_is_not_known(experiments):
+    recipes = yaml.safe_load((experiments / "recipes.yaml").read_text())
+    recipes["recipes"]["futures"] = {"lengths": [16]}
+    (experiments / "recipes.yaml").write_text(yaml.safe_dump(recipes))
+    assert run_on(experiments).recipes == ["paper", "topics"]
+    with pytest.raises(ConditionsError, match="method 'futures' is not known"):
+        run_on(experiments, "futures")
+
+
 def test_unknown_datasets_are_named(experiments):
     with pytest.raises(ConditionsError, match=r"dataset 'nothing' is not known; use one of small, or a \.jsonl"):
         choose(load_conditions(experiments), ["nothing"])
@@ -228,7 +237,7 @@ def test_ones_own_file_of_texts(experiments, corpus, tmp_path):
 def test_a_missing_corpus_is_told_and_the_others_go_on(experiments, tmp_path, monkeypatch):
     monkeypatch.setenv("STHASH_DATA", str(tmp_path))
     (experiments / "tdt2.yaml").write_text(json.dumps({"title": "TDT2", "source": "tdt2", "splits": 3}))
-    outcome = carry_out(choose(load_conditions(experiments), [], ["lsi"]), Results(tmp_path / "out"))
+    outcome = carry_out(choose(load_conditions(experiments), ["tdt2", "small"], ["lsi"]), Results(tmp_path / "out"))
     assert len(outcome.failures) == 3
     assert all("tdt2.npz is missing" in message for message in outcome.failures.values())
     assert len(outcome.of("scores", "small", "lsi")) == 2

@@ -62,7 +62,6 @@ class Experiment:
     title: str
     source: str
     splits: int = 1
-    default: bool = True
     documents: Mapping[str, int] | None = None
     fewer_splits: Mapping[str, int] = field(default_factory=dict)
     reference: Mapping[str, Any] | None = None

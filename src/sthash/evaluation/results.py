@@ -55,17 +55,11 @@ def fingerprint(job: Job, experiment: Experiment, method: Method | None, conditi
     """Digest everything that a result depends on: the job, its conditions, the corpus and the package's version."""
     from sthash import __version__
 
-    own = None
-    if method is not None and method.own:
-        from sthash.evaluation.estimators import find_class
-
-        source = inspect.getsourcefile(find_class(method.estimator))
-        own = hashlib.sha256(Path(source).read_bytes()).hexdigest() if source else None
     content = {
         "format": FORMAT,
         "version": __version__,
         "job": asdict(job),
-        "method": None if method is None else asdict(method) | {"source": own},
+        "method": None if method is None else asdict(method) | {"source": _source(method)},
         "against": conditions.methods.get("sth") if job.kind == "significance" else None,
         "corpus": experiment.stamp(),
         "lengths": conditions.protocol["lengths"],
@@ -74,6 +68,19 @@ def fingerprint(job: Job, experiment: Experiment, method: Method | None, conditi
         "relearn": relearn,
     }
     return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()[:32]
+
+
+def _source(method: Method) -> str | None:
+    """Digest the source file of one's own method; that of the others goes with the version."""
+    if not method.own:
+        return None
+    from sthash.evaluation.estimators import find_class
+
+    try:
+        source = inspect.getsourcefile(find_class(method.estimator))
+    except TypeError:  # made without a source that could be found
+        source = None
+    return hashlib.sha256(Path(source).read_bytes()).hexdigest() if source else None
 
 
 def _without_targets(conditions: Conditions) -> dict[str, Any]:

@@ -44,7 +44,7 @@ class Run:
         """Everything to be measured on a corpus, in an order in which each job finds what it needs."""
         names = [method.name for method in self.methods]
         jobs: list[Job] = []
-        for split in range(max(experiment.splits, len(self._seeds()))):
+        for split in range(max([experiment.splits, *(seed + 1 for seed in self._seeds())])):
             if split < experiment.splits:
                 present = [name for name in names if split < experiment.splits_of(name)]
                 jobs += [Job("scores", experiment.name, split, name) for name in present]
@@ -91,10 +91,10 @@ def choose(
     from sthash.evaluation.better import known_recipes
 
     experiments: dict[str, Experiment] = {}
-    for name in datasets or [name for name, one in conditions.experiments.items() if one.default]:
+    for name in datasets or conditions.protocol.get("datasets", conditions.experiments):
         experiment = conditions.experiments.get(name) or _own_dataset(name, conditions)
         experiments[experiment.name] = experiment
-    recipes = dict(conditions.recipes.get("recipes", {}))
+    recipes = [name for name in conditions.recipes.get("recipes", {}) if name in known_recipes()]
     chosen: dict[str, Method] = {}
     for name in methods or conditions.methods:
         if name in conditions.methods:
@@ -105,7 +105,7 @@ def choose(
         elif name not in recipes:
             known = ", ".join([*conditions.methods, *recipes])
             raise ConditionsError(f"method {name!r} is not known; use one of {known}, or package.module:Class")
-    wanted = [name for name in recipes if name in known_recipes() and (not methods or name in methods)]
+    wanted = [name for name in recipes if not methods or name in methods]
     if wanted and "paper" in recipes and "paper" not in wanted:
         wanted.insert(0, "paper")  # what the others are compared with
     return Run(conditions, list(experiments.values()), list(chosen.values()), wanted, relearn)

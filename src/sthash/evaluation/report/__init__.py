@@ -44,7 +44,7 @@ def write_report(run: Run, outcome: Outcome, folder: Path) -> Written:
     known = list(_checks(summary, references))
     judged = claims.judge(summary)
     parts = [
-        _opening(judged, known),
+        _opening(run, judged, known),
         _claims(judged),
         "\n\n".join(["## Against known scores", *(check.markdown for check in known)]) if known else "",
         sections.failures_section(summary),
@@ -91,7 +91,7 @@ def machine() -> dict[str, str]:
     return described
 
 
-def _opening(judged: list[claims.Claim], known: list[checks.Check]) -> str:
+def _opening(run: Run, judged: list[claims.Claim], known: list[checks.Check]) -> str:
     verdicts = (claims.HOLDS, claims.PARTLY, claims.FAILS)
     held, partly, failed = (sum(claim.verdict == verdict for claim in judged) for verdict in verdicts)
     said = f"Of {len(judged)} claims of the paper {held} hold, {partly} hold in part, {failed} do not hold."
@@ -100,6 +100,8 @@ def _opening(judged: list[claims.Claim], known: list[checks.Check]) -> str:
         "What `sth reproduce` measured of the experiments of D. Zhang, J. Wang, D. Cai and J. Lu, *Self-Taught "
         "Hashing for "
         "Fast Similarity Search*, SIGIR 2010. This page is its output and is not edited by hand.",
+        f"Corpora: {', '.join(one.title for one in run.experiments)}. Methods: "
+        f"{', '.join([*(one.title for one in run.methods), *(f'recipe {name}' for name in run.recipes)])}.",
         said if judged else "",
         *(f"- {check.verdict}" for check in known),
     ]
@@ -113,7 +115,7 @@ def _claims(judged: list[claims.Claim]) -> str:
         "## The paper's claims\n\nA claim about several corpora holds in part if it holds on some. From which number "
         "on a "
         "claim counts as held is set in `protocol.yaml`; the paper gives none.\n\n"
-        + table(("claim", "measured", "verdict"), judged, numbers=False)
+        + table(("claim", "measured", "verdict"), judged, words=3)
     )
 
 
@@ -146,18 +148,19 @@ def _figures(summary: Summary, references: dict[str, dict[str, object]], drawing
 
 
 def _recipe_figures(summary: Summary, drawings: dict[str, str]) -> str:
-    parts = []
+    parts: list[str] = []
+    if not any(job.kind == "recipe" for job in summary.outcome.results):
+        return ""
     for measure, title in (
         ("precision_at_100", "Same topic: precision at 100."),
         ("top_10_among_100", "Nearest neighbours: share of the true top 10 among the 100 nearest codes."),
     ):
-        if summary.run.recipes:
-            drawings[f"recipes-{measure}.svg"] = figures.recipe_figure(
-                summary, measure, lambda *wanted: better_codes.values(summary, *wanted)
-            )
-            parts.append(
-                f"![{title} Whole lines by Hamming distance, broken ones by margins.](results/recipes-{measure}.svg)"
-            )
+        drawings[f"recipes-{measure}.svg"] = figures.recipe_figure(
+            summary, measure, lambda *wanted: better_codes.values(summary, *wanted)
+        )
+        parts.append(
+            f"![{title} Whole lines by Hamming distance, broken ones by margins.](results/recipes-{measure}.svg)"
+        )
     return "\n\n".join(parts)
 
 

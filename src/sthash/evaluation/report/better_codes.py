@@ -40,7 +40,7 @@ def better_section(summary: Summary, figures: str) -> str:
         "the sum of the query's real-valued margins, each with the sign of the document's bit. Ties count in "
         "expectation."
         f"{note}\n\n{figures}\n\n{_measured(summary)}\n\n### Targets\n\n"
-        + table(("target", "corpus", "asked", "measured", "verdict"), rows, numbers=False)
+        + table(("target", "corpus", "asked", "measured", "verdict"), rows, words=5)
     )
 
 
@@ -61,7 +61,9 @@ def _measured(summary: Summary) -> str:
                 if found:
                     cells = [f"{found[n]:.3f}" if n in found else "–" for n in lengths]
                     rows.append((experiment.title, recipe, *cells))
-        parts.append(f"### {title}\n\n{table(('corpus', 'recipe', *(f'{n} bits' for n in lengths)), rows)}")
+        if not rows:
+            continue
+        parts.append(f"### {title}\n\n{table(('corpus', 'recipe', *(f'{n} bits' for n in lengths)), rows, words=2)}")
     return "\n\n".join(parts)
 
 

@@ -67,7 +67,9 @@ def check_reference(summary: Summary, experiment: Experiment, known: dict[str, A
     problem = (
         f"STH on {experiment.title}: {len(far)} of {total} points are off by more than {tolerance}" if far else None
     )
-    return Check(f"{text}\n\n{table(headings, rows)}", f"{experiment.title} against the authors: {verdict}", problem)
+    return Check(
+        f"{text}\n\n{table(headings, rows, words=2)}", f"{experiment.title} against the authors: {verdict}", problem
+    )
 
 
 def check_expected(summary: Summary, experiment: Experiment) -> Check | None:
@@ -88,4 +90,4 @@ def check_expected(summary: Summary, experiment: Experiment) -> Check | None:
     text = f"### {experiment.title} against an independent computation\n\n"
     verdict = f"{experiment.title}: {len(rows) - len(wrong)} of {len(rows)} expected scores of rivals met"
     problem = f"{experiment.title}: {'; '.join(wrong)}" if wrong else None
-    return Check(text + table(("score", "at", "expected", "measured", "verdict"), rows), verdict, problem)
+    return Check(text + table(("score", "at", "expected", "measured", "verdict"), rows, words=2), verdict, problem)

@@ -139,10 +139,12 @@ def p_text(log10: float) -> str:
     Examples
     --------
     >>> from sthash.evaluation.report.claims import p_text
-    >>> p_text(-0.3), p_text(-2.5), p_text(-1234.5)
-    ('0.501', '0.0032', '10^-1235')
+    >>> p_text(-0.3), p_text(-2.5), p_text(-1234.7)
+    ('0.501', '0.0032', '10⁻¹²³⁵')
     """
-    return f"{10**log10:.2g}" if -4 < log10 < -2 else f"{10**log10:.3f}" if log10 >= -2 else f"10^{round(log10)}"
+    if log10 <= -4:
+        return "10" + str(round(log10)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    return f"{10**log10:.2g}" if log10 < -2 else f"{10**log10:.3f}"
 
 
 def _significance(summary: Summary) -> Iterator[Claim]:

@@ -61,9 +61,9 @@ def curve_figure(summary: Summary, relevance: str, strict: bool) -> str:
                 linewidth=2.2 if own else 1.1,
                 label=method.title,
             )
-        axes.set(xlabel="recall", ylabel="precision", xlim=(0, None), ylim=(0, 1.02))
+        axes.set(xlabel="recall", ylabel="precision", xlim=(0, None), ylim=(0, None))
 
-    return _draw(f"curves-{relevance}-{strict}", summary.experiments, panel, reverse=True)
+    return _draw(f"curves-{relevance}-{strict}", summary.experiments, panel, [one.title for one in summary.run.methods])
 
 
 def recipe_figure(summary: Summary, measure: str, values: Callable[[Experiment, str, str], dict[int, float]]) -> str:
@@ -81,11 +81,17 @@ def recipe_figure(summary: Summary, measure: str, values: Callable[[Experiment, 
         axes.set_xticks([16, 32, 64, 128, 256], ["16", "32", "64", "128", "256"])
         axes.set(xlabel="code length (bits)", ylabel=label)
 
-    return _draw(f"recipes-{measure}", summary.run.experiments, panel)
+    shown = [one for one in summary.run.experiments if any(values(one, name, measure) for name in summary.run.recipes)]
+    return _draw(f"recipes-{measure}", shown, panel)
 
 
-def _draw(name: str, experiments: Sequence[Experiment], panel: Callable[[Any, Experiment], None], **legend: Any) -> str:
-    """Draw a panel for each corpus, with one legend under all."""
+def _draw(
+    name: str,
+    experiments: Sequence[Experiment],
+    panel: Callable[[Any, Experiment], None],
+    order: Sequence[str] = (),
+) -> str:
+    """Draw a panel for each corpus, with one legend under all, in this order of its labels."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
@@ -118,7 +124,7 @@ def _draw(name: str, experiments: Sequence[Experiment], panel: Callable[[Any, Ex
         for axes in figure.axes:
             for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
                 known.setdefault(label, handle)
-        entries = list(known.items())[:: -1 if legend.get("reverse") else 1]
+        entries = [(label, known[label]) for label in order if label in known] or list(known.items())
         if entries:
             columns = min(len(entries), 5 if columns > 1 else 3)
             figure.legend(

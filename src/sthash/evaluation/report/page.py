@@ -31,6 +31,7 @@ th { text-align: left; font-weight: 600; color: var(--soft); border-bottom: 2px 
   vertical-align: bottom; }
 th, td { padding: 0.4rem 0.8rem 0.4rem 0; }
 td { border-bottom: 1px solid var(--line); vertical-align: top; }
+td[style] { white-space: nowrap; }
 td.verdict { font-weight: 600; white-space: nowrap; }
 .good { color: var(--good); } .bad { color: var(--bad); } .mid { color: var(--mid); }
 figure { margin: 1.4rem 0 2rem; }
@@ -47,8 +48,8 @@ CLASSES = {
 }
 
 
-def table(headings: Sequence[str], rows: Sequence[Sequence[Any]], *, numbers: bool = True) -> str:
-    """Write a Markdown table; all columns but the first are numbers unless told otherwise.
+def table(headings: Sequence[str], rows: Sequence[Sequence[Any]], *, words: int = 1) -> str:
+    """Write a Markdown table; the first columns, so many as said, are words, the others numbers.
 
     Examples
     --------
@@ -58,7 +59,7 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[Any]], *, numbers: bo
     | --- | ---: |
     | STH | 0.5 |
     """
-    rules = ["---"] + ["---:" if numbers else "---"] * (len(headings) - 1)
+    rules = ["---" if place < words else "---:" for place in range(len(headings))]
     lines = [[_cell(heading) for heading in headings], rules, *([_cell(value) for value in row] for row in rows)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 

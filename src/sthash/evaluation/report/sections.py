@@ -110,7 +110,7 @@ def significance_section(summary: Summary) -> str:
         f"that the "
         "rival is: a system that retrieves little is right about nearly everything it leaves out. Counts are sums "
         "over the "
-        "splits, p is the largest of them.\n\n" + table(headings, rows)
+        "splits, p is the largest of them.\n\n" + table(headings, rows, words=3)
     )
 
 
@@ -224,7 +224,7 @@ def failures_section(summary: Summary) -> str:
     rows = [
         (job.dataset, job.split, job.kind, job.method, message) for job, message in summary.outcome.failures.items()
     ]
-    return "## What failed\n\n" + table(("corpus", "split", "what", "method", "error"), rows, numbers=False)
+    return "## What failed\n\n" + table(("corpus", "split", "what", "method", "error"), rows, words=5)
 
 
 def conditions_section(summary: Summary, machine: dict[str, str]) -> str:
@@ -245,9 +245,7 @@ def conditions_section(summary: Summary, machine: dict[str, str]) -> str:
     took = sum(float(result["took"]) for result in summary.outcome.results.values())
     rows += [("all measurements took", f"{took / 60:.1f} minutes")]
     return (
-        "## Conditions\n\n"
-        + table(("what", "value"), rows, numbers=False)
-        + "\n\nThe conditions and expected scores are "
+        "## Conditions\n\n" + table(("what", "value"), rows, words=2) + "\n\nThe conditions and expected scores are "
         "data, `src/sthash/evaluation/experiments/*.yaml`. Settings of STH and of its recipes were not chosen by these "
         "scores. Learning rates of the stacked RBM were, on Reuters21578: its scores there flatter it."
     )
