@@ -18,9 +18,10 @@ import numpy.typing as npt
 
 from sthash import _core
 from sthash import codes as packed
+from sthash.checks import check_whole
 from sthash.codes import Codes
 from sthash.files import replacing
-from sthash.index.arguments import Ids, check_id, check_ids, check_threads, check_whole
+from sthash.index.arguments import Ids, check_id, check_ids, check_threads
 
 Distances = npt.NDArray[np.int32]
 SomeIds = npt.ArrayLike | Set[int]
@@ -98,7 +99,7 @@ class HammingIndex:
     """
 
     def __init__(self, n_bits: int, *, path: SearchPath = "auto") -> None:
-        n_bits = check_whole(n_bits, "n_bits", 1, f"use 1 to {MAX_BITS}")
+        n_bits = check_whole("n_bits", n_bits, 1, f"use 1 to {MAX_BITS}")
         if n_bits > MAX_BITS:
             raise ValueError(f"n_bits must be at most {MAX_BITS}, got {n_bits}; use sthash.codes.prefix")
         self._n_bits = n_bits
@@ -177,7 +178,7 @@ class HammingIndex:
             Ordered by distance, then id; -1 where there are fewer than k.
         """
         codes = packed.check(codes, self._n_bits)
-        k = check_whole(k, "k", 1, "ask for at least one neighbour")
+        k = check_whole("k", k, 1, "ask for at least one neighbour")
         radius = self._n_bits if within is None else self._radius(within, "within")
         return self._core.search(codes, k, radius, _optional_ids(allowed), check_threads(threads))
 
@@ -285,7 +286,7 @@ class HammingIndex:
         return index
 
     def _radius(self, value: Any, name: str) -> int:
-        return min(check_whole(value, name, 0, "distances are whole numbers from 0 on"), self._n_bits)
+        return min(check_whole(name, value, 0, "distances are whole numbers from 0 on"), self._n_bits)
 
 
 def _blocks(join: _core.HammingJoin) -> Iterator[Pairs]:
