@@ -1,5 +1,6 @@
 import sqlite3
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -53,6 +54,21 @@ def test_search_by_key_leaves_the_document_itself_out(collection):
     ]
     with pytest.raises(KeyError, match="nobody"):
         collection.search(key="nobody")
+
+
+def test_where_knows_nul_from_the_end_of_a_string(tmp_path):
+    metadata = [{"a": "x"}, {"a": "x\0y"}, {"a": "x\0z"}, {"a\0b": "x"}, {"a": None}, {"a": ["x"]}, *[{}] * 34]
+    documents = [replace(document, metadata=own) for document, own in zip(make_documents(40), metadata, strict=True)]
+    with Collection.create(tmp_path / "c.sth", documents, n_bits=8, n_neighbors=5) as collection:
+
+        def found(where):
+            return {hit.key for hit in collection.search("cat", 40, where=where)}
+
+        assert found({"a": "x"}) == {"d0"}
+        assert found({"a": "x\0y"}) == {"d1"}
+        assert found({"a": ["x\0z", "x", None]}) == {"d0", "d2", "d4"}
+        assert found({"a\0b": "x"}) == {"d3"}
+        assert found({"a": "x\0"}) == set()
 
 
 def test_where(collection):
@@ -286,6 +302,32 @@ def test_create_refuses_what_it_cannot_do(tmp_path, path):
         with pytest.raises(ValueError, match="must be an int"), Collection.open(path) as collection:
             collection.search("a", **wrong)
     assert sorted(file.name for file in tmp_path.iterdir()) == ["some.sth"]
+
+
+def test_scatter(tmp_path):
+    """Random weights take part in the codes, and stay when documents are added or the model is learnt anew."""
+    with (
+        Collection.create(tmp_path / "s.sth", make_documents(300), n_bits=70, n_neighbors=10, scatter=4) as collection,
+        Collection.create(tmp_path / "0.sth", make_documents(300), n_bits=70, n_neighbors=10) as plain,
+    ):
+        assert collection.info()["scatter"] == 4
+        assert plain.info()["scatter"] == 0
+        ours, learnt = (one._view.encoder() for one in (collection, plain))
+        with collection._view.reading(), plain._view.reading():
+            encoded, other = ours.encode(list(QUERIES)), learnt.encode(list(QUERIES))
+        differing = np.bitwise_count(encoded.codes ^ other.codes).sum(axis=1)
+        assert ((differing > 10) & (differing < 60)).all()
+        for query in QUERIES:
+            assert found(collection, query, 5, factor=4) == twin_search(collection, query, 5, 4)
+        collection.add(make_documents(20, first=300))
+        collection.relearn(n_bits=40)
+        assert collection.info()["scatter"] == 4
+        collection.check()
+        collection.relearn(scatter=0)
+        assert collection.info()["scatter"] == 0
+        for wrong in (-1, float("nan"), "4"):
+            with pytest.raises(ValueError, match="scatter="):
+                collection.relearn(scatter=wrong)
 
 
 def test_create_replaces_equal_keys_if_asked(tmp_path):

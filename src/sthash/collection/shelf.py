@@ -48,7 +48,7 @@ class Vectors:
     dense: bool
     n_columns: int
 
-    def at(self, places: npt.NDArray[np.int64]) -> Vectors:
+    def at(self, places: npt.NDArray[np.int64] | slice) -> Vectors:
         """Only the vectors at some places."""
         return Vectors(self.content, self.starts[places], self.ends[places], self.dense, self.n_columns)
 
@@ -59,11 +59,33 @@ class Vectors:
             return np.arange(self.n_columns, dtype=np.int32), words.view(np.float32)
         return words[: len(words) // 2], words[len(words) // 2 :].view(np.float32)
 
+    def parts(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.float32]]:
+        """Row bounds, columns and values of all vectors: the parts of a CSR matrix."""
+        sizes = (self.ends - self.starts) // (1 if self.dense else 2)
+        indptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
+        within = np.arange(indptr[-1]) + np.repeat(self.starts - indptr[:-1], sizes)
+        if self.dense:
+            columns = np.tile(np.arange(self.n_columns, dtype=np.int32), len(sizes))
+            return indptr, columns, self.content[within].view(np.float32)
+        return indptr, self.content[within], self.content[within + np.repeat(sizes, sizes)].view(np.float32)
+
     def cosines(self, left: npt.NDArray[np.int64], right: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
         """Cosines of pairs of places."""
         return _core.pair_scores(
             self.starts, self.ends, self.content, self.dense, self.n_columns, left, right, resolve_threads(None)
         )
+
+
+def stacked(
+    indptr: npt.NDArray[np.int64], indices: npt.NDArray[np.int32], values: npt.NDArray[np.float32], n_columns: int
+) -> Vectors:
+    """Vectors from the parts of a CSR matrix."""
+    sizes = np.diff(indptr)
+    columns_at = np.arange(indptr[-1]) + np.repeat(indptr[:-1], sizes)
+    content = np.empty(2 * indptr[-1], dtype=np.int32)
+    content[columns_at] = indices
+    content[columns_at + np.repeat(sizes, sizes)] = values.view(np.int32)
+    return Vectors(content, 2 * indptr[:-1], 2 * indptr[1:], dense=False, n_columns=n_columns)
 
 
 @dataclass(frozen=True)
