@@ -28,7 +28,7 @@ from threadpoolctl import threadpool_limits
 
 from sthash.codes import Bits
 from sthash.hashing.rotation import quantizing_frames
-from sthash.hashing.subspace import spectral_subspace
+from sthash.hashing.subspace import WEAK, spectral_subspace
 from sthash.hashing.topics import balanced_thresholds, unit_rows
 
 Array = npt.NDArray[np.float64]
@@ -72,7 +72,8 @@ def neighbor_places(W: Any, n_bits: int, rng: np.random.Generator, threads: int 
     """
     joined = np.asarray(W.sum(axis=1)).ravel() > 0
     wanted = min(COMPONENTS_PER_BIT * n_bits, max(MOST_COMPONENTS, n_bits))
-    values, vectors = spectral_subspace(W, max(n_bits, min(wanted, int(joined.sum()) - 2)), threads)
+    wanted = max(n_bits, min(wanted, int(joined.sum()) - 2))
+    values, vectors = spectral_subspace(W, wanted, degrees=WEAK, threads=threads)
     scores = normal_scores(vectors[joined]) * np.maximum(1 - values, 0) ** min(1.0, SMOOTH_BITS / n_bits)
     rows = unit_rows(scores)
     places = np.zeros((len(joined), n_bits))

@@ -23,12 +23,15 @@ Block = npt.NDArray[np.float32]
 # Up to this size, and for as many vectors as a quarter of the nodes, the exact solution costs no more.
 EXACT_SIZE = 2000
 GUARDS = 16
-DEGREES = (2, 4)
+# Of the first and the second filter. Weak filters leave the later vectors mixed, strong ones come close to the exact.
+WEAK, STRONG = (2, 4), (4, 8)
 # The spectrum's unwanted end before anything is known about it.
 FIRST_CUT = 0.3
 
 
-def spectral_subspace(W: Any, n_components: int, threads: int | None = None) -> Eigenpairs:
+def spectral_subspace(
+    W: Any, n_components: int, *, degrees: tuple[int, int] = STRONG, threads: int | None = None
+) -> Eigenpairs:
     """Approximate `laplacian_eigenpairs`: close within the span, the last vectors mixed with their successors.
 
     Parameters
@@ -37,6 +40,8 @@ def spectral_subspace(W: Any, n_components: int, threads: int | None = None) -> 
         Symmetric, no negative entries.
     n_components : int
         At most the number of nodes with edges, less two.
+    degrees : two integers, default=STRONG
+        Of the polynomials.
     threads : int or None, default=None
         None takes one a core. The result does not depend on it.
 
@@ -51,28 +56,35 @@ def spectral_subspace(W: Any, n_components: int, threads: int | None = None) -> 
     """
     W = sp.csr_array(W)
     n = W.shape[0]
-    degrees = np.asarray(W.sum(axis=1), dtype=np.float64).ravel()
-    joined = np.flatnonzero(degrees > 0)
+    volumes = np.asarray(W.sum(axis=1), dtype=np.float64).ravel()
+    joined = np.flatnonzero(volumes > 0)
     if len(joined) <= EXACT_SIZE or n_components > len(joined) // 4:
         return laplacian_eigenpairs(W, n_components)
-    root = np.sqrt(degrees[joined])
+    root = np.sqrt(volumes[joined])
     A = sp.csr_array(W[joined][:, joined] * (1 / root)[:, None] * (1 / root)[None, :], dtype=np.float32)
     with threadpool_limits(limits=1, user_api="blas"):
-        values, basis = _filtered(A, (root / np.linalg.norm(root)).astype(np.float32), n_components, threads)
+        trivial = (root / np.linalg.norm(root)).astype(np.float32)
+        values, basis = _filtered(A, trivial, n_components, degrees, threads)
     vectors = np.zeros((n, n_components))
     vectors[joined] = basis / root[:, None]
     return Eigenpairs(np.maximum(1 - values, 0), vectors)
 
 
-def _filtered(A: sp.csr_array, trivial: Block, k: int, threads: int | None) -> tuple[npt.NDArray[Any], Block]:
+def _filtered(
+    A: sp.csr_array, trivial: Block, k: int, degrees: tuple[int, int], threads: int | None
+) -> tuple[npt.NDArray[Any], Block]:
     """Filter and orthonormalise twice; the second filter knows where the unwanted end begins."""
     block = np.random.default_rng(0).standard_normal((A.shape[0], k + GUARDS)).astype(np.float32)
     cut = FIRST_CUT
-    for degree in DEGREES:
-        block = _chebyshev(A, block - np.outer(trivial, trivial @ block), degree, cut, threads)
-        values, block = _ritz(A, block - np.outer(trivial, trivial @ block), threads)
+    for degree in degrees:
+        block = _chebyshev(A, _without(trivial, block), degree, cut, threads)
+        values, block = _ritz(A, _without(trivial, block), threads)
         cut = float(values[-1])
     return values[:k], block[:, :k]
+
+
+def _without(trivial: Block, block: Block) -> Block:
+    return np.asarray(block - np.outer(trivial, trivial @ block))
 
 
 def _chebyshev(A: sp.csr_array, block: Block, degree: int, cut: float, threads: int | None) -> Block:
@@ -86,8 +98,6 @@ def _chebyshev(A: sp.csr_array, block: Block, degree: int, cut: float, threads: 
 
 def _ritz(A: sp.csr_array, block: Block, threads: int | None) -> tuple[npt.NDArray[Any], Block]:
     """The best eigenpairs of A within the span of the block, largest first."""
-    # Columns grow apart by the filter: unit length before the Gram matrix, whose condition is the square of theirs.
-    block = block / np.linalg.norm(block, axis=0)
-    basis = np.linalg.qr(block)[0]
+    basis: Block = np.linalg.qr(block)[0]
     values, rotation = np.linalg.eigh((basis.T @ project(A, basis, threads)).astype(np.float64))
     return values[::-1], np.ascontiguousarray(basis @ rotation[:, ::-1].astype(np.float32))
