@@ -121,7 +121,7 @@ def neighbors(data):
     relevance = Neighbours(data.truth, data.X.shape[0])
 
     def line(name, **stages):
-        hashers = [SelfTaughtHashing(n, graph=lambda X: data.W, **stages).fit(data.X) for n in (32, 64, 128)]
+        hashers = [SelfTaughtHashing(n, graph=lambda _: data.W, **stages).fit(data.X) for n in (32, 64, 128)]
         coded = [(hasher.codes_, hasher.transform(data.Q)) for hasher in hashers]
         shares = [found(*pair, h.n_bits, data.truth[:, :10]) for pair, h in zip(coded, hashers, strict=True)]
         f1 = max(ball.f1 for ball in score(*coded[0], relevance, lengths=(32,)).balls)
@@ -158,7 +158,7 @@ def topic(data):
     def line(name, recipe):
         shares = []
         for n_bits in lengths:
-            hasher = SelfTaughtHashing(n_bits, recipe=recipe, graph=lambda X: data.W).fit(data.X)
+            hasher = SelfTaughtHashing(n_bits, recipe=recipe, graph=lambda _: data.W).fit(data.X)
             scores = score(hasher.codes_, hasher.transform(data.Q), relevance, lengths=(n_bits,))
             shares.append(scores.rankings[0].precision_at_k)
         print(f"{name:<32}" + "".join(f"{value:8.3f}" for value in shares), flush=True)
@@ -179,7 +179,7 @@ def rerank(data):
     print(f"\n{data.name}: recall at 10 after exact re-ranking of the {depths} nearest codes; precision at 100")
     for n_bits in (64, 128):
         for recipe in RECIPES:
-            hasher = SelfTaughtHashing(n_bits, recipe=recipe, graph=lambda X: data.W).fit(data.X)
+            hasher = SelfTaughtHashing(n_bits, recipe=recipe, graph=lambda _: data.W).fit(data.X)
             queries = hasher.transform(data.Q)
             shares = [found(hasher.codes_, queries, n_bits, data.truth[:, :10], depth) for depth in depths]
             same = score(hasher.codes_, queries, Topics(data.labels, data.query_labels), lengths=(n_bits,))
@@ -197,7 +197,7 @@ def dense(data):
     hashers = {
         "sign of a random rotation": rivals.RandomHyperplaneHashing,
         "PCA-ITQ": rivals.IterativeQuantization,
-        **{recipe: partial(SelfTaughtHashing, recipe=recipe, graph=lambda X: W) for recipe in RECIPES},
+        **{recipe: partial(SelfTaughtHashing, recipe=recipe, graph=lambda _: W) for recipe in RECIPES},
     }
     for name, make in hashers.items():
         fitted = [make(n_bits).fit(X) for n_bits in (64, 128)]
@@ -208,7 +208,7 @@ def dense(data):
 def seconds(data):
     """Best of three fits and encodings; also the share of the corpus for which the rarest and commonest bits are on."""
     print(f"\n{data.name}: fit s, ratio; encode µs a document, ratio; least and most on")
-    for n_bits in (16, 32, 64, 128):
+    for n_bits in (16, 64, 128):
         paper = None
         for recipe in RECIPES:
             fits, encodings = [], []

@@ -98,6 +98,6 @@ def _chebyshev(A: sp.csr_array, block: Block, degree: int, cut: float, threads: 
 
 def _ritz(A: sp.csr_array, block: Block, threads: int | None) -> tuple[npt.NDArray[Any], Block]:
     """The best eigenpairs of A within the span of the block, largest first."""
-    basis: Block = np.linalg.qr(block)[0]
+    basis: Block = np.linalg.qr(block)[0].astype(np.float32, copy=False)
     values, rotation = np.linalg.eigh((basis.T @ project(A, basis, threads)).astype(np.float64))
     return values[::-1], np.ascontiguousarray(basis @ rotation[:, ::-1].astype(np.float32))
