@@ -54,6 +54,7 @@ def sth(n_bits=8, **stages):
 CASES = {
     "STH": Case(sth, exact=False, any_rank=True),
     "STH-topics": Case(lambda n_bits=8: sth(n_bits, recipe="topics"), ordered=False, any_rank=True),
+    "STH-neighbors": Case(lambda n_bits=8: sth(n_bits, recipe="neighbors"), exact=False, ordered=False, any_rank=True),
     "STH-classes": Case(lambda n_bits=8: sth(n_bits, graph=ClassGraph(5)), exact=False, any_rank=True),
     "STH-gaussian": Case(lambda n_bits=8: sth(n_bits, hash_function=GaussianSVM()), exact=False, any_rank=True),
     "STH-nystrom": Case(lambda n_bits=8: sth(n_bits, hash_function=NystromExtension(5)), exact=False, any_rank=True),
@@ -300,7 +301,7 @@ def test_more_bits_than_rank(case):
 
 def unsupported(estimator):
     """Give scikit-learn's checks that cannot apply, and why."""
-    keeps_stage_1 = isinstance(estimator, SelfTaughtHashing) and estimator.recipe == "paper"
+    keeps_stage_1 = isinstance(estimator, SelfTaughtHashing) and estimator.recipe != "topics"
     # (The Nyström extension gives the codes of these blobs back as they are.)
     if not keeps_stage_1 or isinstance(estimator.hash_function, NystromExtension):
         return {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Literal, Protocol, Self, get_args, runtime_checkable
 
 import numpy as np
@@ -22,16 +23,25 @@ from sthash.hashing.graph import knn_graph
 from sthash.hashing.hasher import Hasher, saved_seed
 from sthash.hashing.linear import LinearHash
 from sthash.hashing.linear_embedding import LinearEmbedding
+from sthash.hashing.neighbors import balanced_bits, neighbor_places
 from sthash.hashing.nystrom import NystromExtension
 from sthash.hashing.per_bit import ClassifierPerBit
 from sthash.hashing.svm import LinearSVMBank
 from sthash.hashing.topics import learn_topic_codes
 from sthash.hashing.vectors import Vectors
 
-Recipe = Literal["paper", "topics"]
+Recipe = Literal["paper", "topics", "neighbors"]
 Graph = Callable[[Vectors], Any]
 Embedding = Callable[[Any, int], npt.NDArray[Any]]
 Binarizer = Callable[[npt.NDArray[Any]], Bits]
+
+
+# Stages that a recipe brings and that therefore cannot be given.
+OWN_STAGES: dict[Recipe, tuple[str, ...]] = {
+    "paper": (),
+    "topics": ("embedding", "binarizer", "hash_function"),
+    "neighbors": ("embedding", "binarizer"),
+}
 
 
 class HashFunction(Protocol):
@@ -99,10 +109,11 @@ class SelfTaughtHashing(Hasher):
         At most the number of documents less two.
     n_neighbors : int, default=25
         Of the default graph.
-    recipe : {"paper", "topics"}, default="paper"
-        ``paper`` is the method as published: it finds the original nearest neighbours. ``topics`` goes through the
-        framework twice and finds documents of the same topic (see `sthash.hashing.topics`); its bits have no order,
-        and corpus and unseen documents are coded alike.
+    recipe : {"paper", "topics", "neighbors"}, default="paper"
+        ``paper`` is the method as published. ``neighbors`` finds more of the original nearest neighbours: it has its
+        own embedding and binarizer (see `sthash.hashing.neighbors`). ``topics`` goes through the framework twice and
+        finds documents of the same topic (see `sthash.hashing.topics`); corpus and unseen documents are coded alike.
+        The bits of both have no order.
     C : float, default=1.0
         Of the default SVMs.
     graph : callable, SupervisedGraph or None, default=None
@@ -179,10 +190,10 @@ class SelfTaughtHashing(Hasher):
     def fit(self, X: Vectors, y: object = None) -> Self:
         """Learn the codes of a corpus and the functions that predict them; y is for a supervised graph only."""
         check_choice("recipe", self.recipe, get_args(Recipe))
-        if self.recipe != "paper" and (self.embedding or self.binarizer or self.hash_function is not None):
+        own = OWN_STAGES[self.recipe]
+        if any(getattr(self, stage) is not None for stage in own):
             raise ValueError(
-                f"recipe={self.recipe!r} has its own embedding, binarizer and hash_function; "
-                "leave those None, or use recipe='paper'."
+                f"recipe={self.recipe!r} has its own {', '.join(own)}; leave those None, or use recipe='paper'."
             )
         X = self._check(X, reset=True)
         n = X.shape[0]
@@ -198,9 +209,10 @@ class SelfTaughtHashing(Hasher):
         if self.recipe == "topics":
             return self._fit_topics(X, W, clock)
         joined = np.asarray(abs(W).sum(axis=1)).ravel() > 0
-        embedding = clock.run("embedding", self.embedding or laplacian_eigenmap, W, self.n_bits)
+        embed, binarize = self._stage_1_steps()
+        embedding = clock.run("embedding", embed, W, self.n_bits)
         embedding = _checked_stage("embedding", embedding, (n, self.n_bits)).astype(np.float64, copy=False)
-        bits = clock.run("binarizer", self.binarizer or median_bits, embedding[joined])
+        bits = clock.run("binarizer", binarize, embedding[joined])
         bits = _checked_stage("binarizer", bits, (int(joined.sum()), self.n_bits)).astype(bool)
         function = self._new_hash_function()
         if isinstance(function, EmbeddingExtension):
@@ -219,14 +231,21 @@ class SelfTaughtHashing(Hasher):
         return self
 
     def _fit_topics(self, X: Vectors, W: Any, clock: StageClock) -> Self:
-        seed = int(check_random_state(self.random_state).randint(2**31))
-        rng = np.random.default_rng(seed)
+        rng = self._generator()
         learnt = clock.run("topics", learn_topic_codes, X, W, self.n_bits, self.n_neighbors, rng, self.threads)
         self.codes_ = codes.pack(learnt.function.decision_function(X) > 0)
         self.embedding_ = learnt.embedding
         self.hash_function_ = learnt.function
         self.stage_seconds_ = clock.seconds
         return self
+
+    def _stage_1_steps(self) -> tuple[Embedding, Binarizer]:
+        if self.recipe == "neighbors":
+            return partial(neighbor_places, rng=self._generator(), threads=self.threads), balanced_bits
+        return self.embedding or laplacian_eigenmap, self.binarizer or median_bits
+
+    def _generator(self) -> np.random.Generator:
+        return np.random.default_rng(int(check_random_state(self.random_state).randint(2**31)))
 
     def _build_graph(self, X: Vectors, y: object) -> Any:
         if not isinstance(self.graph, SupervisedGraph):
@@ -283,7 +302,7 @@ class SelfTaughtHashing(Hasher):
     def _restored(cls, config: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Self:
         hasher = cls(**config["settings"])
         model_file.check_array(arrays, "codes", np.uint8, (None, codes.n_bytes(hasher.n_bits)))
-        width = hasher.n_bits if hasher.recipe == "paper" else None
+        width = None if hasher.recipe == "topics" else hasher.n_bits
         model_file.check_array(arrays, "embedding", np.float64, (len(arrays["codes"]), width))
         stage = SAVED_FUNCTIONS[config["hash_function"]["kind"]]
         function = stage(**config["hash_function"]["settings"])

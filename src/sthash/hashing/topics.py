@@ -21,11 +21,11 @@ import numpy as np
 import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
-from sthash.hashing.embedding import laplacian_eigenpairs
 from sthash.hashing.graph import knn_graph, squared_norms
 from sthash.hashing.linear import LinearHash, project
 from sthash.hashing.ridge import ridge_map
 from sthash.hashing.rotation import quantizing_frames
+from sthash.hashing.subspace import spectral_subspace
 from sthash.hashing.vectors import Vectors
 
 Array = npt.NDArray[np.float64]
@@ -53,14 +53,14 @@ def learn_topic_codes(
     """Learn ``n_bits`` linear functions from the rows of X and their first graph W."""
     n = X.shape[0]
     scale = float(squared_norms(X).mean())
-    first = ridge_map(X, spectral_rows(W, FIRST_COMPONENTS), FIRST_ALPHA * scale, tol=RIDGE_TOLERANCE, threads=threads)
+    places = spectral_rows(W, FIRST_COMPONENTS, threads)
+    first = ridge_map(X, places, FIRST_ALPHA * scale, tol=RIDGE_TOLERANCE, threads=threads)
     rough = project(X, first, threads)
     k = min(max(n_neighbors, min(round(SECOND_SHARE * n), MOST_SECOND_NEIGHBORS)), n - 1)
     wider = knn_graph(rough, k, threads=threads)
-    second = ridge_map(
-        X, spectral_rows(wider, SECOND_COMPONENTS), SECOND_ALPHA * scale, tol=RIDGE_TOLERANCE, threads=threads
-    )
-    places: Array = project(X, second, threads).astype(np.float64)
+    places = spectral_rows(wider, SECOND_COMPONENTS, threads)
+    second = ridge_map(X, places, SECOND_ALPHA * scale, tol=RIDGE_TOLERANCE, threads=threads)
+    places = project(X, second, threads).astype(np.float64)
     with threadpool_limits(limits=1, user_api="blas"):
         directions = quantizing_frames(unit_rows(places), n_bits, rng)
         values = places @ directions
@@ -73,10 +73,10 @@ def learn_topic_codes(
     return TopicCodes(function, places)
 
 
-def spectral_rows(W: Any, n_components: int) -> Array:
+def spectral_rows(W: Any, n_components: int, threads: int | None) -> Array:
     """Rows of unit length, from the graph's first eigenvectors scaled by (1 − λ)³; zero for nodes without edges."""
     joined = int((np.asarray(W.sum(axis=1)).ravel() > 0).sum())
-    values, vectors = laplacian_eigenpairs(W, min(n_components, joined - 2))
+    values, vectors = spectral_subspace(W, min(n_components, joined - 2), threads=threads)
     return unit_rows(vectors * np.maximum(1 - values, 0) ** SCALING_POWER)
 
 

@@ -1,0 +1,103 @@
+"""Many eigenvectors of a graph at once, to the accuracy that codes need.
+
+Lanczos finds eigenvectors one after the other, and time grows with the square of their number. Where bits come from
+mixtures of hundreds of them, it is enough to have their common span: a block of random vectors is filtered by a
+polynomial of the graph that is large on the wanted end of the spectrum and small on the rest (Chebyshev-filtered
+subspace iteration; Zhou, Saad, Tiago and Chelikowsky 2006).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from threadpoolctl import threadpool_limits
+
+from sthash.hashing.embedding import Eigenpairs, laplacian_eigenpairs
+from sthash.hashing.linear import project
+
+Block = npt.NDArray[np.float32]
+
+# Up to this size, and for as many vectors as a quarter of the nodes, the exact solution costs no more.
+EXACT_SIZE = 2000
+GUARDS = 16
+# Of the first and the second filter. Weak filters leave the later vectors mixed, strong ones come close to the exact.
+WEAK, STRONG = (2, 4), (4, 8)
+# The spectrum's unwanted end before anything is known about it.
+FIRST_CUT = 0.3
+
+
+def spectral_subspace(
+    W: Any, n_components: int, *, degrees: tuple[int, int] = STRONG, threads: int | None = None
+) -> Eigenpairs:
+    """Approximate `laplacian_eigenpairs`: close within the span, the last vectors mixed with their successors.
+
+    Parameters
+    ----------
+    W : sparse matrix of shape (n, n)
+        Symmetric, no negative entries.
+    n_components : int
+        At most the number of nodes with edges, less two.
+    degrees : two integers, default=STRONG
+        Of the polynomials.
+    threads : int or None, default=None
+        None takes one a core. The result does not depend on it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sthash import knn_graph
+    >>> from sthash.hashing.subspace import spectral_subspace
+    >>> W = knn_graph(np.random.default_rng(0).normal(size=(2500, 8)), 10)
+    >>> spectral_subspace(W, 20).vectors.shape
+    (2500, 20)
+    """
+    W = sp.csr_array(W)
+    n = W.shape[0]
+    volumes = np.asarray(W.sum(axis=1), dtype=np.float64).ravel()
+    joined = np.flatnonzero(volumes > 0)
+    if len(joined) <= EXACT_SIZE or n_components > len(joined) // 4:
+        return laplacian_eigenpairs(W, n_components)
+    root = np.sqrt(volumes[joined])
+    A = sp.csr_array(W[joined][:, joined] * (1 / root)[:, None] * (1 / root)[None, :], dtype=np.float32)
+    with threadpool_limits(limits=1, user_api="blas"):
+        trivial = (root / np.linalg.norm(root)).astype(np.float32)
+        values, basis = _filtered(A, trivial, n_components, degrees, threads)
+    vectors = np.zeros((n, n_components))
+    vectors[joined] = basis / root[:, None]
+    return Eigenpairs(np.maximum(1 - values, 0), vectors)
+
+
+def _filtered(
+    A: sp.csr_array, trivial: Block, k: int, degrees: tuple[int, int], threads: int | None
+) -> tuple[npt.NDArray[Any], Block]:
+    """Filter and orthonormalise twice; the second filter knows where the unwanted end begins."""
+    block = np.random.default_rng(0).standard_normal((A.shape[0], k + GUARDS)).astype(np.float32)
+    cut = FIRST_CUT
+    for degree in degrees:
+        block = _chebyshev(A, _without(trivial, block), degree, cut, threads)
+        values, block = _ritz(A, _without(trivial, block), threads)
+        cut = float(values[-1])
+    return values[:k], block[:, :k]
+
+
+def _without(trivial: Block, block: Block) -> Block:
+    return np.asarray(block - np.outer(trivial, trivial @ block))
+
+
+def _chebyshev(A: sp.csr_array, block: Block, degree: int, cut: float, threads: int | None) -> Block:
+    """T_degree of A, moved such that [−1, cut] falls on [−1, 1], where the polynomial stays within ±1."""
+    centre, half = np.float32((cut - 1) / 2), np.float32((cut + 1) / 2)
+    before, now = block, (project(A, block, threads) - centre * block) / half
+    for _ in range(degree - 1):
+        before, now = now, 2 / half * (project(A, now, threads) - centre * now) - before
+    return np.asarray(now)
+
+
+def _ritz(A: sp.csr_array, block: Block, threads: int | None) -> tuple[npt.NDArray[Any], Block]:
+    """The best eigenpairs of A within the span of the block, largest first."""
+    basis: Block = np.linalg.qr(block)[0].astype(np.float32, copy=False)
+    values, rotation = np.linalg.eigh((basis.T @ project(A, basis, threads)).astype(np.float64))
+    return values[::-1], np.ascontiguousarray(basis @ rotation[:, ::-1].astype(np.float32))
