@@ -129,6 +129,7 @@ def search_balls(
     content: npt.NDArray[np.int32],
     dense: bool,
     codes: npt.NDArray[np.uint64],
+    margins: npt.NDArray[np.float32] | None,
     query_indptr: npt.NDArray[np.int64],
     query_indices: npt.NDArray[np.int32],
     query_values: npt.NDArray[np.float32],
@@ -144,6 +145,12 @@ def search_balls(
     npt.NDArray[np.int32],
     npt.NDArray[np.int64],
 ]: ...
+def weighted_ball(
+    planes: npt.NDArray[np.uint64],
+    codes: npt.NDArray[np.uint64],
+    margins: npt.NDArray[np.float32],
+    wanted: int,
+) -> npt.NDArray[np.int64]: ...
 def pair_scores(
     starts: npt.NDArray[np.int64],
     ends: npt.NDArray[np.int64],

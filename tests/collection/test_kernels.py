@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from corpus import weighted_distances
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -30,21 +31,34 @@ def shelf(rng, n, words, columns, dense):
     st.integers(1, 70),
     st.sampled_from([-1, 20, 40, 64]),
     st.integers(1, 80),
+    st.booleans(),
+    st.integers(0, 63),
 )
-def test_search_balls_equals_its_twin(dense, seed, n, words, columns, k, radius, wanted):
+def test_search_balls_equals_its_twin(dense, seed, n, words, columns, k, radius, wanted, weighted, unused):
     rng = np.random.default_rng(seed)
     planes, starts, ends, content, full = shelf(rng, n, words, columns, dense)
     queries = rng.normal(size=(6, columns)).astype(np.float32)
     codes = rng.integers(0, 2**64, size=(6, words), dtype=np.uint64)
     indptr = np.arange(7, dtype=np.int64) * columns
     indices = np.tile(np.arange(columns, dtype=np.int32), 6)
+    margins = rng.normal(size=(6, 64 * words - unused)).astype(np.float32) if weighted else None
     places, scores, distances, radii, candidates = _core.search_balls(
-        planes, starts, ends, content, dense, codes, indptr, indices, queries.ravel(), columns, k, radius, wanted, 2
+        *(planes, starts, ends, content, dense, codes, margins, indptr, indices, queries.ravel(), columns),
+        *(k, radius, wanted, 2),
     )
     for query in range(6):
         away = np.bitwise_count(planes ^ codes[query][:, None]).sum(axis=0)
-        ball = radius if radius >= 0 else (sorted(away)[wanted - 1] if wanted <= n else 64 * words)
-        inside = np.flatnonzero(away <= ball)
+        counted, farthest = away, 64 * words
+        if weighted and radius < 0:
+            counted, farthest = (
+                weighted_distances(planes.T.copy().view(np.uint8), codes[query].view(np.uint8), margins[query]),
+                255 * words,
+            )
+        ball = radius if radius >= 0 else (sorted(counted)[wanted - 1] if wanted <= n else farthest)
+        inside = np.flatnonzero(counted <= ball)
+        if weighted and radius < 0:
+            found = _core.weighted_ball(planes, codes[query : query + 1], margins[query : query + 1], wanted)
+            np.testing.assert_array_equal(found, inside)
         cosines = full.astype(np.float64) @ queries[query]
         best = inside[np.argsort(-cosines[inside], kind="stable")][:k]
         held = places[query] >= 0

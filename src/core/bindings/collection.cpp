@@ -1,4 +1,6 @@
 // Python's view of ball search with re-ranking, and of random hyperplanes.
+#include <nanobind/stl/optional.h>
+
 #include "bindings.hpp"
 #include "collection/rerank.hpp"
 #include "collection/scatter.hpp"
@@ -8,12 +10,19 @@ namespace sthash {
 namespace {
 
 nb::tuple search(Matrix<uint64_t> planes, Vector<int64_t> starts, Vector<int64_t> ends, Vector<int32_t> content,
-                 bool dense, Matrix<uint64_t> codes, Vector<int64_t> query_indptr, Vector<int32_t> query_indices,
-                 Vector<float> query_values, size_t columns, size_t k, int radius, size_t wanted, int threads) {
+                 bool dense, Matrix<uint64_t> codes, std::optional<Matrix<float>> margins, Vector<int64_t> query_indptr,
+                 Vector<int32_t> query_indices, Vector<float> query_values, size_t columns, size_t k, int radius,
+                 size_t wanted, int threads) {
     const Shelf shelf{planes.data(), planes.shape(0), planes.shape(1), starts.data(), ends.data(), content.data(),
                       dense};
-    const Questions questions{codes.data(),         codes.shape(0),      query_indptr.data(),
-                              query_indices.data(), query_values.data(), columns};
+    const Questions questions{codes.data(),
+                              margins ? margins->data() : nullptr,
+                              margins ? margins->shape(1) : 0,
+                              codes.shape(0),
+                              query_indptr.data(),
+                              query_indices.data(),
+                              query_values.data(),
+                              columns};
     Answers answers(questions.count, k);
     interruptible([&](StopFlag& stop) { search_balls(shelf, questions, {radius, wanted}, threads, stop, answers); });
     const size_t count = questions.count;
@@ -21,6 +30,19 @@ nb::tuple search(Matrix<uint64_t> planes, Vector<int64_t> starts, Vector<int64_t
                           to_numpy(std::move(answers.scores), {count, k}),
                           to_numpy(std::move(answers.distances), {count, k}), to_numpy(std::move(answers.radii)),
                           to_numpy(std::move(answers.candidates)));
+}
+
+// Places, ascending, in the ball around one query.
+nb::object ball(Matrix<uint64_t> planes, Matrix<uint64_t> codes, Matrix<float> margins, size_t wanted) {
+    const Shelf shelf{planes.data(), planes.shape(0), planes.shape(1), nullptr, nullptr, nullptr, false};
+    const Questions questions{codes.data(), margins.data(), margins.shape(1), 1, nullptr, nullptr, nullptr, 0};
+    std::vector<int64_t> places;
+    interruptible([&](StopFlag& stop) {
+        std::vector<Gathering> balls = gather_weighted_balls(shelf, questions, 0, 1, {-1, wanted}, stop);
+        for (const Gathering::Member& member : balls[0].finish()) places.push_back(member.place);
+        std::sort(places.begin(), places.end());
+    });
+    return nb::cast(to_numpy(std::move(places)));
 }
 
 nb::object scores(Vector<int64_t> starts, Vector<int64_t> ends, Vector<int32_t> content, bool dense, size_t columns,
@@ -51,9 +73,10 @@ nb::object scatter(Vector<int64_t> indptr, Vector<int32_t> indices, Vector<float
 
 void bind_collection(nb::module_& module) {
     module.def("search_balls", &search, nb::arg("planes"), nb::arg("starts"), nb::arg("ends"), nb::arg("content"),
-               nb::arg("dense"), nb::arg("codes"), nb::arg("query_indptr"), nb::arg("query_indices"),
-               nb::arg("query_values"), nb::arg("columns"), nb::arg("k"), nb::arg("radius"), nb::arg("wanted"),
-               nb::arg("threads"));
+               nb::arg("dense"), nb::arg("codes"), nb::arg("margins").none(), nb::arg("query_indptr"),
+               nb::arg("query_indices"), nb::arg("query_values"), nb::arg("columns"), nb::arg("k"), nb::arg("radius"),
+               nb::arg("wanted"), nb::arg("threads"));
+    module.def("weighted_ball", &ball, nb::arg("planes"), nb::arg("codes"), nb::arg("margins"), nb::arg("wanted"));
     module.def("pair_scores", &scores, nb::arg("starts"), nb::arg("ends"), nb::arg("content"), nb::arg("dense"),
                nb::arg("columns"), nb::arg("left"), nb::arg("right"), nb::arg("threads"));
     module.def("scatter", &scatter, nb::arg("indptr"), nb::arg("indices"), nb::arg("values"), nb::arg("words"),

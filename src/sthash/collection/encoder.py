@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -28,12 +29,17 @@ MANY_TERMS = 2000
 
 @dataclass(frozen=True)
 class Encoded:
-    """Unit rows in CSR parts, and their packed codes."""
+    """Unit rows in CSR parts, and the margins of their bits."""
 
     indptr: npt.NDArray[np.int64]
     indices: npt.NDArray[np.int32]
     values: npt.NDArray[np.float32]
-    codes: Codes
+    margins: npt.NDArray[np.float32]
+
+    @cached_property
+    def codes(self) -> Codes:
+        """Packed codes."""
+        return pack(self.margins > 0)
 
     def __len__(self) -> int:
         return len(self.indptr) - 1
@@ -42,7 +48,7 @@ class Encoded:
         """Rows from ``first`` to before ``last``."""
         bounds = self.indptr[first : last + 1]
         own = slice(bounds[0], bounds[-1])
-        return Encoded(bounds - bounds[0], self.indices[own], self.values[own], self.codes[first:last])
+        return Encoded(bounds - bounds[0], self.indices[own], self.values[own], self.margins[first:last])
 
 
 @dataclass(frozen=True)
@@ -73,17 +79,17 @@ class Scatter:
 
 
 class Encoder(Protocol):
-    """Makes rows and codes by the model of a file."""
+    """Makes rows and the margins of their bits by the model of a file."""
 
     dense: bool
     n_bits: int
     n_columns: int
 
     def encode(self, inputs: Any) -> Encoded:
-        """Give the rows and the codes of texts, or of vectors."""
+        """Give the rows and the margins of texts, or of vectors."""
 
-    def codes_of(self, rows: list[bytes]) -> Codes:
-        """Give the codes of stored rows."""
+    def margins_of(self, rows: list[bytes]) -> npt.NDArray[np.float32]:
+        """Give the margins of stored rows."""
 
 
 def stored_row(encoded: Encoded, row: int, *, dense: bool) -> bytes:
@@ -122,23 +128,23 @@ class TextEncoder:
         self._whole: _Vocabulary | None = None
 
     def encode(self, inputs: list[str]) -> Encoded:
-        """Give the rows and the codes of texts."""
+        """Give the rows and the margins of texts."""
         indptr, indices, counts = self._counter.count_parts(inputs)
         used, local = np.unique(indices, return_inverse=True)
         terms = self._terms(used)
         statistics = CorpusStatistics(self._n_documents, terms.frequency, self._mean_length)
         values = term_weights(indptr, local, counts, self._weighting, statistics)
-        return Encoded(indptr, indices, values, self._hashed(indptr, indices, values, terms, local))
+        return Encoded(indptr, indices, values, self._margins(indptr, indices, values, terms, local))
 
-    def codes_of(self, rows: list[bytes]) -> Codes:
-        """Give the codes of stored rows."""
+    def margins_of(self, rows: list[bytes]) -> npt.NDArray[np.float32]:
+        """Give the margins of stored rows."""
         sizes = np.array([len(row) // 8 for row in rows], dtype=np.int64)
         indptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
         indices = np.frombuffer(b"".join(row[: len(row) // 2] for row in rows), dtype=np.int32)
         values = np.frombuffer(b"".join(row[len(row) // 2 :] for row in rows), dtype=np.float32)
         used, local = np.unique(indices, return_inverse=True)
         terms = self._terms(used)
-        return self._hashed(indptr, indices, values, terms, local)
+        return self._margins(indptr, indices, values, terms, local)
 
     def names(self, columns: Sequence[int]) -> list[str]:
         """Give the terms of some columns."""
@@ -146,10 +152,12 @@ class TextEncoder:
             decode(row[1]) for column in columns for row in self._store.rows("terms", "WHERE column = ?", (column,))
         ]
 
-    def _hashed(self, indptr: Any, columns: Any, values: Any, terms: _Vocabulary, local: Any) -> Codes:
+    def _margins(
+        self, indptr: Any, columns: Any, values: Any, terms: _Vocabulary, local: Any
+    ) -> npt.NDArray[np.float32]:
         margins = _core.project(indptr, terms.row[local], values, False, terms.weights, resolve_threads(None))
         learnt = margins[:, : self.n_bits] + self._intercept
-        return pack(self._scatter.added(learnt, indptr, columns, values) > 0)
+        return self._scatter.added(learnt, indptr, columns, values)
 
     def _terms(self, used: npt.NDArray[np.int32]) -> _Vocabulary:
         if self._whole is None and len(used) > MANY_TERMS:
@@ -217,21 +225,22 @@ class VectorEncoder:
         self._weights = np.pad(weights, ((0, 0), (0, -self.n_bits % _core.lanes_in_group)))
 
     def encode(self, inputs: npt.ArrayLike) -> Encoded:
-        """Give the rows and the codes of vectors."""
+        """Give the rows and the margins of vectors."""
         rows = unit_vectors(inputs, self.n_columns)
         n, m = rows.shape
         indptr = np.arange(n + 1, dtype=np.int64) * m
-        return Encoded(indptr, np.tile(np.arange(m, dtype=np.int32), n), rows.reshape(-1), self._hashed(rows))
+        return Encoded(indptr, np.tile(np.arange(m, dtype=np.int32), n), rows.reshape(-1), self._margins(rows))
 
-    def codes_of(self, rows: list[bytes]) -> Codes:
-        """Give the codes of stored rows."""
-        return self._hashed(np.frombuffer(b"".join(rows), dtype=np.float32).reshape(-1, self.n_columns))
+    def margins_of(self, rows: list[bytes]) -> npt.NDArray[np.float32]:
+        """Give the margins of stored rows."""
+        return self._margins(np.frombuffer(b"".join(rows), dtype=np.float32).reshape(-1, self.n_columns))
 
-    def _hashed(self, rows: npt.NDArray[np.float32]) -> Codes:
+    def _margins(self, rows: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
         n, m = rows.shape
         indptr, columns = np.arange(n + 1, dtype=np.int64) * m, np.arange(m, dtype=np.int32)
         margins = _core.project(indptr, columns, rows.reshape(-1), True, self._weights, resolve_threads(None))
-        return pack(margins[:, : self.n_bits] + self._intercept > 0)
+        learnt: npt.NDArray[np.float32] = margins[:, : self.n_bits] + self._intercept
+        return learnt
 
 
 def unit_vectors(vectors: npt.ArrayLike, width: int | None = None) -> npt.NDArray[np.float32]:

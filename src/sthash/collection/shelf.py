@@ -33,6 +33,10 @@ class Shelf:
         """Only the documents at some places, which ascend."""
         return Shelf(self.n_bits, self.ids[places], self.codes[places], np.ascontiguousarray(self.planes[:, places]))
 
+    def weighted_ball(self, query: Encoded, wanted: int) -> npt.NDArray[np.int64]:
+        """Places nearest to a query by the margins of the bits that differ: those wanted, and more if they tie."""
+        return _core.weighted_ball(self.planes, as_words(query.codes), query.margins, wanted)
+
     def ball(self, code: npt.NDArray[np.uint64], radius: int | None, wanted: int) -> npt.NDArray[np.int64]:
         """Places within the radius of a code, or within the least radius that holds so many as are wanted."""
         distances = np.zeros(len(self.ids), dtype=np.int16)
@@ -120,7 +124,10 @@ def load_vectors(store: Store, ids: Ids, *, dense: bool, n_columns: int, whole: 
 
 
 def search_balls(shelf: Shelf, vectors: Vectors, queries: Encoded, k: int, radius: int | None, wanted: int) -> Found:
-    """Rank the documents in the ball around each query by the cosine of their vectors; ties by id."""
+    """Rank the documents in the ball around each query by the cosine of their vectors; ties by id.
+
+    Without a radius the ball holds as many as are wanted, and a bit counts as much as the query is sure of it.
+    """
     places, scores, distances, _, _ = _core.search_balls(
         shelf.planes,
         vectors.starts,
@@ -128,6 +135,7 @@ def search_balls(shelf: Shelf, vectors: Vectors, queries: Encoded, k: int, radiu
         vectors.content,
         vectors.dense,
         as_words(queries.codes),
+        queries.margins if radius is None else None,
         queries.indptr,
         queries.indices,
         queries.values,
