@@ -8,7 +8,7 @@ from sthash._core import simd_path
 from sthash.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from sthash.applications import KNNHashClassifier
+    from sthash.applications import KNNHashClassifier, near_duplicates
     from sthash.collection import Collection, CollectionError, Hit
     from sthash.documents import Document
     from sthash.hashing import LinearSVMBank, SelfTaughtHashing, knn_graph, laplacian_eigenmap, median_bits
@@ -34,6 +34,7 @@ __all__ = [
     "laplacian_eigenmap",
     "load",
     "median_bits",
+    "near_duplicates",
     "simd_path",
 ]
 
@@ -55,6 +56,7 @@ __getattr__ = lazy_names(
         "laplacian_eigenmap": "sthash.hashing",
         "load": "sthash.model_file",
         "median_bits": "sthash.hashing",
+        "near_duplicates": "sthash.applications",
     },
 )
 

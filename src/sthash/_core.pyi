@@ -123,12 +123,12 @@ class HammingJoin:
 # collection
 
 def search_balls(
-    planes: npt.NDArray[np.uint64],
+    codes: npt.NDArray[np.uint64],
     starts: npt.NDArray[np.int64],
     ends: npt.NDArray[np.int64],
     content: npt.NDArray[np.int32],
     dense: bool,
-    codes: npt.NDArray[np.uint64],
+    query_codes: npt.NDArray[np.uint64],
     margins: npt.NDArray[np.float32] | None,
     query_indptr: npt.NDArray[np.int64],
     query_indices: npt.NDArray[np.int32],
@@ -145,10 +145,11 @@ def search_balls(
     npt.NDArray[np.int32],
     npt.NDArray[np.int64],
 ]: ...
-def weighted_ball(
-    planes: npt.NDArray[np.uint64],
+def gather_ball(
     codes: npt.NDArray[np.uint64],
-    margins: npt.NDArray[np.float32],
+    query: npt.NDArray[np.uint64],
+    margins: npt.NDArray[np.float32] | None,
+    radius: int,
     wanted: int,
 ) -> npt.NDArray[np.int64]: ...
 def pair_scores(

@@ -2,8 +2,9 @@ import numpy as np
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from sthash import Collection, Document, KNNHashClassifier, SelfTaughtHashing
-from sthash.applications.duplicates import joined
+from sthash import Collection, Document, KNNHashClassifier, SelfTaughtHashing, near_duplicates
+from sthash.applications.duplicates import joined, sketch
+from sthash.collection.shelf import Vectors
 from sthash.evaluation.datasets import load_reuters21578_counts, tfidf_counts
 
 WORDS = [f"word{letter}{other}" for letter in "abcdefghij" for other in "klmnopqrst"]
@@ -46,6 +47,38 @@ def test_near_duplicates_equal_their_twin(with_duplicates, min_cosine):
     assert {tuple(int(key[1:]) for key in group) for group in found} == expected
     near = with_duplicates.near_duplicates(2, min_cosine).groups
     assert all(any(set(group) <= set(whole) for whole in found) for group in near)
+    # Without a radius a pair that just reaches the cosine may be missed, but none that does not reach it is joined.
+    sketched = with_duplicates.near_duplicates(min_cosine=min_cosine).groups
+    assert all(any(set(group) <= set(whole) for whole in found) for group in sketched)
+    assert sum(map(len, sketched)) >= 0.97 * sum(map(len, found))
+
+
+@pytest.mark.parametrize("min_cosine", [0.6, 0.9, 1.0])
+def test_near_duplicates_of_texts_are_those_of_a_collection(with_duplicates, min_cosine):
+    texts = [document.text for document in with_duplicates]
+    expected = [[int(key[1:]) for key in group] for group in with_duplicates.near_duplicates(None, min_cosine).groups]
+    assert near_duplicates(texts, min_cosine) == expected
+    assert near_duplicates(["", "word", ""]) == []
+    with pytest.raises(ValueError, match="min_cosine=2"):
+        near_duplicates(texts, 2)
+
+
+@pytest.mark.parametrize("min_cosine", [0.3, 0.5, 0.8, 0.9, 0.99])
+def test_sketches_find_what_they_promise(min_cosine):
+    """Pairs with just this cosine lie within the radius, 99 in 100; unrelated ones hardly ever."""
+    rng = np.random.default_rng(0)
+    left, other = (rows / np.linalg.norm(rows, axis=1, keepdims=True) for rows in rng.normal(size=(2, 4000, 300)))
+    other -= (left * other).sum(axis=1, keepdims=True) * left
+    other /= np.linalg.norm(other, axis=1, keepdims=True)
+    right = min_cosine * left + np.sqrt(1 - min_cosine**2) * other
+    rows = np.concatenate([left, right]).astype(np.float32)
+    bounds = np.arange(8001) * 300
+    vectors = Vectors(rows.ravel().view(np.int32), bounds[:-1], bounds[1:], dense=True, n_columns=300)
+    codes, radius = sketch(vectors, min_cosine)
+    distances = np.bitwise_count(codes[:4000] ^ codes[4000:]).sum(axis=1, dtype=int)
+    assert (distances <= radius).mean() > 0.98
+    chance = np.bitwise_count(codes[:3999] ^ codes[4001:]).sum(axis=1, dtype=int)
+    assert (chance <= radius).mean() < 0.01
 
 
 def test_what_is_kept(with_duplicates):

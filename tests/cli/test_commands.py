@@ -2,6 +2,7 @@ import csv
 import gzip
 import json
 import lzma
+import os
 import sqlite3
 import subprocess
 import sys
@@ -249,3 +250,15 @@ def test_the_installed_command(built, tmp_path):
 def test_version_and_help(sth):
     assert sth("version").out.startswith("sthash ")
     assert "relearn" in sth("--help").out
+
+
+@pytest.mark.parametrize(("words", "expected"), [("sth sea", "search"), ("sth build --sca", "--scatter")])
+def test_shell_completion(words, expected):
+    """What bash runs when a person presses the tab key."""
+    sth = Path(sys.executable).with_name("sth")
+    script = subprocess.run([sth, "--show-completion", "bash"], capture_output=True, text=True, check=False)
+    assert "_STH_COMPLETE=complete_bash" in script.stdout, script.stderr
+    environment = {**os.environ, "_STH_COMPLETE": "complete_bash", "COMP_WORDS": words}
+    environment["COMP_CWORD"] = str(len(words.split()) - 1)
+    completed = subprocess.run([sth], env=environment, capture_output=True, text=True, check=False)
+    assert completed.stdout.split() == [expected], completed.stderr

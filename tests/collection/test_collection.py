@@ -1,5 +1,6 @@
 import sqlite3
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -62,6 +63,21 @@ def test_search_by_key_leaves_the_document_itself_out(collection):
     ]
     with pytest.raises(KeyError, match="nobody"):
         collection.search(key="nobody")
+
+
+def test_where_knows_nul_from_the_end_of_a_string(tmp_path):
+    metadata = [{"a": "x"}, {"a": "x\0y"}, {"a": "x\0z"}, {"a\0b": "x"}, {"a": None}, {"a": ["x"]}, *[{}] * 34]
+    documents = [replace(document, metadata=own) for document, own in zip(make_documents(40), metadata, strict=True)]
+    with Collection.create(tmp_path / "c.sth", documents, n_bits=8, n_neighbors=5) as collection:
+
+        def found(where):
+            return {hit.key for hit in collection.search("cat", 40, where=where)}
+
+        assert found({"a": "x"}) == {"d0"}
+        assert found({"a": "x\0y"}) == {"d1"}
+        assert found({"a": ["x\0z", "x", None]}) == {"d0", "d2", "d4"}
+        assert found({"a\0b": "x"}) == {"d3"}
+        assert found({"a": "x\0"}) == set()
 
 
 def test_where(collection):

@@ -8,7 +8,7 @@ from sthash import _core
 
 
 def shelf(rng, n, words, columns, dense):
-    planes = rng.integers(0, 2**64, size=(words, n), dtype=np.uint64)
+    stored = rng.integers(0, 2**64, size=(n, words), dtype=np.uint64)
     rows = []
     for _ in range(n):
         kept = np.arange(columns) if dense else np.flatnonzero(rng.random(columns) < 0.4)
@@ -19,46 +19,46 @@ def shelf(rng, n, words, columns, dense):
     full = np.zeros((n, columns), dtype=np.float32)
     for row, (kept, values) in zip(full, rows, strict=True):
         row[kept] = values
-    return planes, starts, ends, np.concatenate(parts).astype(np.int32), full
+    return stored, starts, ends, np.concatenate(parts).astype(np.int32), full
 
 
 @pytest.mark.parametrize("dense", [False, True])
 @given(
     st.integers(0, 2**32 - 1),
     st.integers(1, 60),
-    st.sampled_from([1, 2, 5]),
+    st.sampled_from([1, 2, 5, 16, 17]),
     st.integers(1, 20),
     st.integers(1, 70),
     st.sampled_from([-1, 20, 40, 64]),
     st.integers(1, 80),
+    st.sampled_from([1, 6, 40]),
     st.booleans(),
     st.integers(0, 63),
 )
-def test_search_balls_equals_its_twin(dense, seed, n, words, columns, k, radius, wanted, weighted, unused):
+def test_search_balls_equals_its_twin(dense, seed, n, words, columns, k, radius, wanted, count, weighted, unused):
     rng = np.random.default_rng(seed)
-    planes, starts, ends, content, full = shelf(rng, n, words, columns, dense)
-    queries = rng.normal(size=(6, columns)).astype(np.float32)
-    codes = rng.integers(0, 2**64, size=(6, words), dtype=np.uint64)
-    indptr = np.arange(7, dtype=np.int64) * columns
-    indices = np.tile(np.arange(columns, dtype=np.int32), 6)
-    margins = rng.normal(size=(6, 64 * words - unused)).astype(np.float32) if weighted else None
+    stored, starts, ends, content, full = shelf(rng, n, words, columns, dense)
+    queries = rng.normal(size=(count, columns)).astype(np.float32)
+    codes = rng.integers(0, 2**64, size=(count, words), dtype=np.uint64)
+    indptr = np.arange(count + 1, dtype=np.int64) * columns
+    indices = np.tile(np.arange(columns, dtype=np.int32), count)
+    margins = rng.normal(size=(count, 64 * words - unused)).astype(np.float32) if weighted else None
     places, scores, distances, radii, candidates = _core.search_balls(
-        *(planes, starts, ends, content, dense, codes, margins, indptr, indices, queries.ravel(), columns),
+        *(stored, starts, ends, content, dense, codes, margins, indptr, indices, queries.ravel(), columns),
         *(k, radius, wanted, 2),
     )
-    for query in range(6):
-        away = np.bitwise_count(planes ^ codes[query][:, None]).sum(axis=0)
-        counted, farthest = away, 64 * words
-        if weighted and radius < 0:
-            counted, farthest = (
-                weighted_distances(planes.T.copy().view(np.uint8), codes[query].view(np.uint8), margins[query]),
-                255 * words,
-            )
+    for query in range(count):
+        away = np.bitwise_count(stored ^ codes[query]).sum(axis=1)
+        counted, farthest, own = away, 64 * words, None
+        if weighted:
+            own = margins[query : query + 1]
+            if radius < 0:
+                counted = weighted_distances(stored.view(np.uint8), codes[query].view(np.uint8), own[0])
+                farthest = 255 * words
         ball = radius if radius >= 0 else (sorted(counted)[wanted - 1] if wanted <= n else farthest)
         inside = np.flatnonzero(counted <= ball)
-        if weighted and radius < 0:
-            found = _core.weighted_ball(planes, codes[query : query + 1], margins[query : query + 1], wanted)
-            np.testing.assert_array_equal(found, inside)
+        alone = _core.gather_ball(stored, codes[query : query + 1], own, radius, wanted)
+        np.testing.assert_array_equal(alone, inside)
         cosines = full.astype(np.float64) @ queries[query]
         best = inside[np.argsort(-cosines[inside], kind="stable")][:k]
         held = places[query] >= 0

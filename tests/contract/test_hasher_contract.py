@@ -206,9 +206,12 @@ def test_works_in_a_pipeline(case, fitted):
     assert len(pipeline.get_feature_names_out()) == 2
 
 
-@pytest.mark.parametrize("n_bits", [0, -3, 2.5, True, "8", None])
-def test_refuses_odd_code_lengths(case, n_bits):
-    with pytest.raises(ValueError, match="n_bits="):
+@pytest.mark.parametrize(
+    ("n_bits", "error"),
+    [(0, ValueError), (-3, ValueError), (2.5, TypeError), (True, TypeError), ("8", TypeError), (None, TypeError)],
+)
+def test_refuses_odd_code_lengths(case, n_bits, error):
+    with pytest.raises(error, match="n_bits="):
         case.make(n_bits=n_bits).fit(X, Y)
 
 

@@ -1,8 +1,9 @@
 """Kill a writer again and again, and look at what it leaves. Run as: crash_harness.py FOLDER KILLS SEED [broken].
 
 A child process changes a collection in an endless row of random steps and acknowledges each one that has returned.
-It is killed (SIGKILL) after a random time. The file must then hold what the acknowledged steps make, or that and the
-step that was under way, whole; it must pass its own check; and a search must give what a brute-force twin gives.
+It is killed (SIGKILL) at a random time within a step. The file must then hold what the acknowledged steps make, or
+that and the step that was under way, whole; it must pass its own check; and a search must give what a brute-force twin
+gives.
 
 With ``broken`` the child commits documents and their codes one after the other instead of together: a harness worth
 having finds that out.
@@ -26,7 +27,7 @@ from sthash import Collection, Document
 State = dict[str, str]
 WORDS = [word for words in TOPICS.values() for word in words]
 BITS, NEIGHBORS, SMALLEST, LARGEST = 8, 5, 60, 600
-LONGEST_LIFE = 0.25
+FIRST_GUESS = 0.25
 
 
 @dataclass
@@ -104,8 +105,19 @@ def write(path: Path, state: State, seed: str, acknowledge: int) -> None:
         state = step.after
 
 
-def run_and_kill(path: Path, state: State, seed: str, life: float) -> list[Step]:
-    """Give the steps that were acknowledged, and the one after them."""
+def run_and_kill(path: Path, state: State, rng: random.Random, seconds: dict[str, float]) -> list[Step]:
+    """Give the steps that were acknowledged, and the one after them.
+
+    Some steps are let through, then the next is cut short within the time that the last one of its kind took: so that
+    every kind is hit, on a fast machine and on a busy one.
+    """
+    seed = f"{rng.random()}"
+    planned, steps = random.Random(seed), list[Step]()
+
+    def plan() -> None:
+        steps.append(next_step(planned, steps[-1].after if steps else state, path))
+
+    plan()
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
@@ -115,18 +127,21 @@ def run_and_kill(path: Path, state: State, seed: str, life: float) -> list[Step]
         finally:
             os._exit(1)  # it never ends by itself
     os.close(writing)
-    time.sleep(life)
+    for _ in range(rng.choice([0, 0, 1, 2])):
+        start = time.perf_counter()
+        if not os.read(reading, 1):
+            break
+        seconds[steps[-1].kind] = time.perf_counter() - start
+        plan()
+    time.sleep(rng.uniform(0.0, 1.2 * seconds.get(steps[-1].kind, FIRST_GUESS)))
     os.kill(child, signal.SIGKILL)
     _, status = os.waitpid(child, 0)
-    acknowledged = b""
     while part := os.read(reading, 4096):
-        acknowledged += part
+        for _ in part:
+            plan()
     os.close(reading)
     if not os.WIFSIGNALED(status):
         raise SystemExit(f"the writer ended by itself with status {status}")
-    rng, steps = random.Random(seed), list[Step]()
-    for _ in range(len(acknowledged) + 1):
-        steps.append(next_step(rng, steps[-1].after if steps else state, path))
     return steps
 
 
@@ -153,9 +168,9 @@ def main() -> None:
     path.unlink()
     if "broken" in sys.argv[4:]:
         break_commits()
-    state, under_way = State(), dict[str, int]()
+    state, under_way, seconds = State(), dict[str, int](), dict[str, float]()
     for kill in range(kills):
-        steps = run_and_kill(path, state, f"{seed}-{kill}", rng.uniform(0.0, LONGEST_LIFE))
+        steps = run_and_kill(path, state, rng, seconds)
         before = steps[-2].after if len(steps) > 1 else state
         under_way[steps[-1].kind] = under_way.get(steps[-1].kind, 0) + 1
         try:

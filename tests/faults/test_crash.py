@@ -21,7 +21,9 @@ def test_killed_writers_lose_nothing(tmp_path, part):
     result = run(tmp_path, -(-KILLS // 2), part)
     assert result.returncode == 0, result.stdout + result.stderr
     assert result.stdout.startswith("survived")
-    sys.stdout.write(result.stdout)  # which steps were cut short; shown by make crash
+    for kind in ("add", "build", "compact", "delete", "relearn", "upsert"):
+        assert f"{kind} " in result.stdout, f"no {kind} was cut short: {result.stdout}"
+    sys.stdout.write(result.stdout)  # how often each step was cut short; shown by make crash
 
 
 def test_the_harness_can_fail(tmp_path):

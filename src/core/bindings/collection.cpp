@@ -9,16 +9,15 @@ namespace sthash {
 
 namespace {
 
-nb::tuple search(Matrix<uint64_t> planes, Vector<int64_t> starts, Vector<int64_t> ends, Vector<int32_t> content,
-                 bool dense, Matrix<uint64_t> codes, std::optional<Matrix<float>> margins, Vector<int64_t> query_indptr,
-                 Vector<int32_t> query_indices, Vector<float> query_values, size_t columns, size_t k, int radius,
-                 size_t wanted, int threads) {
-    const Shelf shelf{planes.data(), planes.shape(0), planes.shape(1), starts.data(), ends.data(), content.data(),
-                      dense};
-    const Questions questions{codes.data(),
+nb::tuple search(Matrix<uint64_t> codes, Vector<int64_t> starts, Vector<int64_t> ends, Vector<int32_t> content,
+                 bool dense, Matrix<uint64_t> query_codes, std::optional<Matrix<float>> margins,
+                 Vector<int64_t> query_indptr, Vector<int32_t> query_indices, Vector<float> query_values,
+                 size_t columns, size_t k, int radius, size_t wanted, int threads) {
+    const Shelf shelf{codes.data(), codes.shape(1), codes.shape(0), starts.data(), ends.data(), content.data(), dense};
+    const Questions questions{query_codes.data(),
                               margins ? margins->data() : nullptr,
                               margins ? margins->shape(1) : 0,
-                              codes.shape(0),
+                              query_codes.shape(0),
                               query_indptr.data(),
                               query_indices.data(),
                               query_values.data(),
@@ -32,14 +31,22 @@ nb::tuple search(Matrix<uint64_t> planes, Vector<int64_t> starts, Vector<int64_t
                           to_numpy(std::move(answers.candidates)));
 }
 
-// Places, ascending, in the ball around one query.
-nb::object ball(Matrix<uint64_t> planes, Matrix<uint64_t> codes, Matrix<float> margins, size_t wanted) {
-    const Shelf shelf{planes.data(), planes.shape(0), planes.shape(1), nullptr, nullptr, nullptr, false};
-    const Questions questions{codes.data(), margins.data(), margins.shape(1), 1, nullptr, nullptr, nullptr, 0};
+// Places in the ball around one query, ascending.
+nb::object gather(Matrix<uint64_t> codes, Matrix<uint64_t> query, std::optional<Matrix<float>> margins, int radius,
+                  size_t wanted) {
+    const Shelf shelf{codes.data(), codes.shape(1), codes.shape(0), nullptr, nullptr, nullptr, false};
+    const Questions questions{query.data(),
+                              margins ? margins->data() : nullptr,
+                              margins ? margins->shape(1) : 0,
+                              1,
+                              nullptr,
+                              nullptr,
+                              nullptr,
+                              0};
     std::vector<int64_t> places;
     interruptible([&](StopFlag& stop) {
-        std::vector<Gathering> balls = gather_weighted_balls(shelf, questions, 0, 1, {-1, wanted}, stop);
-        for (const Gathering::Member& member : balls[0].finish()) places.push_back(member.place);
+        Gathering ball = std::move(gather_any(shelf, questions, 0, 1, {radius, wanted}, stop).front());
+        for (const Gathering::Member& member : ball.finish()) places.push_back(member.place);
         std::sort(places.begin(), places.end());
     });
     return nb::cast(to_numpy(std::move(places)));
@@ -72,11 +79,12 @@ nb::object scatter(Vector<int64_t> indptr, Vector<int32_t> indices, Vector<float
 }  // namespace
 
 void bind_collection(nb::module_& module) {
-    module.def("search_balls", &search, nb::arg("planes"), nb::arg("starts"), nb::arg("ends"), nb::arg("content"),
-               nb::arg("dense"), nb::arg("codes"), nb::arg("margins").none(), nb::arg("query_indptr"),
+    module.def("search_balls", &search, nb::arg("codes"), nb::arg("starts"), nb::arg("ends"), nb::arg("content"),
+               nb::arg("dense"), nb::arg("query_codes"), nb::arg("margins").none(), nb::arg("query_indptr"),
                nb::arg("query_indices"), nb::arg("query_values"), nb::arg("columns"), nb::arg("k"), nb::arg("radius"),
                nb::arg("wanted"), nb::arg("threads"));
-    module.def("weighted_ball", &ball, nb::arg("planes"), nb::arg("codes"), nb::arg("margins"), nb::arg("wanted"));
+    module.def("gather_ball", &gather, nb::arg("codes"), nb::arg("query"), nb::arg("margins").none(), nb::arg("radius"),
+               nb::arg("wanted"));
     module.def("pair_scores", &scores, nb::arg("starts"), nb::arg("ends"), nb::arg("content"), nb::arg("dense"),
                nb::arg("columns"), nb::arg("left"), nb::arg("right"), nb::arg("threads"));
     module.def("scatter", &scatter, nb::arg("indptr"), nb::arg("indices"), nb::arg("values"), nb::arg("words"),

@@ -9,28 +9,17 @@
 #include <limits>
 #include <vector>
 
+#include "hamming/cost.hpp"
+#include "hamming/kernels.hpp"
 #include "hamming/weighted_kernels.hpp"
 #include "parallel.hpp"
-#include "simd.hpp"
-
-#define STHASH_KERNELS "collection/kernels.inc"
-#include "each_path.inc"
 
 namespace sthash {
 
-inline void code_distances(long words, const unsigned long* planes, long stride, const unsigned long* query, long count,
-                           unsigned short* distances) {
-    STHASH_DISPATCH(code_distances(words, planes, stride, query, count, distances))
-}
-
-inline long places_within(const unsigned short* distances, long count, unsigned short radius, int* places) {
-    STHASH_DISPATCH(places_within(distances, count, radius, places))
-}
-
-// Documents in memory. Word w of the code of document i is planes[w * count + i]. Its vector lies in the words
+// Documents in memory. The code of document i is codes[i * words] and what follows. Its vector lies in the words
 // [starts[i], ends[i]) of the content: the values of a dense vector; of a sparse one the columns, then the values.
 struct Shelf {
-    const uint64_t* planes;
+    const uint64_t* codes;
     size_t words, count;
     const int64_t *starts, *ends;
     const int32_t* content;
@@ -152,7 +141,7 @@ class Gathering {
  public:
     struct Member {
         int32_t place;
-        uint16_t distance;
+        int32_t distance;
     };
 
     Gathering(const Ball& ball, size_t farthest)
@@ -162,17 +151,17 @@ class Gathering {
 
     size_t radius() const { return radius_; }
 
-    void add(size_t place, uint16_t distance) {
+    void add(size_t place, uint32_t distance) {
         if (distance > radius_) return;
-        members_.push_back({static_cast<int32_t>(place), distance});
+        members_.push_back({static_cast<int32_t>(place), static_cast<int32_t>(distance)});
         ++at_distance_[distance];
         ++inside_;
         while (inside_ - at_distance_[radius_] >= wanted_) inside_ -= at_distance_[radius_--];
     }
 
-    // Those within the radius, by place.
-    std::vector<Member>& finish() {
-        std::erase_if(members_, [&](const Member& member) { return member.distance > radius_; });
+    // Those within the radius.
+    const std::vector<Member>& finish() {
+        std::erase_if(members_, [&](const Member& member) { return static_cast<size_t>(member.distance) > radius_; });
         return members_;
     }
 
@@ -182,22 +171,45 @@ class Gathering {
     std::vector<Member> members_;
 };
 
-// Scans for some queries at once, so that the codes of a stretch are fetched into the nearest cache once for all.
-inline std::vector<Gathering> gather_balls(const Shelf& shelf, const uint64_t* codes, size_t count, const Ball& ball,
+// What the scan hands its hits to; `first` is the place of the first code that it looks at.
+struct Hits {
+    Gathering* balls;
+    size_t first;
+};
+
+inline int add_hits(void* context, size_t query, const uint32_t* offsets, const uint32_t* distances, size_t count) {
+    const Hits& hits = *static_cast<Hits*>(context);
+    Gathering& ball = hits.balls[query];
+    for (size_t i = 0; i < count; ++i) ball.add(hits.first + offsets[i], distances[i]);
+    return static_cast<int>(ball.radius());
+}
+
+// Scans the codes for some queries at once.
+inline std::vector<Gathering> gather_balls(const Shelf& shelf, const uint64_t* queries, size_t count, const Ball& ball,
                                            StopFlag& stop) {
-    constexpr size_t stretch = 512;
-    const auto words = static_cast<long>(shelf.words), stride = static_cast<long>(shelf.count);
-    const auto* planes = reinterpret_cast<const unsigned long*>(shelf.planes);
-    const auto* queries = reinterpret_cast<const unsigned long*>(codes);
+    // Of many queries, the bit-sliced scan counts up to 1,024 bits.
+    constexpr size_t most_words = 16, piece = 2048;
+    const bool sliced = count >= hamming::CostModel::kBatch && shelf.words <= most_words;
+    const hamming::Kernels& kernels = hamming::kernels();
     std::vector<Gathering> balls(count, Gathering(ball, 64 * shelf.words));
-    uint16_t distances[stretch];
-    int32_t near[stretch];
-    for (size_t begin = 0; begin < shelf.count && !stop.load(std::memory_order_relaxed); begin += stretch) {
-        const auto size = static_cast<long>(std::min(stretch, shelf.count - begin));
+    hamming::BatchQueries batch(queries, sliced ? count : 0, static_cast<int>(64 * std::min(shelf.words, most_words)),
+                                kernels.lanes);
+    uint32_t offsets[piece], distances[piece];
+    Hits hits{balls.data(), 0};
+    for (size_t query = 0; query < batch.count; ++query)
+        batch.set_limit(query, static_cast<int>(balls[query].radius()));
+    for (; hits.first < shelf.count && !stop.load(std::memory_order_relaxed); hits.first += piece) {
+        const uint64_t* codes = shelf.codes + hits.first * shelf.words;
+        const auto size = static_cast<uint32_t>(std::min(piece, shelf.count - hits.first));
+        if (sliced) {
+            kernels.scan_batch(codes, size, batch, add_hits, &hits);
+            continue;
+        }
         for (size_t query = 0; query < count; ++query) {
-            code_distances(words, planes + begin, stride, queries + query * shelf.words, size, distances);
-            const long found = places_within(distances, size, static_cast<uint16_t>(balls[query].radius()), near);
-            for (long i = 0; i < found; ++i) balls[query].add(begin + near[i], distances[near[i]]);
+            const size_t found =
+                kernels.filter(codes, size, static_cast<int>(shelf.words), queries + query * shelf.words,
+                               static_cast<uint32_t>(balls[query].radius()), offsets, distances);
+            add_hits(&hits, query, offsets, distances, found);
         }
     }
     return balls;
@@ -234,28 +246,31 @@ inline std::vector<Gathering> gather_weighted_balls(const Shelf& shelf, const Qu
                              tables[query * lines].bytes);
     }
     std::vector<Gathering> balls(count, Gathering(ball, 255 * shelf.words));
-    uint16_t distances[stretch];
-    int32_t near[stretch];
+    uint32_t offsets[stretch], distances[stretch];
     for (size_t begin = 0; begin < shelf.count && !stop.load(std::memory_order_relaxed); begin += stretch) {
         const size_t size = std::min(stretch, shelf.count - begin), groups = (size + kernels.group - 1) / kernels.group;
-        kernels.split(shelf.planes + begin, static_cast<uint32_t>(size), words, 1, shelf.count, split[0].bytes);
+        kernels.split(shelf.codes + begin * shelf.words, static_cast<uint32_t>(size), words, split[0].bytes);
         for (size_t query = 0; query < count; ++query) {
-            kernels.add_up(split[0].bytes, groups, words, tables[query * lines].bytes, distances);
-            const long found = places_within(distances, static_cast<long>(groups * kernels.group),
-                                             static_cast<uint16_t>(balls[query].radius()), near);
-            for (long i = 0; i < found; ++i) {
-                const uint32_t place = static_cast<uint32_t>(near[i]), in_group = place % kernels.group;
-                const size_t at = place - in_group + hamming::weighted::code_at(in_group, kernels.group / 8);
-                if (at < size) balls[query].add(begin + at, distances[place]);
-            }
+            const size_t found = kernels.add_up(split[0].bytes, groups, words, tables[query * lines].bytes,
+                                                static_cast<uint32_t>(balls[query].radius()), offsets, distances);
+            for (size_t i = 0; i < found; ++i)
+                if (offsets[i] < size) balls[query].add(begin + offsets[i], distances[i]);
         }
     }
     return balls;
 }
 
+// By margins where there are any, unless the radius is given in bits.
+inline std::vector<Gathering> gather_any(const Shelf& shelf, const Questions& questions, size_t first, size_t count,
+                                         const Ball& ball, StopFlag& stop) {
+    if (questions.margins != nullptr && ball.radius < 0)
+        return gather_weighted_balls(shelf, questions, first, count, ball, stop);
+    return gather_balls(shelf, questions.codes + first * shelf.words, count, ball, stop);
+}
+
 inline int32_t bits_apart(const Shelf& shelf, size_t place, const uint64_t* code) {
     int distance = 0;
-    for (size_t w = 0; w < shelf.words; ++w) distance += std::popcount(shelf.planes[w * shelf.count + place] ^ code[w]);
+    for (size_t w = 0; w < shelf.words; ++w) distance += std::popcount(shelf.codes[place * shelf.words + w] ^ code[w]);
     return distance;
 }
 
@@ -299,13 +314,10 @@ inline void rank_ball(const Shelf& shelf, const Questions& questions, size_t que
 inline void search_balls(const Shelf& shelf, const Questions& questions, const Ball& ball, int threads, StopFlag& stop,
                          Answers& answers) {
     const auto workers = static_cast<size_t>(std::max(threads, 1));
-    const size_t together = std::clamp<size_t>((questions.count + workers - 1) / workers, 1, 64);
+    const size_t together = std::clamp<size_t>((questions.count + workers - 1) / workers, 1, 128);
     parallel_for(questions.count, together, threads, stop, [&](size_t begin, size_t end, int) {
         Spread spread(questions.columns);
-        std::vector<Gathering> balls =
-            questions.margins != nullptr && ball.radius < 0
-                ? gather_weighted_balls(shelf, questions, begin, end - begin, ball, stop)
-                : gather_balls(shelf, questions.codes + begin * shelf.words, end - begin, ball, stop);
+        std::vector<Gathering> balls = gather_any(shelf, questions, begin, end - begin, ball, stop);
         for (size_t query = begin; query < end && !stop.load(std::memory_order_relaxed); ++query)
             rank_ball(shelf, questions, query, balls[query - begin], spread, answers);
     });

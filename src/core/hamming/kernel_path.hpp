@@ -149,8 +149,8 @@ size_t filter_folded(const uint64_t* codes, size_t count, const uint64_t* query,
 }
 #endif
 
-size_t filter(const uint64_t* codes, size_t count, int words, const uint64_t* query, uint32_t limit, uint32_t* offsets,
-              uint32_t* distances) {
+inline size_t filter(const uint64_t* codes, size_t count, int words, const uint64_t* query, uint32_t limit,
+                     uint32_t* offsets, uint32_t* distances) {
     switch (words) {
 #if STHASH_TERNARY
         case 1:
@@ -273,8 +273,8 @@ inline bool any_near(Lanes far) {
 }
 
 // Hands the near codes of a block to the sink; apart, so that the hot loop keeps its registers.
-__attribute__((noinline)) void report(Lanes far, const uint64_t* block, uint32_t first, uint32_t size, size_t q,
-                                      BatchQueries& batch, HitSink sink, void* context) {
+inline __attribute__((noinline)) void report(Lanes far, const uint64_t* block, uint32_t first, uint32_t size, size_t q,
+                                             BatchQueries& batch, HitSink sink, void* context) {
     uint32_t offsets[kBlock], distances[kBlock];
     const int words = batch.words;
     const uint64_t* query = batch.queries + q * words;
@@ -318,7 +318,7 @@ void scan_blocks(const uint64_t* codes, uint32_t count, BatchQueries& batch, Hit
     }
 }
 
-void scan_batch(const uint64_t* codes, uint32_t count, BatchQueries& batch, HitSink sink, void* context) {
+inline void scan_batch(const uint64_t* codes, uint32_t count, BatchQueries& batch, HitSink sink, void* context) {
     if (batch.planes == 16)
         scan_blocks<3, true>(codes, count, batch, sink, context);
     else if (batch.planes == 32)

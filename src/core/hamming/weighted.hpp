@@ -119,7 +119,7 @@ class Scan {
         if (limit == 0 && data_.in_order) return;  // nothing is nearer, and of equals the first ids win
         size_t near = size;
         if (limit < std::numeric_limits<float>::infinity()) {
-            if (!is_split_) kernels().split(codes, size, data_.words, data_.words, 1, planes_[0].bytes);
+            if (!is_split_) kernels().split(codes, size, data_.words, planes_[0].bytes);
             is_split_ = true;
             const size_t groups = (size + kernels().group - 1) / kernels().group;
             near = queries_.filter(q, limit, planes_[0].bytes, groups, found_);

@@ -48,11 +48,12 @@ inline uint32_t code_at(uint32_t place, uint32_t lanes) {
 struct Kernels {
     int parts_of_word, part_bits;
     uint32_t group;  // codes that are split together
-    void (*split)(const uint64_t* codes, uint32_t count, int words, size_t step, size_t jump, uint8_t* planes);
+    void (*split)(const uint64_t* codes, uint32_t count, int words, uint8_t* planes);
     void (*build_bounds)(const uint64_t* query, const float* weights, int words, float scale, uint8_t* tables);
     size_t (*filter)(const uint8_t* planes, size_t groups, int n_bits, const uint8_t* tables, uint32_t limit,
                      uint32_t* found);
-    void (*add_up)(const uint8_t* planes, size_t groups, int words, const uint8_t* tables, uint16_t* sums);
+    size_t (*add_up)(const uint8_t* planes, size_t groups, int words, const uint8_t* tables, uint32_t limit,
+                     uint32_t* found, uint32_t* sums);
     void (*weigh)(const uint64_t* codes, size_t count, int words, int quads, const float* tables, float* distances);
 };
 

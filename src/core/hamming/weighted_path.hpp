@@ -148,13 +148,13 @@ inline __attribute__((always_inline)) void load_word(const uint64_t* codes, uint
     std::memcpy(rows, group, sizeof group);
 }
 
-// Splits codes, a group after the other; codes that the last group lacks are zero. Word w of code i is
-// codes[i * step + w * jump].
-inline void split(const uint64_t* codes, uint32_t count, int words, size_t step, size_t jump, uint8_t* planes) {
+// Splits codes, a group after the other; codes that the last group lacks are zero.
+inline void split(const uint64_t* codes, uint32_t count, int words, uint8_t* planes) {
+    const size_t step = static_cast<size_t>(words);
     for (uint32_t first = 0; first < count; first += kGroup)
         for (int w = 0; w < words; ++w, planes += kPartsOfWord * kGroup) {
             Lanes rows[8];
-            load_word(codes + first * step + w * jump, std::min(kGroup, count - first), step, rows);
+            load_word(codes + first * step + w, std::min(kGroup, count - first), step, rows);
             split_word(rows, planes);
         }
 }
@@ -268,11 +268,14 @@ inline size_t filter(const uint8_t* planes, size_t groups, int n_bits, const uin
 }
 #endif
 
-// The sums of whole weights, at most 255 for the bits of a word, of all codes of split groups, in the order of the
-// planes.
-inline void add_up(const uint8_t* planes, size_t groups, int words, const uint8_t* tables, uint16_t* sums) {
-    for (size_t group = 0; group < groups; ++group, sums += kGroup) {
+// The codes of split groups whose sum of whole weights, at most 255 for the bits of a word, is at most `limit`, in any
+// order, and these sums.
+inline size_t add_up(const uint8_t* planes, size_t groups, int words, const uint8_t* tables, uint32_t limit,
+                     uint32_t* found, uint32_t* sums) {
+    size_t count = 0;
+    for (size_t group = 0; group < groups; ++group) {
         const uint8_t* table = tables;
+        uint16_t total[kGroup] = {};
         for (int w = 0; w < words; ++w) {
 #if STHASH_LANES > 2
             Bytes bytes{};
@@ -280,14 +283,25 @@ inline void add_up(const uint8_t* planes, size_t groups, int words, const uint8_
                 bytes = add_saturating(bytes, look_up(load_table(table), load(planes)));
             uint8_t of_word[kGroup];
             std::memcpy(of_word, &bytes, sizeof bytes);
+            for (uint32_t i = 0; i < kGroup; ++i) total[i] = static_cast<uint16_t>(total[i] + of_word[i]);
 #else
-            uint16_t of_word[kGroup] = {};
             for (int part = 0; part < kPartsOfWord; ++part, table += kTable, planes += kGroup)
-                for (uint32_t i = 0; i < kGroup; ++i) of_word[i] = static_cast<uint16_t>(of_word[i] + table[planes[i]]);
+                for (uint32_t i = 0; i < kGroup; ++i) total[i] = static_cast<uint16_t>(total[i] + table[planes[i]]);
 #endif
-            for (uint32_t i = 0; i < kGroup; ++i) sums[i] = static_cast<uint16_t>((w > 0 ? sums[i] : 0) + of_word[i]);
+        }
+        uint8_t within[kGroup];  // 0 or 1
+        for (uint32_t i = 0; i < kGroup; ++i) within[i] = total[i] <= limit;
+        for (uint32_t first = 0; first < kGroup; first += 8) {
+            uint64_t near;
+            std::memcpy(&near, within + first, sizeof near);
+            for (; near != 0; near &= near - 1) {
+                const uint32_t place = first + static_cast<uint32_t>(__builtin_ctzll(near)) / 8;
+                found[count] = static_cast<uint32_t>(group) * kGroup + code_at(place, kLanes);
+                sums[count++] = total[place];
+            }
         }
     }
+    return count;
 }
 
 // The exact distances of some codes in a row, as weigh_one gives them.

@@ -82,7 +82,7 @@ def classify(
             wanted *= 4
     if radius is None and not voters:
         raise ValueError(f"no document of {collection.path} has a label; build it with labels to classify by them.")
-    distances = np.bitwise_count(ball.planes ^ as_words(code)[0][:, None]).sum(axis=0, dtype=np.int64)
+    distances = np.bitwise_count(ball.words ^ as_words(code)[0]).sum(axis=1, dtype=np.int64)
     votes: Counter[str] = Counter()
     for label, weight in zip(labels, vote_weights(distances, voting).tolist(), strict=True):
         if label is not None:

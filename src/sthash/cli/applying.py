@@ -12,7 +12,7 @@ from sthash.cli import options
 
 def duplicates(
     collection: options.Path,
-    radius: Annotated[int, typer.Option(help="Bits that codes may differ in; more finds more, and takes longer.")] = 3,
+    radius: Annotated[int | None, typer.Option(help="Compare only codes that differ in at most so many bits.")] = None,
     min_cosine: Annotated[float, typer.Option(help="Cosine that documents must have.")] = 0.9,
     keep: Annotated[str, typer.Option(help="Which of a group to keep: first or longest.")] = "first",
     json: options.Json = False,

@@ -207,26 +207,36 @@ def _fields(store: Store, row: tuple[Any, ...]) -> Fields:
         raise store.damaged(f"a document cannot be read ({error})") from error
 
 
+def ids_where(store: Store, where: Where) -> npt.NDArray[np.int64]:
+    """Ids of the documents whose metadata has all the given values, or one of each list of values."""
+    if not isinstance(where, Mapping):
+        raise TypeError(f"where={where!r} must be a dict from a metadata field to a value or a list of values.")
+    wanted = {str(name): _scalars(name, value) for name, value in where.items()}
+    conditions, arguments = ["1"], list[Any]()
+    for name, values in wanted.items():
+        # SQLite's JSON functions end a string at its first NUL: such a one is left to the check below.
+        if any("\0" in value for value in [name, *values] if isinstance(value, str)):
+            continue
+        marks = " OR ".join(f"value IS {_mark(value)}" for value in values) or "0"
+        entries = "json_each(CAST(metadata AS TEXT))"
+        conditions.append(f"EXISTS (SELECT 1 FROM {entries} WHERE key = {_mark('')} AND ({marks}))")  # noqa: S608
+        arguments.extend(encode(value) if isinstance(value, str) else value for value in [name, *values])
+    rows = store.rows("documents", f"WHERE {' AND '.join(conditions)} ORDER BY id", tuple(arguments))
+    return np.array([row[0] for row in rows if _meets(_fields(store, row)[3], wanted)], dtype=np.int64)
+
+
+def _scalars(name: str, wanted: Any) -> list[Any]:
+    values = list(wanted) if isinstance(wanted, list | tuple | set | frozenset) else [wanted]
+    for value in values:
+        if value is not None and not isinstance(value, str | int | float):
+            raise TypeError(f"where[{name!r}]={value!r} must be a str, a number, a bool or None, or a list of them.")
+    return values
+
+
 def _mark(value: Any) -> str:
     # Strings are bound as bytes, because lone surrogates cannot be bound as text.
     return "CAST(? AS TEXT)" if isinstance(value, str) else "?"
 
 
-def ids_where(store: Store, where: Where) -> npt.NDArray[np.int64]:
-    """Ids of the documents whose metadata has all the given values, or one of each list of values."""
-    if not isinstance(where, Mapping):
-        raise TypeError(f"where={where!r} must be a dict from a metadata field to a value or a list of values.")
-    conditions, arguments = list[str](), list[Any]()
-    for name, wanted in where.items():
-        values = list(wanted) if isinstance(wanted, list | tuple | set | frozenset) else [wanted]
-        for value in values:
-            if value is not None and not isinstance(value, str | int | float):
-                raise TypeError(
-                    f"where[{name!r}]={value!r} must be a str, a number, a bool or None, or a list of them."
-                )
-        marks = " OR ".join(f"value IS {_mark(value)}" for value in values) or "0"
-        entries = "json_each(CAST(metadata AS TEXT))"
-        conditions.append(f"EXISTS (SELECT 1 FROM {entries} WHERE key = {_mark('')} AND ({marks}))")  # noqa: S608
-        arguments.extend(encode(value) if isinstance(value, str) else value for value in [str(name), *values])
-    rows = store.rows("documents", f"WHERE {' AND '.join(conditions) or '1'} ORDER BY id", tuple(arguments))
-    return np.array([row[0] for row in rows], dtype=np.int64)
+def _meets(metadata: dict[str, Any], wanted: dict[str, list[Any]]) -> bool:
+    return all(name in metadata and metadata[name] in values for name, values in wanted.items())

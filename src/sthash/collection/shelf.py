@@ -18,12 +18,12 @@ Ids = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Shelf:
-    """The codes of all documents: ids ascending, and word w of all codes in row w of the planes."""
+    """The codes of all documents: ids ascending, codes as bytes and as 64-bit words."""
 
     n_bits: int
     ids: Ids
     codes: Codes
-    planes: npt.NDArray[np.uint64]
+    words: npt.NDArray[np.uint64]
 
     def places(self, ids: npt.ArrayLike) -> npt.NDArray[np.int64]:
         """Where some ids, which must be there, stand."""
@@ -31,21 +31,15 @@ class Shelf:
 
     def at(self, places: npt.NDArray[np.int64]) -> Shelf:
         """Only the documents at some places, which ascend."""
-        return Shelf(self.n_bits, self.ids[places], self.codes[places], np.ascontiguousarray(self.planes[:, places]))
+        return Shelf(self.n_bits, self.ids[places], self.codes[places], self.words[places])
 
     def weighted_ball(self, query: Encoded, wanted: int) -> npt.NDArray[np.int64]:
         """Places nearest to a query by the margins of the bits that differ: those wanted, and more if they tie."""
-        return _core.weighted_ball(self.planes, as_words(query.codes), query.margins, wanted)
+        return _core.gather_ball(self.words, as_words(query.codes), query.margins, -1, wanted)
 
     def ball(self, code: npt.NDArray[np.uint64], radius: int | None, wanted: int) -> npt.NDArray[np.int64]:
         """Places within the radius of a code, or within the least radius that holds so many as are wanted."""
-        distances = np.zeros(len(self.ids), dtype=np.int16)
-        for plane, word in zip(self.planes, code, strict=True):
-            distances += np.bitwise_count(plane ^ word)
-        if radius is None:
-            inside = np.cumsum(np.bincount(distances, minlength=self.n_bits + 1))
-            radius = int(np.searchsorted(inside, min(wanted, len(distances))))
-        return np.flatnonzero(distances <= radius)
+        return _core.gather_ball(self.words, code[None, :], None, -1 if radius is None else radius, wanted)
 
 
 @dataclass(frozen=True)
@@ -58,7 +52,7 @@ class Vectors:
     dense: bool
     n_columns: int
 
-    def at(self, places: npt.NDArray[np.int64]) -> Vectors:
+    def at(self, places: npt.NDArray[np.int64] | slice) -> Vectors:
         """Only the vectors at some places."""
         return Vectors(self.content, self.starts[places], self.ends[places], self.dense, self.n_columns)
 
@@ -69,11 +63,33 @@ class Vectors:
             return np.arange(self.n_columns, dtype=np.int32), words.view(np.float32)
         return words[: len(words) // 2], words[len(words) // 2 :].view(np.float32)
 
+    def parts(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.float32]]:
+        """Row bounds, columns and values of all vectors: the parts of a CSR matrix."""
+        sizes = (self.ends - self.starts) // (1 if self.dense else 2)
+        indptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
+        within = np.arange(indptr[-1]) + np.repeat(self.starts - indptr[:-1], sizes)
+        if self.dense:
+            columns = np.tile(np.arange(self.n_columns, dtype=np.int32), len(sizes))
+            return indptr, columns, self.content[within].view(np.float32)
+        return indptr, self.content[within], self.content[within + np.repeat(sizes, sizes)].view(np.float32)
+
     def cosines(self, left: npt.NDArray[np.int64], right: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
         """Cosines of pairs of places."""
         return _core.pair_scores(
             self.starts, self.ends, self.content, self.dense, self.n_columns, left, right, resolve_threads(None)
         )
+
+
+def stacked(
+    indptr: npt.NDArray[np.int64], indices: npt.NDArray[np.int32], values: npt.NDArray[np.float32], n_columns: int
+) -> Vectors:
+    """Vectors from the parts of a CSR matrix."""
+    sizes = np.diff(indptr)
+    columns_at = np.arange(indptr[-1]) + np.repeat(indptr[:-1], sizes)
+    content = np.empty(2 * indptr[-1], dtype=np.int32)
+    content[columns_at] = indices
+    content[columns_at + np.repeat(sizes, sizes)] = values.view(np.int32)
+    return Vectors(content, 2 * indptr[:-1], 2 * indptr[1:], dense=False, n_columns=n_columns)
 
 
 @dataclass(frozen=True)
@@ -103,7 +119,7 @@ def load_shelf(store: Store, n_bits: int) -> Shelf:
         ids.append(chunk * CHUNK + places)
         parts.append(np.frombuffer(content, dtype=np.uint8).reshape(-1, width)[places])
     codes = np.concatenate(parts)
-    return Shelf(n_bits, np.concatenate(ids), codes, np.ascontiguousarray(as_words(codes).T))
+    return Shelf(n_bits, np.concatenate(ids), codes, as_words(codes))
 
 
 def load_vectors(store: Store, ids: Ids, *, dense: bool, n_columns: int, whole: bool) -> Vectors:
@@ -129,7 +145,7 @@ def search_balls(shelf: Shelf, vectors: Vectors, queries: Encoded, k: int, radiu
     Without a radius the ball holds as many as are wanted, and a bit counts as much as the query is sure of it.
     """
     places, scores, distances, _, _ = _core.search_balls(
-        shelf.planes,
+        shelf.words,
         vectors.starts,
         vectors.ends,
         vectors.content,

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sthash.checks import check_whole
+
 Ids = npt.NDArray[np.int64]
 _GREATEST_ID = np.iinfo(np.int64).max
 
@@ -45,26 +47,11 @@ def check_id(value: Any) -> int | None:
     return number if 0 <= number <= _GREATEST_ID else None
 
 
-def check_whole(value: Any, name: str, least: int, remedy: str) -> int:
-    """Give a whole number of at least ``least`` back as an int."""
-    if type(value) is int and value >= least:
-        return value
-    if isinstance(value, bool | np.bool_):
-        raise TypeError(f"{name} must be a whole number, got {value!r}; {remedy}")
-    try:
-        number = operator.index(value)
-    except TypeError:
-        raise TypeError(f"{name} must be a whole number, got {value!r}; {remedy}") from None
-    if number < least:
-        raise ValueError(f"{name} must be at least {least}, got {number}; {remedy}")
-    return number
-
-
 def check_threads(threads: Any) -> int:
     """Give the number of threads back, 0 for all."""
     if threads is None:
         return 0
-    number = check_whole(threads, "threads", 1, "leave it out to use all processors")
+    number = check_whole("threads", threads, 1, "leave it out to use all processors")
     return number if number < 1024 else 1024
 
 

@@ -18,9 +18,10 @@ import numpy.typing as npt
 
 from sthash import _core
 from sthash import codes as packed
+from sthash.checks import check_whole
 from sthash.codes import Codes
 from sthash.files import replacing
-from sthash.index.arguments import Ids, check_id, check_ids, check_threads, check_weights, check_whole
+from sthash.index.arguments import Ids, check_id, check_ids, check_threads, check_weights
 
 Distances = npt.NDArray[np.int32]
 WeightedDistances = npt.NDArray[np.float32]
@@ -102,7 +103,7 @@ class HammingIndex:
     """
 
     def __init__(self, n_bits: int, *, path: SearchPath = "auto") -> None:
-        n_bits = check_whole(n_bits, "n_bits", 1, f"use 1 to {MAX_BITS}")
+        n_bits = check_whole("n_bits", n_bits, 1, f"use 1 to {MAX_BITS}")
         if n_bits > MAX_BITS:
             raise ValueError(f"n_bits must be at most {MAX_BITS}, got {n_bits}; use sthash.codes.prefix")
         self._n_bits = n_bits
@@ -224,7 +225,7 @@ class HammingIndex:
         ([[1, 0]], [[2.0, 3.0]])
         """
         codes = packed.check(codes, self._n_bits)
-        k = check_whole(k, "k", 1, "ask for at least one neighbour")
+        k = check_whole("k", k, 1, "ask for at least one neighbour")
         radius = self._n_bits if within is None else self._radius(within, "within")
         ids, processors = _optional_ids(allowed), check_threads(threads)
         if weights is None:
@@ -336,7 +337,7 @@ class HammingIndex:
         return index
 
     def _radius(self, value: Any, name: str) -> int:
-        return min(check_whole(value, name, 0, "distances are whole numbers from 0 on"), self._n_bits)
+        return min(check_whole(name, value, 0, "distances are whole numbers from 0 on"), self._n_bits)
 
 
 def _blocks(join: _core.HammingJoin) -> Iterator[Pairs]:
