@@ -313,6 +313,32 @@ def test_create_refuses_what_it_cannot_do(tmp_path, path):
     assert sorted(file.name for file in tmp_path.iterdir()) == ["some.sth"]
 
 
+def test_scatter(tmp_path):
+    """Random weights take part in the codes, and stay when documents are added or the model is learnt anew."""
+    with (
+        Collection.create(tmp_path / "s.sth", make_documents(300), n_bits=70, n_neighbors=10, scatter=4) as collection,
+        Collection.create(tmp_path / "0.sth", make_documents(300), n_bits=70, n_neighbors=10) as plain,
+    ):
+        assert collection.info()["scatter"] == 4
+        assert plain.info()["scatter"] == 0
+        ours, learnt = (one._view.encoder() for one in (collection, plain))
+        with collection._view.reading(), plain._view.reading():
+            encoded, other = ours.encode(list(QUERIES)), learnt.encode(list(QUERIES))
+        differing = np.bitwise_count(encoded.codes ^ other.codes).sum(axis=1)
+        assert ((differing > 10) & (differing < 60)).all()
+        for query in QUERIES:
+            assert found(collection, query, 5, factor=4) == twin_search(collection, query, 5, 4)
+        collection.add(make_documents(20, first=300))
+        collection.relearn(n_bits=40)
+        assert collection.info()["scatter"] == 4
+        collection.check()
+        collection.relearn(scatter=0)
+        assert collection.info()["scatter"] == 0
+        for wrong in (-1, float("nan"), "4"):
+            with pytest.raises(ValueError, match="scatter="):
+                collection.relearn(scatter=wrong)
+
+
 def test_create_replaces_equal_keys_if_asked(tmp_path):
     documents = [*make_documents(100), Document("d5", "the last one is a ship")]
     with Collection.create(tmp_path / "c.sth", documents, n_bits=8, n_neighbors=5, replace=True) as collection:

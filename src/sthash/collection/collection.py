@@ -106,7 +106,7 @@ class Collection:
             How much random hyperplanes are mixed into the learnt ones: so many times as large as these on average.
             With 0, as published, codes bring together what is about the same topic. With about 4 and long codes
             (``n_bits=512``) a small ball holds most of the nearest documents by cosine, also those that are near for
-            the sake of rare terms; short codes are better without.
+            the sake of rare terms; codes of 64 bits gain little.
         vectorizer, hasher : TextVectorizer, SelfTaughtHashing, optional
             With settings of your own. The hasher's take the place of ``n_bits``, ``n_neighbors`` and ``recipe``.
         random_state : int
