@@ -191,8 +191,8 @@ def weighted(data: str, codes: np.ndarray, queries: np.ndarray, threads: int, si
 
     def seconds(search: Callable[[int, int], object]) -> float:
         if not single:
-            return best(partial(search, 0, rows), 3)
-        return best_single(lambda place: search(int(place[0]), int(place[0]) + 1), np.arange(40))
+            return best(partial(search, 0, rows), 5, 6.0)
+        return best_single(lambda place: search(int(place[0]), int(place[0]) + 1), np.arange(20))
 
     ours = seconds(lambda a, b: index.search(queries[a:b], 10, weights=weights[a:b], threads=threads))
     peers = {
@@ -315,7 +315,7 @@ def weighted_demands() -> list[Row]:
     rows: list[Row] = []
     for data, make in (("random", random_codes), ("clustered", clustered_codes)):
         for n_bits in (64, 128):
-            codes, queries = split(make, MILLION, n_bits)
+            codes, queries = split(make, MILLION, n_bits, 200)
             for threads in (1, 2):
                 faiss.omp_set_num_threads(threads)
                 for single in (False, True):

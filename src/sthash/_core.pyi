@@ -129,6 +129,7 @@ def search_balls(
     content: npt.NDArray[np.int32],
     dense: bool,
     query_codes: npt.NDArray[np.uint64],
+    margins: npt.NDArray[np.float32] | None,
     query_indptr: npt.NDArray[np.int64],
     query_indices: npt.NDArray[np.int32],
     query_values: npt.NDArray[np.float32],
@@ -145,7 +146,11 @@ def search_balls(
     npt.NDArray[np.int64],
 ]: ...
 def gather_ball(
-    codes: npt.NDArray[np.uint64], query: npt.NDArray[np.uint64], radius: int, wanted: int
+    codes: npt.NDArray[np.uint64],
+    query: npt.NDArray[np.uint64],
+    margins: npt.NDArray[np.float32] | None,
+    radius: int,
+    wanted: int,
 ) -> npt.NDArray[np.int64]: ...
 def pair_scores(
     starts: npt.NDArray[np.int64],

@@ -41,8 +41,17 @@ def test_hits_tell_why(collection):
     assert all(0 < hit.score <= 1 and hit.label == "cats" for hit in hits)
     assert set(hits[0].terms) <= {"kitten", "claw"}
     assert hits[0].terms
-    by_code = collection.search("kitten claw", 50, rerank=False)
-    assert [hit.distance for hit in by_code] == sorted(hit.distance for hit in by_code)
+
+
+def test_by_codes_alone_the_margins_decide(collection):
+    hits = collection.search("kitten claw", 50, rerank=False)
+    with collection._view.reading():
+        encoded = collection._view.encoder().encode(["kitten claw", *(hit.text for hit in hits)])
+    differ = np.unpackbits(encoded.codes[1:] ^ encoded.codes[0], axis=1, bitorder="little")[:, : collection.n_bits]
+    assert [hit.distance for hit in hits] == differ.sum(axis=1).tolist()
+    weighted = differ @ np.abs(encoded.margins[0])
+    assert (np.diff(weighted) > -1e-5).all()
+    assert [hit.distance for hit in hits] != sorted(hit.distance for hit in hits)
 
 
 def test_search_by_key_leaves_the_document_itself_out(collection):

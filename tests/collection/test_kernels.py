@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from corpus import weighted_distances
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -31,21 +32,33 @@ def shelf(rng, n, words, columns, dense):
     st.sampled_from([-1, 20, 40, 64]),
     st.integers(1, 80),
     st.sampled_from([1, 6, 40]),
+    st.booleans(),
+    st.integers(0, 63),
 )
-def test_search_balls_equals_its_twin(dense, seed, n, words, columns, k, radius, wanted, count):
+def test_search_balls_equals_its_twin(dense, seed, n, words, columns, k, radius, wanted, count, weighted, unused):
     rng = np.random.default_rng(seed)
     stored, starts, ends, content, full = shelf(rng, n, words, columns, dense)
     queries = rng.normal(size=(count, columns)).astype(np.float32)
     codes = rng.integers(0, 2**64, size=(count, words), dtype=np.uint64)
     indptr = np.arange(count + 1, dtype=np.int64) * columns
     indices = np.tile(np.arange(columns, dtype=np.int32), count)
+    margins = rng.normal(size=(count, 64 * words - unused)).astype(np.float32) if weighted else None
     places, scores, distances, radii, candidates = _core.search_balls(
-        stored, starts, ends, content, dense, codes, indptr, indices, queries.ravel(), columns, k, radius, wanted, 2
+        *(stored, starts, ends, content, dense, codes, margins, indptr, indices, queries.ravel(), columns),
+        *(k, radius, wanted, 2),
     )
     for query in range(count):
         away = np.bitwise_count(stored ^ codes[query]).sum(axis=1)
-        ball = radius if radius >= 0 else (sorted(away)[wanted - 1] if wanted <= n else 64 * words)
-        inside = np.flatnonzero(away <= ball)
+        counted, farthest, own = away, 64 * words, None
+        if weighted:
+            own = margins[query : query + 1]
+            if radius < 0:
+                counted = weighted_distances(stored.view(np.uint8), codes[query].view(np.uint8), own[0])
+                farthest = 255 * words
+        ball = radius if radius >= 0 else (sorted(counted)[wanted - 1] if wanted <= n else farthest)
+        inside = np.flatnonzero(counted <= ball)
+        alone = _core.gather_ball(stored, codes[query : query + 1], own, radius, wanted)
+        np.testing.assert_array_equal(alone, inside)
         cosines = full.astype(np.float64) @ queries[query]
         best = inside[np.argsort(-cosines[inside], kind="stable")][:k]
         held = places[query] >= 0
@@ -56,7 +69,6 @@ def test_search_balls_equals_its_twin(dense, seed, n, words, columns, k, radius,
         np.testing.assert_allclose(scores[query][held], cosines[best], atol=1e-4)
         np.testing.assert_array_equal(distances[query][held], away[places[query][held]])
         assert set(places[query][held]) <= set(inside.tolist())
-        np.testing.assert_array_equal(_core.gather_ball(stored, codes[query], radius, wanted), inside)
 
 
 @pytest.mark.parametrize("dense", [False, True])

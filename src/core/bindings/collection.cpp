@@ -1,4 +1,6 @@
 // Python's view of ball search with re-ranking, and of random hyperplanes.
+#include <nanobind/stl/optional.h>
+
 #include "bindings.hpp"
 #include "collection/rerank.hpp"
 #include "collection/scatter.hpp"
@@ -8,11 +10,18 @@ namespace sthash {
 namespace {
 
 nb::tuple search(Matrix<uint64_t> codes, Vector<int64_t> starts, Vector<int64_t> ends, Vector<int32_t> content,
-                 bool dense, Matrix<uint64_t> query_codes, Vector<int64_t> query_indptr, Vector<int32_t> query_indices,
-                 Vector<float> query_values, size_t columns, size_t k, int radius, size_t wanted, int threads) {
+                 bool dense, Matrix<uint64_t> query_codes, std::optional<Matrix<float>> margins,
+                 Vector<int64_t> query_indptr, Vector<int32_t> query_indices, Vector<float> query_values,
+                 size_t columns, size_t k, int radius, size_t wanted, int threads) {
     const Shelf shelf{codes.data(), codes.shape(1), codes.shape(0), starts.data(), ends.data(), content.data(), dense};
-    const Questions questions{query_codes.data(),   query_codes.shape(0), query_indptr.data(),
-                              query_indices.data(), query_values.data(),  columns};
+    const Questions questions{query_codes.data(),
+                              margins ? margins->data() : nullptr,
+                              margins ? margins->shape(1) : 0,
+                              query_codes.shape(0),
+                              query_indptr.data(),
+                              query_indices.data(),
+                              query_values.data(),
+                              columns};
     Answers answers(questions.count, k);
     interruptible([&](StopFlag& stop) { search_balls(shelf, questions, {radius, wanted}, threads, stop, answers); });
     const size_t count = questions.count;
@@ -22,12 +31,21 @@ nb::tuple search(Matrix<uint64_t> codes, Vector<int64_t> starts, Vector<int64_t>
                           to_numpy(std::move(answers.candidates)));
 }
 
-// Places in the ball around one code, ascending.
-nb::object gather(Matrix<uint64_t> codes, Vector<uint64_t> query, int radius, size_t wanted) {
+// Places in the ball around one query, ascending.
+nb::object gather(Matrix<uint64_t> codes, Matrix<uint64_t> query, std::optional<Matrix<float>> margins, int radius,
+                  size_t wanted) {
     const Shelf shelf{codes.data(), codes.shape(1), codes.shape(0), nullptr, nullptr, nullptr, false};
+    const Questions questions{query.data(),
+                              margins ? margins->data() : nullptr,
+                              margins ? margins->shape(1) : 0,
+                              1,
+                              nullptr,
+                              nullptr,
+                              nullptr,
+                              0};
     std::vector<int64_t> places;
     interruptible([&](StopFlag& stop) {
-        Gathering ball = std::move(gather_balls(shelf, query.data(), 1, {radius, wanted}, stop).front());
+        Gathering ball = std::move(gather_any(shelf, questions, 0, 1, {radius, wanted}, stop).front());
         for (const Gathering::Member& member : ball.finish()) places.push_back(member.place);
         std::sort(places.begin(), places.end());
     });
@@ -62,10 +80,11 @@ nb::object scatter(Vector<int64_t> indptr, Vector<int32_t> indices, Vector<float
 
 void bind_collection(nb::module_& module) {
     module.def("search_balls", &search, nb::arg("codes"), nb::arg("starts"), nb::arg("ends"), nb::arg("content"),
-               nb::arg("dense"), nb::arg("query_codes"), nb::arg("query_indptr"), nb::arg("query_indices"),
-               nb::arg("query_values"), nb::arg("columns"), nb::arg("k"), nb::arg("radius"), nb::arg("wanted"),
-               nb::arg("threads"));
-    module.def("gather_ball", &gather, nb::arg("codes"), nb::arg("query"), nb::arg("radius"), nb::arg("wanted"));
+               nb::arg("dense"), nb::arg("query_codes"), nb::arg("margins").none(), nb::arg("query_indptr"),
+               nb::arg("query_indices"), nb::arg("query_values"), nb::arg("columns"), nb::arg("k"), nb::arg("radius"),
+               nb::arg("wanted"), nb::arg("threads"));
+    module.def("gather_ball", &gather, nb::arg("codes"), nb::arg("query"), nb::arg("margins").none(), nb::arg("radius"),
+               nb::arg("wanted"));
     module.def("pair_scores", &scores, nb::arg("starts"), nb::arg("ends"), nb::arg("content"), nb::arg("dense"),
                nb::arg("columns"), nb::arg("left"), nb::arg("right"), nb::arg("threads"));
     module.def("scatter", &scatter, nb::arg("indptr"), nb::arg("indices"), nb::arg("values"), nb::arg("words"),

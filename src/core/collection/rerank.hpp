@@ -3,12 +3,15 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <vector>
 
 #include "hamming/cost.hpp"
 #include "hamming/kernels.hpp"
+#include "hamming/weighted_kernels.hpp"
 #include "parallel.hpp"
 
 namespace sthash {
@@ -42,6 +45,8 @@ inline const float* dense_vector(const Shelf& shelf, size_t place) {
 // Queries: codes, and unit vectors (sparse rows; those of dense queries list every column).
 struct Questions {
     const uint64_t* codes;
+    const float* margins;  // n_bits a query, or null where all bits weigh alike
+    size_t n_bits;
     size_t count;
     const int64_t* indptr;
     const int32_t* indices;
@@ -49,7 +54,8 @@ struct Questions {
     size_t columns;
 };
 
-// The ball has the given radius or, if that is negative, the least one that holds `wanted` documents.
+// The ball has the given radius in bits or, if that is negative, the least one that holds `wanted` documents; this one
+// is in weighted bits, if there are margins.
 struct Ball {
     int radius;
     size_t wanted;
@@ -58,7 +64,6 @@ struct Ball {
 struct Ranked {
     float score;
     int32_t place;
-    int32_t distance;
     friend bool operator<(const Ranked& a, const Ranked& b) {
         return a.score != b.score ? a.score > b.score : a.place < b.place;
     }
@@ -139,10 +144,10 @@ class Gathering {
         int32_t distance;
     };
 
-    Gathering(const Ball& ball, size_t n_bits)
-        : radius_(ball.radius < 0 ? n_bits : std::min(static_cast<size_t>(ball.radius), n_bits)),
+    Gathering(const Ball& ball, size_t farthest)
+        : radius_(ball.radius < 0 ? farthest : std::min(static_cast<size_t>(ball.radius), farthest)),
           wanted_(ball.radius < 0 ? ball.wanted : std::numeric_limits<size_t>::max()),
-          at_distance_(n_bits + 1) {}
+          at_distance_(farthest + 1) {}
 
     size_t radius() const { return radius_; }
 
@@ -210,6 +215,65 @@ inline std::vector<Gathering> gather_balls(const Shelf& shelf, const uint64_t* q
     return balls;
 }
 
+// Margins as whole numbers, at most 255 for the bits of a word together: rounded, up to half a unit a bit may be added.
+inline std::vector<float> whole_weights(const float* margins, size_t n_bits, size_t words) {
+    constexpr float most = 255 - 32;
+    std::vector<float> weights(64 * words);
+    float heaviest = 0;
+    for (size_t w = 0; w < words; ++w) {
+        float sum = 0;
+        for (size_t p = 64 * w; p < std::min(64 * w + 64, n_bits); ++p) sum += std::abs(margins[p]);
+        heaviest = std::max(heaviest, sum);
+    }
+    if (heaviest > 0)
+        for (size_t p = 0; p < n_bits; ++p) weights[p] = std::floor(std::abs(margins[p]) / heaviest * most + 0.5f);
+    return weights;
+}
+
+// As gather_balls, by the weights of the bits that differ.
+inline std::vector<Gathering> gather_weighted_balls(const Shelf& shelf, const Questions& questions, size_t first,
+                                                    size_t count, const Ball& ball, StopFlag& stop) {
+    constexpr size_t stretch = 512;
+    const hamming::weighted::Kernels& kernels = hamming::weighted::kernels();
+    using hamming::weighted::Line;
+    const int words = static_cast<int>(shelf.words);
+    const size_t lines = (shelf.words * static_cast<size_t>(kernels.parts_of_word) << kernels.part_bits) / 64 + 1;
+    std::vector<Line> tables(count * lines), split(stretch * shelf.words * kernels.parts_of_word / 64 + 1);
+    for (size_t query = 0; query < count; ++query) {
+        const std::vector<float> weights =
+            whole_weights(questions.margins + (first + query) * questions.n_bits, questions.n_bits, shelf.words);
+        kernels.build_bounds(questions.codes + (first + query) * shelf.words, weights.data(), words, 1.0f,
+                             tables[query * lines].bytes);
+    }
+    std::vector<Gathering> balls(count, Gathering(ball, 255 * shelf.words));
+    uint32_t offsets[stretch], distances[stretch];
+    for (size_t begin = 0; begin < shelf.count && !stop.load(std::memory_order_relaxed); begin += stretch) {
+        const size_t size = std::min(stretch, shelf.count - begin), groups = (size + kernels.group - 1) / kernels.group;
+        kernels.split(shelf.codes + begin * shelf.words, static_cast<uint32_t>(size), words, split[0].bytes);
+        for (size_t query = 0; query < count; ++query) {
+            const size_t found = kernels.add_up(split[0].bytes, groups, words, tables[query * lines].bytes,
+                                                static_cast<uint32_t>(balls[query].radius()), offsets, distances);
+            for (size_t i = 0; i < found; ++i)
+                if (offsets[i] < size) balls[query].add(begin + offsets[i], distances[i]);
+        }
+    }
+    return balls;
+}
+
+// By margins where there are any, unless the radius is given in bits.
+inline std::vector<Gathering> gather_any(const Shelf& shelf, const Questions& questions, size_t first, size_t count,
+                                         const Ball& ball, StopFlag& stop) {
+    if (questions.margins != nullptr && ball.radius < 0)
+        return gather_weighted_balls(shelf, questions, first, count, ball, stop);
+    return gather_balls(shelf, questions.codes + first * shelf.words, count, ball, stop);
+}
+
+inline int32_t bits_apart(const Shelf& shelf, size_t place, const uint64_t* code) {
+    int distance = 0;
+    for (size_t w = 0; w < shelf.words; ++w) distance += std::popcount(shelf.codes[place * shelf.words + w] ^ code[w]);
+    return distance;
+}
+
 inline void rank_ball(const Shelf& shelf, const Questions& questions, size_t query, Gathering& ball, Spread& spread,
                       Answers& answers) {
     const std::vector<Gathering::Member>& members = ball.finish();
@@ -226,7 +290,7 @@ inline void rank_ball(const Shelf& shelf, const Questions& questions, size_t que
             for (int line = 0; line < 5; ++line) __builtin_prefetch(next + 16 * line);
         }
         const int32_t place = members[i].place;
-        const Ranked ranked{spread.score(shelf, static_cast<size_t>(place)), place, members[i].distance};
+        const Ranked ranked{spread.score(shelf, static_cast<size_t>(place)), place};
         if (best.size() == answers.k && !(ranked < best.front())) continue;
         best.push_back(ranked);
         std::push_heap(best.begin(), best.end());
@@ -240,7 +304,8 @@ inline void rank_ball(const Shelf& shelf, const Questions& questions, size_t que
     for (size_t rank = 0; rank < best.size(); ++rank) {
         answers.places[query * answers.k + rank] = best[rank].place;
         answers.scores[query * answers.k + rank] = best[rank].score;
-        answers.distances[query * answers.k + rank] = best[rank].distance;
+        answers.distances[query * answers.k + rank] =
+            bits_apart(shelf, static_cast<size_t>(best[rank].place), questions.codes + query * shelf.words);
     }
     answers.radii[query] = static_cast<int32_t>(ball.radius());
     answers.candidates[query] = static_cast<int64_t>(members.size());
@@ -252,8 +317,7 @@ inline void search_balls(const Shelf& shelf, const Questions& questions, const B
     const size_t together = std::clamp<size_t>((questions.count + workers - 1) / workers, 1, 128);
     parallel_for(questions.count, together, threads, stop, [&](size_t begin, size_t end, int) {
         Spread spread(questions.columns);
-        std::vector<Gathering> balls =
-            gather_balls(shelf, questions.codes + begin * shelf.words, end - begin, ball, stop);
+        std::vector<Gathering> balls = gather_any(shelf, questions, begin, end - begin, ball, stop);
         for (size_t query = begin; query < end && !stop.load(std::memory_order_relaxed); ++query)
             rank_ball(shelf, questions, query, balls[query - begin], spread, answers);
     });

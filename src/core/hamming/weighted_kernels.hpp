@@ -40,6 +40,11 @@ inline float weigh_one(const uint64_t* code, int quads, const float* tables) {
     return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
+// Which code of a group stands at a place of its planes.
+inline uint32_t code_at(uint32_t place, uint32_t lanes) {
+    return lanes * (place % 8) + place / 8;
+}
+
 struct Kernels {
     int parts_of_word, part_bits;
     uint32_t group;  // codes that are split together
@@ -47,6 +52,8 @@ struct Kernels {
     void (*build_bounds)(const uint64_t* query, const float* weights, int words, float scale, uint8_t* tables);
     size_t (*filter)(const uint8_t* planes, size_t groups, int n_bits, const uint8_t* tables, uint32_t limit,
                      uint32_t* found);
+    size_t (*add_up)(const uint8_t* planes, size_t groups, int words, const uint8_t* tables, uint32_t limit,
+                     uint32_t* found, uint32_t* sums);
     void (*weigh)(const uint64_t* codes, size_t count, int words, int quads, const float* tables, float* distances);
 };
 
@@ -74,9 +81,10 @@ STHASH_TARGET_END
 #undef STHASH_LANES
 #endif
 
-#define STHASH_WEIGHTED(path)                                                                                         \
-    Kernels {                                                                                                         \
-        path::kPartsOfWord, path::kPartBits, path::kGroup, path::split, path::build_bounds, path::filter, path::weigh \
+#define STHASH_WEIGHTED(path)                                                                             \
+    Kernels {                                                                                             \
+        path::kPartsOfWord, path::kPartBits, path::kGroup, path::split, path::build_bounds, path::filter, \
+            path::add_up, path::weigh                                                                     \
     }
 inline const Kernels& kernels() {
     static const Kernels portable_kernels = STHASH_WEIGHTED(portable);

@@ -126,48 +126,42 @@ inline __attribute__((always_inline)) void split_word(const Lanes* rows, uint8_t
 #endif
 }
 
-// One word of a group of codes, `size` of which are there.
-inline __attribute__((always_inline)) void load_word(const uint64_t* codes, uint32_t size, int words, int w,
-                                                     Lanes* rows) {
-    if (words == 1 && size == kGroup) {
+// One word of a group of codes, `size` of which are there, `step` words from each other.
+inline __attribute__((always_inline)) void load_word(const uint64_t* codes, uint32_t size, size_t step, Lanes* rows) {
+    if (step == 1 && size == kGroup) {
         std::memcpy(rows, codes, 8 * sizeof(Lanes));
         return;
     }
 #if STHASH_LANES == 8
-    if (words == 2 && size == kGroup) {
+    if (step == 2 && size == kGroup) {
         for (int i = 0; i < 8; ++i) {
-            Lanes a, b;
+            Lanes a, b{};
             std::memcpy(&a, codes + 16 * i, sizeof a);
-            std::memcpy(&b, codes + 16 * i + 8, sizeof b);
-            rows[i] = w == 0 ? __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14)
-                             : __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15);
+            std::memcpy(&b, codes + 16 * i + 8, sizeof b - (i == 7 ? 8 : 0));  // the last word may not be there
+            rows[i] = __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14);
         }
         return;
     }
 #endif
     uint64_t group[kGroup] = {};
-    for (uint32_t i = 0; i < size; ++i) group[i] = codes[static_cast<size_t>(i) * words + w];
+    for (uint32_t i = 0; i < size; ++i) group[i] = codes[i * step];
     std::memcpy(rows, group, sizeof group);
 }
 
 // Splits codes, a group after the other; codes that the last group lacks are zero.
-void split(const uint64_t* codes, uint32_t count, int words, uint8_t* planes) {
-    for (uint32_t first = 0; first < count; first += kGroup, codes += static_cast<size_t>(kGroup) * words)
+inline void split(const uint64_t* codes, uint32_t count, int words, uint8_t* planes) {
+    const size_t step = static_cast<size_t>(words);
+    for (uint32_t first = 0; first < count; first += kGroup)
         for (int w = 0; w < words; ++w, planes += kPartsOfWord * kGroup) {
             Lanes rows[8];
-            load_word(codes, std::min(kGroup, count - first), words, w, rows);
+            load_word(codes + first * step + w, std::min(kGroup, count - first), step, rows);
             split_word(rows, planes);
         }
 }
 
-// Which code of a group stands at a place of its planes.
-inline uint32_t code_at(uint32_t place) {
-    return kLanes * (place % 8) + place / 8;
-}
-
 // Tables of lower bounds: what the bits of a part that differ from the query weigh, in units of 1 / `scale`, rounded
 // down. Weights are padded with zeros to whole words.
-void build_bounds(const uint64_t* query, const float* weights, int words, float scale, uint8_t* tables) {
+inline void build_bounds(const uint64_t* query, const float* weights, int words, float scale, uint8_t* tables) {
     float sums[kTable];
     for (int w = 0; w < words; ++w)
         for (int part = 0; part < kPartsOfWord; ++part, tables += kTable) {
@@ -191,7 +185,8 @@ void build_bounds(const uint64_t* query, const float* weights, int words, float 
 inline size_t report(uint64_t near, size_t group, uint32_t* found) {
     size_t count = 0;
     for (; near != 0; near &= near - 1)
-        found[count++] = static_cast<uint32_t>(group) * kGroup + code_at(static_cast<uint32_t>(__builtin_ctzll(near)));
+        found[count++] =
+            static_cast<uint32_t>(group) * kGroup + code_at(static_cast<uint32_t>(__builtin_ctzll(near)), kLanes);
     return count;
 }
 
@@ -245,8 +240,8 @@ size_t filter_few(const uint8_t* planes, size_t groups, const uint8_t* tables, u
 }
 #endif
 
-size_t filter(const uint8_t* planes, size_t groups, int n_bits, const uint8_t* tables, uint32_t limit,
-              uint32_t* found) {
+inline size_t filter(const uint8_t* planes, size_t groups, int n_bits, const uint8_t* tables, uint32_t limit,
+                     uint32_t* found) {
     const int words = (n_bits + 63) / 64;
 #if STHASH_LANES == 8
     if (n_bits <= 3 * kPartBits) return filter_few<1, 3>(planes, groups, tables, limit, found);
@@ -258,8 +253,8 @@ size_t filter(const uint8_t* planes, size_t groups, int n_bits, const uint8_t* t
                            : filter_some<false>(planes, groups, words, tables, limit, found);
 }
 #else
-size_t filter(const uint8_t* planes, size_t groups, int n_bits, const uint8_t* tables, uint32_t limit,
-              uint32_t* found) {
+inline size_t filter(const uint8_t* planes, size_t groups, int n_bits, const uint8_t* tables, uint32_t limit,
+                     uint32_t* found) {
     const int words = (n_bits + 63) / 64;
     size_t count = 0;
     for (size_t group = 0; group < groups; ++group, planes += words * kPartsOfWord * kGroup) {
@@ -267,14 +262,50 @@ size_t filter(const uint8_t* planes, size_t groups, int n_bits, const uint8_t* t
         for (int part = 0; part < (n_bits + kPartBits - 1) / kPartBits; ++part)
             for (uint32_t i = 0; i < kGroup; ++i) sums[i] += tables[part * kTable + planes[part * kGroup + i]];
         for (uint32_t i = 0; i < kGroup; ++i)
-            if (sums[i] <= limit) found[count++] = static_cast<uint32_t>(group) * kGroup + code_at(i);
+            if (sums[i] <= limit) found[count++] = static_cast<uint32_t>(group) * kGroup + code_at(i, kLanes);
     }
     return count;
 }
 #endif
 
+// The codes of split groups whose sum of whole weights, at most 255 for the bits of a word, is at most `limit`, in any
+// order, and these sums.
+inline size_t add_up(const uint8_t* planes, size_t groups, int words, const uint8_t* tables, uint32_t limit,
+                     uint32_t* found, uint32_t* sums) {
+    size_t count = 0;
+    for (size_t group = 0; group < groups; ++group) {
+        const uint8_t* table = tables;
+        uint16_t total[kGroup] = {};
+        for (int w = 0; w < words; ++w) {
+#if STHASH_LANES > 2
+            Bytes bytes{};
+            for (int part = 0; part < kPartsOfWord; ++part, table += kTable, planes += kGroup)
+                bytes = add_saturating(bytes, look_up(load_table(table), load(planes)));
+            uint8_t of_word[kGroup];
+            std::memcpy(of_word, &bytes, sizeof bytes);
+            for (uint32_t i = 0; i < kGroup; ++i) total[i] = static_cast<uint16_t>(total[i] + of_word[i]);
+#else
+            for (int part = 0; part < kPartsOfWord; ++part, table += kTable, planes += kGroup)
+                for (uint32_t i = 0; i < kGroup; ++i) total[i] = static_cast<uint16_t>(total[i] + table[planes[i]]);
+#endif
+        }
+        uint8_t within[kGroup];  // 0 or 1
+        for (uint32_t i = 0; i < kGroup; ++i) within[i] = total[i] <= limit;
+        for (uint32_t first = 0; first < kGroup; first += 8) {
+            uint64_t near;
+            std::memcpy(&near, within + first, sizeof near);
+            for (; near != 0; near &= near - 1) {
+                const uint32_t place = first + static_cast<uint32_t>(__builtin_ctzll(near)) / 8;
+                found[count] = static_cast<uint32_t>(group) * kGroup + code_at(place, kLanes);
+                sums[count++] = total[place];
+            }
+        }
+    }
+    return count;
+}
+
 // The exact distances of some codes in a row, as weigh_one gives them.
-void weigh(const uint64_t* codes, size_t count, int words, int quads, const float* tables, float* distances) {
+inline void weigh(const uint64_t* codes, size_t count, int words, int quads, const float* tables, float* distances) {
     size_t i = 0;
 #if STHASH_LANES == 8
     // The halves of 16 words, whose lowest four bits are what the tables are looked up by.

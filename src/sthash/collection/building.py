@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 
 from sthash.checks import check_choice, check_positive, check_whole
+from sthash.codes import pack
 from sthash.collection.encoder import Scatter, batched, load_encoder, unit_vectors
 from sthash.collection.learning import Progress, draw, encode_texts, learn_from_texts, learn_from_vectors, texts
 from sthash.collection.store import CollectionBusyError, CollectionError, Store
@@ -178,7 +179,9 @@ def _learn_vectors(store: Store, width: int, plan: Plan, generation: int) -> Non
     stored = store.rows("vectors", "ORDER BY id")
     done = 0
     while page := list(itertools.islice(stored, 4096)):
-        change_codes(store, [number for number, _ in page], encoder.codes_of([content for _, content in page]))
+        change_codes(
+            store, [number for number, _ in page], pack(encoder.margins_of([content for _, content in page]) > 0)
+        )
         done += len(page)
         plan.report("encoding", done, None)
 

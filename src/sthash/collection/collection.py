@@ -317,7 +317,7 @@ class Collection:
     ) -> list[Hit]:
         """Find the documents that are most like a text, a vector, or another document.
 
-        The documents in the Hamming ball around the query's code are ranked by the cosine of their vectors.
+        The documents in the ball around the query's code are ranked by the cosine of their vectors.
 
         Parameters
         ----------
@@ -327,9 +327,10 @@ class Collection:
         key : str, optional
             Instead of a query: the key of a document, which is then not among the hits.
         radius : int, optional
-            Of the ball. By default it grows until it holds ``factor`` documents for each one asked for.
+            Of the ball, in bits. By default it grows until it holds ``factor`` documents for each one asked for; a bit
+            then counts as much as the query is sure of it, which brings more of the nearest documents into the ball.
         rerank : bool
-            Without, the hits are those with the nearest codes, in this order.
+            Without, the hits are those with the nearest codes, in this order, by the weights of the bits that differ.
         where : dict, optional
             Only documents whose metadata has these values; for a list, one of its values.
         factor : int

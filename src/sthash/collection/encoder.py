@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -29,12 +30,17 @@ Margins = npt.NDArray[np.float32]
 
 @dataclass(frozen=True)
 class Encoded:
-    """Unit rows in CSR parts, and their packed codes."""
+    """Unit rows in CSR parts, and the margins of their bits."""
 
     indptr: npt.NDArray[np.int64]
     indices: npt.NDArray[np.int32]
     values: npt.NDArray[np.float32]
-    codes: Codes
+    margins: npt.NDArray[np.float32]
+
+    @cached_property
+    def codes(self) -> Codes:
+        """Packed codes."""
+        return pack(self.margins > 0)
 
     def __len__(self) -> int:
         return len(self.indptr) - 1
@@ -43,7 +49,7 @@ class Encoded:
         """Rows from ``first`` to before ``last``."""
         bounds = self.indptr[first : last + 1]
         own = slice(bounds[0], bounds[-1])
-        return Encoded(bounds - bounds[0], self.indices[own], self.values[own], self.codes[first:last])
+        return Encoded(bounds - bounds[0], self.indices[own], self.values[own], self.margins[first:last])
 
 
 @dataclass(frozen=True)
@@ -74,17 +80,14 @@ class Scatter:
 
 
 class Encoder(Protocol):
-    """Makes rows and codes by the model of a file."""
+    """Makes rows and the margins of their bits by the model of a file."""
 
     dense: bool
     n_bits: int
     n_columns: int
 
     def encode(self, inputs: Any) -> Encoded:
-        """Give the rows and the codes of texts, or of vectors."""
-
-    def codes_of(self, rows: list[bytes]) -> Codes:
-        """Give the codes of stored rows."""
+        """Give the rows and the margins of texts, or of vectors."""
 
     def margins_of(self, rows: list[bytes]) -> Margins:
         """Give, for stored rows, the real numbers whose signs are the bits of their codes."""
@@ -126,17 +129,13 @@ class TextEncoder:
         self._whole: _Vocabulary | None = None
 
     def encode(self, inputs: list[str]) -> Encoded:
-        """Give the rows and the codes of texts."""
+        """Give the rows and the margins of texts."""
         indptr, indices, counts = self._counter.count_parts(inputs)
         used, local = np.unique(indices, return_inverse=True)
         terms = self._terms(used)
         statistics = CorpusStatistics(self._n_documents, terms.frequency, self._mean_length)
         values = term_weights(indptr, local, counts, self._weighting, statistics)
-        return Encoded(indptr, indices, values, pack(self._margins(indptr, indices, values, terms, local) > 0))
-
-    def codes_of(self, rows: list[bytes]) -> Codes:
-        """Give the codes of stored rows."""
-        return pack(self.margins_of(rows) > 0)
+        return Encoded(indptr, indices, values, self._margins(indptr, indices, values, terms, local))
 
     def margins_of(self, rows: list[bytes]) -> Margins:
         """Give the margins of stored rows."""
@@ -224,17 +223,11 @@ class VectorEncoder:
         self._weights = np.pad(weights, ((0, 0), (0, -self.n_bits % _core.lanes_in_group)))
 
     def encode(self, inputs: npt.ArrayLike) -> Encoded:
-        """Give the rows and the codes of vectors."""
+        """Give the rows and the margins of vectors."""
         rows = unit_vectors(inputs, self.n_columns)
         n, m = rows.shape
         indptr = np.arange(n + 1, dtype=np.int64) * m
-        return Encoded(
-            indptr, np.tile(np.arange(m, dtype=np.int32), n), rows.reshape(-1), pack(self._margins(rows) > 0)
-        )
-
-    def codes_of(self, rows: list[bytes]) -> Codes:
-        """Give the codes of stored rows."""
-        return pack(self.margins_of(rows) > 0)
+        return Encoded(indptr, np.tile(np.arange(m, dtype=np.int32), n), rows.reshape(-1), self._margins(rows))
 
     def margins_of(self, rows: list[bytes]) -> Margins:
         """Give the margins of stored rows."""
@@ -244,7 +237,8 @@ class VectorEncoder:
         n, m = rows.shape
         indptr, columns = np.arange(n + 1, dtype=np.int64) * m, np.arange(m, dtype=np.int32)
         margins = _core.project(indptr, columns, rows.reshape(-1), True, self._weights, resolve_threads(None))
-        return np.asarray(margins[:, : self.n_bits] + self._intercept)
+        learnt: Margins = margins[:, : self.n_bits] + self._intercept
+        return learnt
 
 
 def unit_vectors(vectors: npt.ArrayLike, width: int | None = None) -> npt.NDArray[np.float32]:

@@ -84,8 +84,9 @@ def encode_queries(view: View, queries: list[Any]) -> Encoded:
 def stored_query(view: View, number: int) -> Encoded:
     """Row and code of a document that is in the collection."""
     columns, values = view.vectors(np.array([number])).row(0)
-    shelf = view.shelf()
-    return Encoded(np.array([0, len(columns)]), columns, values, shelf.codes[shelf.places([number])])
+    encoder = view.encoder()
+    row = values.tobytes() if encoder.dense else columns.tobytes() + values.tobytes()
+    return Encoded(np.array([0, len(columns)]), columns, values, encoder.margins_of([row]))
 
 
 def answer(view: View, queries: Encoded, request: Request) -> list[list[Hit]]:
@@ -98,16 +99,20 @@ def answer(view: View, queries: Encoded, request: Request) -> list[list[Hit]]:
     k = min(request.k, len(shelf.ids))
     wanted = k * request.factor
     if not request.rerank:
-        ids, distances = view.index().search(
-            queries.codes, k, within=radius, allowed=None if request.where is None else shelf.ids
-        )
-        shelf = shelf.at(shelf.places(np.unique(ids[ids >= 0])))
+        whole = view.shelf()
+        allowed = None if request.where is None else whole.places(shelf.ids)
+        near, _ = view.index().search(queries.codes, k, weights=np.abs(queries.margins), within=radius, allowed=allowed)
+        used = np.unique(near[near >= 0])
+        shelf = whole.at(used)
         vectors = view.vectors(shelf.ids)
-        places = np.where(ids < 0, -1, shelf.places(ids))
-        return _hits(view, shelf, vectors, queries, _scored(vectors, queries, places, distances), request.explain)
+        places = np.where(near < 0, -1, np.searchsorted(used, near))
+        return _hits(view, shelf, vectors, queries, _scored(shelf, vectors, queries, places), request.explain)
     if len(queries) == 1:
         # For one query it pays to find the ball first, and then to read only its vectors.
-        shelf = shelf.at(shelf.ball(as_words(queries.codes)[0], radius, wanted))
+        if radius is None:
+            shelf = shelf.at(shelf.weighted_ball(queries, wanted))
+        else:
+            shelf = shelf.at(shelf.ball(as_words(queries.codes)[0], radius, wanted))
         radius = shelf.n_bits
     vectors = view.vectors(shelf.ids)
     parts = [queries.part(start, min(start + TOGETHER, len(queries))) for start in range(0, len(queries), TOGETHER)]
@@ -127,10 +132,11 @@ def answer(view: View, queries: Encoded, request: Request) -> list[list[Hit]]:
     return answers
 
 
-def _scored(
-    vectors: Vectors, queries: Encoded, places: npt.NDArray[np.int64], distances: npt.NDArray[np.int32]
-) -> Found:
-    """Add the cosines to places that are ranked by distance."""
+def _scored(shelf: Shelf, vectors: Vectors, queries: Encoded, places: npt.NDArray[np.int64]) -> Found:
+    """Add the cosines and the distances in bits to places that are ranked."""
+    distances = np.full(places.shape, -1, dtype=np.int32)
+    held = np.nonzero(places >= 0)
+    distances[held] = np.bitwise_count(shelf.codes[places[held]] ^ queries.codes[held[0]]).sum(axis=1)
     scores = np.zeros(places.shape, dtype=np.float32)
     spread = np.zeros(vectors.n_columns, dtype=np.float32)
     for query in range(len(queries)):

@@ -33,9 +33,13 @@ class Shelf:
         """Only the documents at some places, which ascend."""
         return Shelf(self.n_bits, self.ids[places], self.codes[places], self.words[places])
 
+    def weighted_ball(self, query: Encoded, wanted: int) -> npt.NDArray[np.int64]:
+        """Places nearest to a query by the margins of the bits that differ: those wanted, and more if they tie."""
+        return _core.gather_ball(self.words, as_words(query.codes), query.margins, -1, wanted)
+
     def ball(self, code: npt.NDArray[np.uint64], radius: int | None, wanted: int) -> npt.NDArray[np.int64]:
         """Places within the radius of a code, or within the least radius that holds so many as are wanted."""
-        return _core.gather_ball(self.words, code, -1 if radius is None else radius, wanted)
+        return _core.gather_ball(self.words, code[None, :], None, -1 if radius is None else radius, wanted)
 
 
 @dataclass(frozen=True)
@@ -136,7 +140,10 @@ def load_vectors(store: Store, ids: Ids, *, dense: bool, n_columns: int, whole: 
 
 
 def search_balls(shelf: Shelf, vectors: Vectors, queries: Encoded, k: int, radius: int | None, wanted: int) -> Found:
-    """Rank the documents in the ball around each query by the cosine of their vectors; ties by id."""
+    """Rank the documents in the ball around each query by the cosine of their vectors; ties by id.
+
+    Without a radius the ball holds as many as are wanted, and a bit counts as much as the query is sure of it.
+    """
     places, scores, distances, _, _ = _core.search_balls(
         shelf.words,
         vectors.starts,
@@ -144,6 +151,7 @@ def search_balls(shelf: Shelf, vectors: Vectors, queries: Encoded, k: int, radiu
         vectors.content,
         vectors.dense,
         as_words(queries.codes),
+        queries.margins if radius is None else None,
         queries.indptr,
         queries.indices,
         queries.values,

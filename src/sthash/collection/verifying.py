@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass
 
+from sthash.codes import pack
 from sthash.collection.encoder import Encoder
 from sthash.collection.search import read_document
 from sthash.collection.shelf import load_shelf
@@ -34,7 +35,7 @@ def verify(store: Store, encoder: Encoder) -> Report:
         own = slice(place, place + len(page))
         if ids[own] != [number for number, _ in page] or ids[own] != shelf.ids[own].tolist():
             raise store.damaged("documents, vectors and codes are not of the same documents")
-        if not (encoder.codes_of([content for _, content in page]) == shelf.codes[own]).all():
+        if not (pack(encoder.margins_of([content for _, content in page]) > 0) == shelf.codes[own]).all():
             raise store.damaged("a code is not that of its vector")
         place += len(page)
     if place != len(ids) or place != len(shelf.ids):

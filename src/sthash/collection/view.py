@@ -85,9 +85,9 @@ class View:
         return load_vectors(self.store, ids, dense=encoder.dense, n_columns=encoder.n_columns, whole=False)
 
     def index(self) -> HammingIndex:
-        """An index of all codes, by the ids of the documents."""
+        """An index of all codes, by the places of the documents on the shelf."""
         if self._index is None:
             shelf = self.shelf()
             self._index = HammingIndex(shelf.n_bits)
-            self._index.add(np.ascontiguousarray(shelf.codes), shelf.ids)
+            self._index.add(np.ascontiguousarray(shelf.codes))
         return self._index

@@ -83,7 +83,7 @@ def _of_pair(vectorizer: TextVectorizer, hasher: Hasher) -> Encoding:
 
     def encode(texts: list[str]) -> Encoded:
         rows = vectorizer.transform(texts)
-        return Encoded(rows.indptr, rows.indices, rows.data, hasher.transform(rows))
+        return Encoded(rows.indptr, rows.indices, rows.data, hasher.decision_function(rows))
 
     n_columns = len(vectorizer.vocabulary_)
     if hasher.n_features_in_ != n_columns:
