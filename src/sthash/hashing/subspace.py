@@ -90,7 +90,8 @@ def _without(trivial: Block, block: Block) -> Block:
 def _chebyshev(A: sp.csr_array, block: Block, degree: int, cut: float, threads: int | None) -> Block:
     """T_degree of A, moved such that [−1, cut] falls on [−1, 1], where the polynomial stays within ±1."""
     centre, half = np.float32((cut - 1) / 2), np.float32((cut + 1) / 2)
-    before, now = block, (project(A, block, threads) - centre * block) / half
+    before: npt.NDArray[Any] = block
+    now: npt.NDArray[Any] = (project(A, block, threads) - centre * block) / half
     for _ in range(degree - 1):
         before, now = now, 2 / half * (project(A, now, threads) - centre * now) - before
     return np.asarray(now)
