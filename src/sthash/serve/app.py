@@ -50,6 +50,7 @@ def create_app(settings: Settings) -> FastAPI:
         description=DESCRIPTION,
         docs_url=None,  # the framework's pages fetch scripts from elsewhere
         redoc_url=None,
+        generate_unique_id_function=lambda route: route.name,
         lifespan=lifespan,
     )
     app.state.catalog = Catalog(settings.source, settings.limits.in_flight, metrics.batch.observe)

@@ -95,6 +95,13 @@ def connection_kind(limits: Limits) -> type[HttpToolsProtocol]:
             self._expect(None, int)
             super().on_headers_complete()
 
+        def eof_received(self) -> bool | None:  # type: ignore[override]
+            # Who has sent a whole request and says that nothing more will come still gets the answer.
+            if self.cycle is None or self.cycle.response_complete or self.cycle.more_body:
+                return None
+            self.cycle.keep_alive = False
+            return True
+
         def pause_writing(self) -> None:
             super().pause_writing()
             self._expect(limits.send_seconds, self.transport.abort)

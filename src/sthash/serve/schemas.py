@@ -188,6 +188,23 @@ class Hit(Document):
 class SearchAnswer(BaseModel):
     """Hits, the best first; the rest where a view was asked for."""
 
+    model_config = _described(
+        (),
+        {
+            "hits": [
+                {
+                    "key": "queue.Queue",
+                    "text": "Create a queue object with a given maximum size.",
+                    "label": "queue",
+                    "metadata": {},
+                    "distance": 10,
+                    "score": 0.57,
+                    "terms": ["queue"],
+                }
+            ],
+            "took_ms": 2.1,
+        },
+    )
     hits: list[Hit]
     took_ms: float
     code: str = Field("", description="The query's code.")

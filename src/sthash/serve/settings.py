@@ -43,7 +43,7 @@ class Limits:
 
     body_bytes: int = 32 * 2**20
     all_bodies_bytes: int = 256 * 2**20
-    in_flight: int = 96
+    in_flight: int = 80
     connections: int = 1024
     seconds: float = 30.0
     header_seconds: float = 10.0

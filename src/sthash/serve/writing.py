@@ -16,7 +16,7 @@ router = APIRouter(responses=ERRORS)
 
 
 @router.post("/documents", responses=answers(schemas.CountAnswer) | CONFLICT)
-async def put(body: schemas.DocumentsRequest, served: Chosen) -> Response:
+async def put_documents(body: schemas.DocumentsRequest, served: Chosen) -> Response:
     """Add documents, all or, on an error, none of them; when the answer comes they are on the disk."""
     documents = [Document(new.key, new.text, new.label, new.metadata) for new in body.documents]
 
@@ -30,7 +30,7 @@ async def put(body: schemas.DocumentsRequest, served: Chosen) -> Response:
 
 
 @router.post("/delete", responses=answers(schemas.CountAnswer))
-async def delete_many(body: schemas.DeleteRequest, served: Chosen) -> Response:
+async def delete_documents(body: schemas.DeleteRequest, served: Chosen) -> Response:
     """Delete documents, all or, if one is missing, none of them."""
 
     def job(collection: Collection) -> int:
@@ -44,7 +44,7 @@ async def delete_many(body: schemas.DeleteRequest, served: Chosen) -> Response:
 
 
 @router.delete("/documents/{key:path}", responses=answers(schemas.CountAnswer))
-async def delete(key: str, served: Chosen) -> Response:
+async def delete_document(key: str, served: Chosen) -> Response:
     """Delete a document."""
 
     def job(collection: Collection) -> int:
