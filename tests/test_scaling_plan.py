@@ -38,6 +38,12 @@ def test_the_formula_gives_what_spark_has_shuffled(plan):
         assert measured / formula == pytest.approx(plan.Measured().compressed, rel=0.05)
 
 
+def test_growth_goes_through_what_was_measured(plan):
+    for documents, pairs in plan.PAIRS.items():
+        assert plan.grown_pairs(documents) == pytest.approx(pairs, rel=0.02)
+    assert plan.grown_pairs(2e9) / plan.grown_pairs(1e9) == pytest.approx(2.5, abs=0.01)
+
+
 def test_copies_are_those_of_blocks(plan):
     """A bucket of m blocks sends each of its codes m times; codes of all other buckets go once."""
     sizes = np.array([5 * plan.BLOCK, *[100] * 20_000])

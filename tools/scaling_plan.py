@@ -57,7 +57,8 @@ WITHIN = {
     (256, 5): 4.2e-6,
 }
 # Documents, distinct codes of 64 bits, and bytes that the self-join at radius 3 shuffled: benchmarks/spark.py.
-SHUFFLED = [(61_290, 50_299, 4.4e6), (122_581, 96_278, 8.5e6)]
+SHUFFLED = [(61_290, 50_299, 4.4e6), (122_581, 96_278, 8.5e6), (245_163, 183_361, 16.4e6)]
+PAIRS = {61_290: 135_071, 122_581: 341_888, 245_163: 848_215}  # of the same joins
 
 
 @dataclass(frozen=True)
@@ -157,6 +158,13 @@ def plan_rows(measured: Measured, assumed: Assumed) -> Iterator[list[str]]:
         f"N / {measured.encoded_a_core_second:,.0f} / 3600",
         f"{encoding:,.1f} core hours, ${encoding * assumed.core_hour:,.2f}",
     ]
+
+
+def grown_pairs(documents: float) -> float:
+    """Pairs of 64-bit codes within radius 3, if they go on growing by the same factor with each doubling."""
+    sizes = list(PAIRS)
+    factor = (PAIRS[sizes[-1]] / PAIRS[sizes[0]]) ** (1 / math.log2(sizes[-1] / sizes[0]))
+    return float(PAIRS[sizes[-1]] * factor ** math.log2(documents / sizes[-1]))
 
 
 def bytes_(number: float) -> str:
