@@ -36,7 +36,7 @@ format: $(VENV)/installed-dev ## format the code in place
 	$(BIN)/ruff check --fix .
 	$(BIN)/clang-format -i $(CPP)
 
-BENCHMARKS := fit encode graph hamming rivals collection duplicates serve spark
+BENCHMARKS := fit encode graph hamming recipes rivals collection duplicates serve spark milvus scaling
 bench: $(VENV)/installed-bench $(VENV)/installed-dev ## measure against the peers (about an hour)
 	@for name in $(BENCHMARKS); do echo "== benchmarks/$$name.py"; $(BIN)/python benchmarks/$$name.py || exit 1; done
 
