@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from sthash.evaluation.conditions import Experiment
 from sthash.evaluation.report.claims import p_text
@@ -239,7 +238,7 @@ def conditions_section(summary: Summary, machine: dict[str, str]) -> str:
             "code lengths",
             "every one learnt anew"
             if summary.run.relearn
-            else "64 bits learnt once, shorter ones are prefixes, but for " + _anew(summary),
+            else "64 bits learnt once, shorter ones are prefixes" + _anew(summary),
         )
     ]
     took = sum(float(result["took"]) for result in summary.outcome.results.values())
@@ -259,5 +258,6 @@ def _seeds(summary: Summary) -> str:
     return ", ".join(map(str, summary.run.conditions.recipes.get("seeds", []))) if summary.run.recipes else "not run"
 
 
-def _anew(summary: Summary) -> Any:
-    return ", ".join(method.title for method in summary.run.methods if method.lengths == "each") or "none"
+def _anew(summary: Summary) -> str:
+    unordered = [method.title for method in summary.run.methods if method.lengths == "each"]
+    return f"; {', '.join(unordered)} (bits without an order): learnt anew" if unordered else ""
