@@ -314,7 +314,7 @@ inline void rank_ball(const Shelf& shelf, const Questions& questions, size_t que
 inline void search_balls(const Shelf& shelf, const Questions& questions, const Ball& ball, int threads, StopFlag& stop,
                          Answers& answers) {
     const auto workers = static_cast<size_t>(std::max(threads, 1));
-    const size_t together = std::clamp<size_t>((questions.count + workers - 1) / workers, 1, 128);
+    const size_t together = std::clamp<size_t>((questions.count + workers - 1) / workers, 1, 256);
     parallel_for(questions.count, together, threads, stop, [&](size_t begin, size_t end, int) {
         Spread spread(questions.columns);
         std::vector<Gathering> balls = gather_any(shelf, questions, begin, end - begin, ball, stop);

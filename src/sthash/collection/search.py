@@ -22,7 +22,7 @@ Where = Mapping[str, Any]
 Fields = tuple[str, str, str | None, dict[str, Any]]
 TERMS_SHOWN = 5
 # Queries of a batch that are answered together.
-TOGETHER = 256
+TOGETHER = 512
 
 
 @dataclass(frozen=True)
