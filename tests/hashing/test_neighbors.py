@@ -92,7 +92,7 @@ def test_the_filter_finds_the_span_of_the_first_eigenvectors(monkeypatch):
 def test_threads_change_nothing_and_lonely_nodes_lie_at_zero(monkeypatch, graph):
     monkeypatch.setattr(subspace, "EXACT_SIZE", 0)
     W = sp.block_diag([graph, sp.csr_array((2, 2))], format="csr")
-    one, two = (neighbor_places(W, 16, np.random.default_rng(0), threads) for threads in (1, 2))
+    one, two = (neighbor_places(W, 16, np.random.default_rng(0), threads=threads) for threads in (1, 2))
     assert (one == two).all()
     assert (one[-2:] == 0).all()
     assert (np.abs(one[:-2]).sum(axis=1) > 0).all()

@@ -209,7 +209,7 @@ class SelfTaughtHashing(Hasher):
         if self.recipe == "topics":
             return self._fit_topics(X, W, clock)
         joined = np.asarray(abs(W).sum(axis=1)).ravel() > 0
-        embed, binarize = self._stage_1_steps()
+        embed, binarize = self._stage_1_steps(X)
         embedding = clock.run("embedding", embed, W, self.n_bits)
         embedding = _checked_stage("embedding", embedding, (n, self.n_bits)).astype(np.float64, copy=False)
         bits = clock.run("binarizer", binarize, embedding[joined])
@@ -239,9 +239,9 @@ class SelfTaughtHashing(Hasher):
         self.stage_seconds_ = clock.seconds
         return self
 
-    def _stage_1_steps(self) -> tuple[Embedding, Binarizer]:
+    def _stage_1_steps(self, X: Vectors) -> tuple[Embedding, Binarizer]:
         if self.recipe == "neighbors":
-            return partial(neighbor_places, rng=self._generator(), threads=self.threads), balanced_bits
+            return partial(neighbor_places, rng=self._generator(), X=X, threads=self.threads), balanced_bits
         return self.embedding or laplacian_eigenmap, self.binarizer or median_bits
 
     def _generator(self) -> np.random.Generator:
