@@ -1,10 +1,11 @@
-// The Hamming kernels and the index under the sanitizers, against plain loops. Exits with 1 at the first
-// difference.
+// The Hamming kernels, the index and the balls of collections under the sanitizers, against plain loops. Exits with 1
+// at the first difference.
 #include <cstdio>
 #include <map>
 #include <random>
 #include <thread>
 
+#include "collection/rerank.hpp"
 #include "hamming/index.hpp"
 #include "hamming/join.hpp"
 
@@ -120,6 +121,34 @@ void check_weighted_searches(Index& index, const Truth& truth, int n_bits) {
         }
 }
 
+// The balls that a collection looks at, bounded by a count: all within the least radius that holds so many.
+void check_balls(int n_bits) {
+    const size_t words = (static_cast<size_t>(n_bits) + 63) / 64, count = 1 + draw(1200), wanted = 40;
+    const std::vector<uint64_t> codes = random_codes(count, n_bits), query = random_codes(1, n_bits);
+    std::vector<float> margins(static_cast<size_t>(n_bits));
+    for (float& margin : margins) margin = static_cast<float>(draw(1000)) - 500;
+    const Shelf shelf{codes.data(), words, count, nullptr, nullptr, nullptr, false};
+    const Questions questions{query.data(), margins.data(), margins.size(), 1, nullptr, nullptr, nullptr, 0};
+    StopFlag stop{false};
+    Gathering ball = std::move(gather_any(shelf, questions, 0, 1, {-1, wanted}, stop).front());
+    const std::vector<float> weights = whole_weights(margins.data(), margins.size(), words);
+    std::vector<int> distances(count);
+    for (size_t i = 0; i < count; ++i)
+        for (size_t p = 0; p < margins.size(); ++p)
+            if ((codes[i * words + p / 64] ^ query[p / 64]) >> (p % 64) & 1)
+                distances[i] += static_cast<int>(weights[p]);
+    size_t inside = 0;
+    for (const int d : distances) inside += static_cast<size_t>(d) <= ball.radius();
+    const std::vector<Gathering::Member>& members = ball.finish();
+    bool right = members.size() == inside && members.size() >= std::min(wanted, count);
+    size_t nearer = 0;
+    for (const Gathering::Member& member : members) {
+        right = right && member.distance == distances[static_cast<size_t>(member.place)];
+        nearer += static_cast<size_t>(member.distance) < ball.radius();
+    }
+    if (!right || (count >= wanted && nearer >= wanted)) fail("ball", n_bits);
+}
+
 void check_pairs(Index& index, const Truth& truth, int n_bits) {
     size_t wanted = 0, found = 0;
     for (const auto& [id, code] : truth.held)
@@ -207,7 +236,10 @@ int main() {
     for (const SimdPath simd : available_paths()) {
         active_path() = simd;
         for (const int n_bits : {1, 7, 16, 24, 32, 40, 64, 65, 128, 200, 256, 500, 512, 1024})
-            for (const Path path : {Path::automatic, Path::scan, Path::tables}) check_index(n_bits, path);
+            for (const Path path : {Path::automatic, Path::scan, Path::tables}) {
+                check_index(n_bits, path);
+                check_balls(n_bits);
+            }
         check_threads();
     }
     std::puts("Hamming kernels: all paths agree with the plain loops");

@@ -35,6 +35,7 @@ TRUE_NEIGHBORS = 10
 NEAREST_CODES = 100
 FEWEST_DOCUMENTS = 250
 MOST_QUERIES = 500
+RUNS = 3  # the quickest of which counts
 # The ball that is re-ranked holds this share of the corpus, but no more than a search for ten hits looks at.
 BALL_SHARE, LARGEST_BALL = 0.05, 5000
 # Quality that a shorter code may lack and still be the better choice.
@@ -268,10 +269,12 @@ def _try(data: _Data, hasher: SelfTaughtHashing) -> Trial:
     fit_seconds = time.perf_counter() - start
     index = HammingIndex(hasher.n_bits, path="scan")
     index.add(hasher.transform(data.corpus))
-    start = time.perf_counter()
-    margins = hasher.decision_function(data.queries)
-    ids, _ = index.search(pack(margins > 0), data.ball, weights=np.abs(margins))
-    microseconds = (time.perf_counter() - start) / len(ids) * 1e6
+    seconds = []
+    for _run in range(RUNS):
+        start = time.perf_counter()
+        margins = hasher.decision_function(data.queries)
+        ids, _ = index.search(pack(margins > 0), data.ball, weights=np.abs(margins))
+        seconds.append(time.perf_counter() - start)
     labelled = data.query_labels >= 0
     same = data.corpus_labels[ids[labelled, :NEAREST_CODES]] == data.query_labels[labelled, None]
     return Trial(
@@ -282,7 +285,7 @@ def _try(data: _Data, hasher: SelfTaughtHashing) -> Trial:
         _share_found(ids[:, :NEAREST_CODES], data.neighbours),
         float(same.mean()) if labelled.any() else None,
         n_bytes(hasher.n_bits),
-        microseconds,
+        min(seconds) / len(ids) * 1e6,
         fit_seconds,
     )
 

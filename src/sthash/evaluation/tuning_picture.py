@@ -42,10 +42,13 @@ def draw_tuning(tuning: Tuning, path: str | os.PathLike[str]) -> None:
                     )
             best = tuning.recommended
             panel.plot(getattr(best, measure), best.quality(tuning.aim), "o", ms=14, mfc="none", mec="black")
-            panel.set_xscale("log", base=2)
-            panel.xaxis.set_major_formatter("{x:g}")
             panel.set_xlabel(label)
             panel.grid(alpha=0.3)
+        panels[0].set_xscale("log", base=2)
+        panels[0].set_xticks(sorted({trial.bytes for trial in tuning.trials}))
+        panels[0].xaxis.set_major_formatter("{x:g}")
+        panels[0].minorticks_off()
+        panels[1].set_xlim(left=0)
         panels[0].set_ylabel(QUALITY[tuning.aim].format(ball=tuning.ball, corpus=tuning.n_corpus))
         panels[0].legend(fontsize="small")
         with replacing(path) as temporary:
