@@ -14,7 +14,7 @@ def build(
     sources: options.Sources,
     bits: Annotated[int, typer.Option(help="Bits of a code.")] = 64,
     neighbors: Annotated[int, typer.Option(help="Neighbours of a document in the graph.")] = 25,
-    recipe: Annotated[str, typer.Option(help="How codes are learnt; sth tune finds which is best.")] = "paper",
+    recipe: Annotated[str, typer.Option(help="How codes are learnt; sth tune finds which is best.")] = "neighbors",
     learn_on: Annotated[int, typer.Option(help="Learn from a random sample of so many documents; 0 for all.")] = 20_000,
     scatter: Annotated[float, typer.Option(help="Random part of a code; 4 with --bits 512 finds more by cosine.")] = 0,
     key: options.KeyField = None,

@@ -74,7 +74,7 @@ class Collection:
         vectors: Iterable[Any] | None = None,
         n_bits: int = 64,
         n_neighbors: int = 25,
-        recipe: Recipe = "paper",
+        recipe: Recipe = "neighbors",
         learn_on: int | None = 20_000,
         scatter: float = 0.0,
         vectorizer: TextVectorizer | None = None,
@@ -99,7 +99,8 @@ class Collection:
         n_bits, n_neighbors : int
             Of the hasher. More bits find more of the nearest documents in a ball of the same size.
         recipe : str
-            Of the hasher. `sthash.evaluation.tune` finds which is best for documents like yours.
+            Of the hasher. The default finds the most of the nearest documents by cosine (docs/better-codes.md);
+            `sthash.evaluation.tune` finds which is best for documents like yours.
         learn_on : int or None
             Learn from a random sample of this size; None takes all documents.
         scatter : float
