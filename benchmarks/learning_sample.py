@@ -37,7 +37,13 @@ def measured(X, Q, labels, wanted, neighbours, recipe, size, seed):
 
 def draw(scores, cosine):
     """Draw a panel a measure: a line a recipe, from the lowest to the highest of the samples as a band."""
-    mpl.rcParams |= {"svg.hashsalt": "sthash", "font.size": 10, "axes.spines.top": False, "axes.spines.right": False}
+    mpl.rcParams |= {
+        "svg.hashsalt": "sthash",
+        "font.size": 10,
+        "axes.titlesize": 10,
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+    }
     figure, panels = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
     names = [f"{size:,}" if size else "all" for size in SIZES]
     for place, (panel, measure) in enumerate(zip(panels, MEASURES, strict=True)):

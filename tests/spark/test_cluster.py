@@ -39,11 +39,11 @@ def test_a_cluster_answers_as_one_machine_does_even_if_a_worker_is_killed(needs_
         )
         running.callback(stop, job)
         # Two tasks of the last stage have begun, one on each worker: what came before lies on both.
-        wait_for(lambda: len(list(tmp_path.glob("begun-*"))) == 2 or job.poll() is not None, 240)
+        wait_for(lambda: len(list(tmp_path.glob("begun-*"))) == 2 or job.poll() is not None, 600)
         assert job.poll() is None, (tmp_path / "job.out").read_text()[-5000:]
         os.killpg(workers[0].pid, signal.SIGKILL)
         (tmp_path / "go").touch()
-        assert job.wait(240) == 0, (tmp_path / "job.out").read_text()[-5000:]
+        assert job.wait(600) == 0, (tmp_path / "job.out").read_text()[-5000:]
     check(json.loads((tmp_path / "answers.json").read_text()), tmp_path)
 
 

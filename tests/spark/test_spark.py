@@ -141,12 +141,12 @@ def test_a_chain_of_codes_is_one_group(spark, tmp_path_factory):
     spark.sparkContext.setCheckpointDir(str(tmp_path_factory.mktemp("checkpoints")))
 
     # Each code is one bit from the next: the worst case for label propagation.
-    bits = np.tri(120, 119, -1, dtype=bool)
-    order = np.random.default_rng(0).permutation(120)
+    bits = np.tri(40, 39, -1, dtype=bool)
+    order = np.random.default_rng(0).permutation(40)
     data = [(int(number), bytearray(sthash.codes.pack(bits[[place]])[0])) for number, place in enumerate(order)]
     chain = spark.createDataFrame(data, "id long, code binary")
-    groups = near_duplicates(chain, 1, n_bits=119, id_col="id").collect()
-    assert {row["id"]: row["group"] for row in groups} == dict.fromkeys(range(120), 0)
+    groups = near_duplicates(chain, 1, n_bits=39, id_col="id").collect()
+    assert {row["id"]: row["group"] for row in groups} == dict.fromkeys(range(40), 0)
 
 
 def test_vectors_of_all_kinds_give_the_same_codes(spark):
