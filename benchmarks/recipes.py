@@ -1,7 +1,7 @@
 """What each ingredient of the recipes brings, on held-out training documents of the paper's three corpora.
 
-Nothing here reads a test split. 20Newsgroups and Reuters hold out the later 30 % of each category's training documents
-(their order is that of time), TDT2 a random 30 % of a training split, as its protocol is. Parts: ``neighbors``,
+Nothing here reads a test split. 20Newsgroups and Reuters hold out the last 30 % of each category's training documents
+(their order stands in for time), TDT2 a random 30 % of a training split, as its protocol is. Parts: ``neighbors``,
 ``topics``, ``rerank``, ``dense``, ``time``; all of them without arguments.
 """
 
@@ -46,7 +46,7 @@ class HeldOut:
 
 
 def later(labels):
-    """The later 30 % of each category."""
+    """The last 30 % of each category."""
     held = np.zeros(len(labels), dtype=bool)
     for label in np.unique(labels):
         own = np.flatnonzero(labels == label)
