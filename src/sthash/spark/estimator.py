@@ -40,7 +40,7 @@ class SelfTaughtHashing(
         What to encode, and the binary column of the codes, by default ``code``.
     numBits, numNeighbors : int, default=64, 25
     sampleSize : int, default=20000
-    recipe : {"paper", "topics"}, default="paper"
+    recipe : {"paper", "topics", "neighbors"}, default="paper"
     seed : int, default=0
     stopWords : list of str
         By default English ones; an empty list keeps all words.

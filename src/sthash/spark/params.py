@@ -30,7 +30,7 @@ class SelfTaughtHashingParams(HasInputCol, HasOutputCol, HasSeed):
     recipe: Param[str] = Param(
         Params._dummy(),
         "recipe",
-        "'paper' finds the original nearest neighbours, 'topics' documents of the same topic",
+        "'paper' is as published; 'neighbors' finds more of the nearest ones, 'topics' those on the same topic",
         TypeConverters.toString,
     )
     stopWords: Param[list[str]] = Param(
