@@ -256,7 +256,9 @@ def test_version_and_help(sth):
 def test_shell_completion(words, expected):
     """What bash runs when a person presses the tab key."""
     sth = Path(sys.executable).with_name("sth")
-    script = subprocess.run([sth, "--show-completion", "bash"], capture_output=True, text=True, check=False)
+    # It asks which shell has called it; bash would step aside for a last command.
+    asked = ["bash", "-c", f"{sth} --show-completion; true"]
+    script = subprocess.run(asked, capture_output=True, text=True, check=False)
     assert "_STH_COMPLETE=complete_bash" in script.stdout, script.stderr
     environment = {**os.environ, "_STH_COMPLETE": "complete_bash", "COMP_WORDS": words}
     environment["COMP_CWORD"] = str(len(words.split()) - 1)

@@ -203,7 +203,7 @@ def test_a_model_that_no_file_can_hold(X, tmp_path):
     ],
 )
 def test_bad_input(rows, settings, words):
-    with pytest.raises(ValueError, match=words):
+    with pytest.raises((TypeError, ValueError), match=words):
         SelfTaughtHashing(**settings).fit(rows)
 
 

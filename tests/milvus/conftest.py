@@ -34,6 +34,18 @@ def collection(built, tmp_path):
         yield opened
 
 
+@pytest.fixture
+def by_code(collection):
+    """All documents of the file as hits for a query, by Hamming distance and then by id."""
+    place = {document.key: place for place, document in enumerate(collection)}
+
+    def ranked(query):
+        hits = collection.search(query, len(collection), explain=False)
+        return sorted(hits, key=lambda hit: (hit.distance, place[hit.key]))
+
+    return ranked
+
+
 @pytest.fixture(scope="session")
 def lite(tmp_path_factory):
     """One Milvus Lite for all tests, because it takes its time to start."""

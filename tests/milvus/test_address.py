@@ -45,11 +45,12 @@ def test_a_server_that_no_longer_answers(collection, server, address):
         assert there.upsert(["cat"]) == 1
 
 
-def test_push_and_search(collection, address):
+def test_push_and_search(collection, address, by_code):
     with MilvusCollection.push(collection, address, "some", token="user:password") as there:
         assert len(there) == len(collection)
         ours = there.search("a cat on deck", 9, rerank=False)
     with MilvusCollection.open(address, "some", collection) as again:
         assert again.search("a cat on deck", 9, rerank=False) == ours
-    theirs = collection.search("a cat on deck", 9, rerank=False, explain=False)
-    assert [(hit.key, hit.distance) for hit in ours] == [(hit.key, hit.distance) for hit in theirs]
+    assert [(hit.key, hit.distance) for hit in ours] == [
+        (hit.key, hit.distance) for hit in by_code("a cat on deck")[:9]
+    ]

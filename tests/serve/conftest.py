@@ -23,7 +23,7 @@ from corpus import make_documents
 @pytest.fixture(scope="session")
 def built(tmp_path_factory):
     path = tmp_path_factory.mktemp("built") / "some.sth"
-    Collection.create(path, make_documents(300), n_bits=16, n_neighbors=10).close()
+    Collection.create(path, make_documents(300), n_bits=16, n_neighbors=10, recipe="paper").close()
     return path
 
 

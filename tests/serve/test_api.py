@@ -90,7 +90,9 @@ def test_map_is_that_of_the_documents_and_follows_changes(api):
     assert "new" in api.get("/map").json()["keys"]
 
 
-@pytest.mark.parametrize("options", [{"recipe": "topics"}, {"scatter": 1.0}])
+@pytest.mark.parametrize(
+    "options", [{"recipe": "topics"}, {"recipe": "neighbors"}, {"recipe": "paper", "scatter": 1.0}]
+)
 def test_map_by_principal_axes(tmp_path, app_of, options):
     path = tmp_path / "other.sth"
     documents = make_documents(120)
@@ -102,6 +104,7 @@ def test_map_by_principal_axes(tmp_path, app_of, options):
     assert view["place"] == place_of["d5"]
     assert all(place == place_of[key] for key, place in view["places"].items())
     points = np.array(first["points"])
+    assert first["axes"] == ["first axis", "second axis"]
     np.testing.assert_allclose(points.mean(axis=0), 0, atol=1e-2)
     with Collection.open(path) as collection, collection._view.reading():
         rows = [content for _, content in collection._view.store.rows("vectors", "ORDER BY id")]
@@ -158,7 +161,7 @@ def test_metadata_that_json_has_not_or_that_is_too_deep(api):
 def test_an_empty_collection(api):
     assert api.post("/delete", json={"keys": [f"d{number}" for number in range(300)]}).json() == {"count": 300}
     error(api.get("/random"), 404, "empty")
-    assert api.get("/map").json() == {"points": [], "labels": [], "keys": []}
+    assert api.get("/map").json() == {"axes": ["bit 0", "bit 1"], "points": [], "labels": [], "keys": []}
     answer = api.post("/search", json={"text": TEXT, "view": True}).json()
     assert (answer["hits"], sum(answer["counts"]), answer["radius_used"]) == ([], 0, 0)
 

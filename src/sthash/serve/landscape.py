@@ -66,10 +66,15 @@ class Axes:
         return places
 
 
+def _by_bits(model: dict[str, Any]) -> bool:
+    """Whether the first two numbers are those of the first two eigenvectors."""
+    return model.get("recipe", "paper") == "paper" and not model.get("scatter")
+
+
 def _directions(view: View, model: dict[str, Any]) -> tuple[Margins, Margins]:
     """Centre and directions of the map: the first two numbers, or the principal axes of a sample."""
     n_bits = model["n_bits"]
-    if model.get("recipe", "paper") == "paper" and not model.get("scatter"):
+    if _by_bits(model):
         return np.zeros(n_bits, dtype=np.float32), np.eye(2, n_bits, dtype=np.float32)
     margins = view.encoder().margins_of(_rows(view, _sample(view)))
     centre = margins.mean(axis=0)
@@ -151,7 +156,9 @@ def draw(collection: Collection, axes: Axes) -> dict[str, Any]:
         ids = _sample(view)
         documents = documents_at(view.store, ids.tolist())
         points = axes.places(view, _rows(view, ids)) if len(ids) else []
+        names = ["bit 0", "bit 1"] if _by_bits(view.store.setting("model")) else ["first axis", "second axis"]
     return {
+        "axes": names,
         "points": points,
         "labels": [document.label for document in documents.values()],
         "keys": [document.key for document in documents.values()],

@@ -257,8 +257,9 @@ class PageAnswer(BaseModel):
 
 
 class MapAnswer(BaseModel):
-    """Where a sample of the documents lies, by the first two directions that the hash functions predict."""
+    """Where a sample of the documents lies, by two directions of the numbers from which the bits are made."""
 
+    axes: list[str] = Field(description="What the two directions are called.")
     points: list[list[float]]
     labels: list[str | None]
     keys: list[str]

@@ -113,7 +113,7 @@ function dots() {
   return { made, screen, width, height };
 }
 
-/** Where the first two bits change from off to on: the axes are the numbers from which they are made. */
+/** The zero of both axes: where the first two bits change from off to on, or the middle of the corpus. */
 function axes(pen, width, height) {
   const [x, y] = toScreen([0, 0]);
   Object.assign(pen, { strokeStyle: colour("--line"), fillStyle: colour("--soft"), font: "11px sans-serif" });
@@ -121,8 +121,8 @@ function axes(pen, width, height) {
   pen.strokeRect(x, -9, width + 9, height + 18);
   pen.strokeRect(-9, y, width + 18, height + 9);
   pen.setLineDash([]);
-  pen.fillText("bit 0 →", x + 5, height - 6);
-  pen.fillText("bit 1 ↑", 5, y - 5);
+  pen.fillText(`${corpus.axes[0]} →`, x + 5, height - 6);
+  pen.fillText(`${corpus.axes[1]} ↑`, 5, y - 5);
 }
 
 function ring(pen, [x, y], radius, fill, edge, thick) {
