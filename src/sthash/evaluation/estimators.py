@@ -15,7 +15,7 @@ from sthash import codes
 from sthash.codes import Codes
 from sthash.evaluation.conditions import ConditionsError, Method
 
-ENCODINGS = 3  # of which the fastest counts
+ENCODINGS = 10  # of which the fastest counts
 
 
 @dataclass(frozen=True)
