@@ -3,6 +3,7 @@
 import numpy as np
 
 from sthash import Collection, Document
+from sthash.collection.shelf import MOST_WEIGHED_BITS
 
 TOPICS = {
     "cats": ["cat", "kitten", "whisker", "purr", "claw", "fur", "tail", "mouse", "milk", "paw"],
@@ -37,7 +38,8 @@ def twin_search(collection: Collection, text: str, k: int, factor: int, radius: 
     distances = [int(np.bitwise_count(encoded.codes[0] ^ code).sum()) for code in encoded.codes[1:]]
     k = min(k, len(documents))
     if radius is None:
-        distances = weighted_distances(encoded.codes[1:], encoded.codes[0], encoded.margins[0]).tolist()
+        if collection.n_bits <= MOST_WEIGHED_BITS:
+            distances = weighted_distances(encoded.codes[1:], encoded.codes[0], encoded.margins[0]).tolist()
         radius = sorted(distances)[min(k * factor, len(distances)) - 1]
     ranked = []
     for place, (document, row, distance) in enumerate(zip(documents, rows[1:], distances, strict=True)):

@@ -28,6 +28,14 @@ def test_search_equals_its_twin(collection, text, factor):
     assert found(collection, text, 400, radius=3) == twin_search(collection, text, 400, 1, radius=3)
 
 
+def test_balls_of_long_codes_are_plain(tmp_path):
+    with Collection.create(tmp_path / "long.sth", make_documents(300), n_bits=264, scatter=4.0) as long:
+        for text in QUERIES:
+            assert found(long, text, 10, factor=3) == twin_search(long, text, 10, 3)
+        many = long.search_many(QUERIES, 7, factor=3, explain=True)
+        assert many == [long.search(text, 7, factor=3) for text in QUERIES]
+
+
 def test_many_queries_get_what_each_alone_gets(collection):
     many = collection.search_many(QUERIES, 7, factor=3, explain=True)
     assert many == [collection.search(text, 7, factor=3) for text in QUERIES]

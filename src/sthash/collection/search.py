@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from sthash.checks import check_whole
 from sthash.collection.encoder import Encoded, TextEncoder
-from sthash.collection.shelf import Found, Shelf, Vectors, as_words, search_balls
+from sthash.collection.shelf import Found, Shelf, Vectors, search_balls
 from sthash.collection.store import Store, decode, encode
 from sthash.collection.view import View
 from sthash.documents import Document
@@ -109,10 +109,7 @@ def answer(view: View, queries: Encoded, request: Request) -> list[list[Hit]]:
         return _hits(view, shelf, vectors, queries, _scored(shelf, vectors, queries, places), request.explain)
     if len(queries) == 1:
         # For one query it pays to find the ball first, and then to read only its vectors.
-        if radius is None:
-            shelf = shelf.at(shelf.weighted_ball(queries, wanted))
-        else:
-            shelf = shelf.at(shelf.ball(as_words(queries.codes)[0], radius, wanted))
+        shelf = shelf.at(shelf.ball_of(queries, radius, wanted))
         radius = shelf.n_bits
     vectors = view.vectors(shelf.ids)
     parts = [queries.part(start, min(start + TOGETHER, len(queries))) for start in range(0, len(queries), TOGETHER)]

@@ -14,6 +14,8 @@ from sthash.collection.encoder import Encoded
 from sthash.collection.store import CHUNK, Store
 
 Ids = npt.NDArray[np.int64]
+# Up to this length a ball weighs bits by the query's margins; longer codes find as much in a larger plain ball, sooner.
+MOST_WEIGHED_BITS = 256
 
 
 @dataclass(frozen=True)
@@ -33,9 +35,14 @@ class Shelf:
         """Only the documents at some places, which ascend."""
         return Shelf(self.n_bits, self.ids[places], self.codes[places], self.words[places])
 
-    def weighted_ball(self, query: Encoded, wanted: int) -> npt.NDArray[np.int64]:
-        """Places nearest to a query by the margins of the bits that differ: those wanted, and more if they tie."""
-        return _core.gather_ball(self.words, as_words(query.codes), query.margins, -1, wanted)
+    def weights(self, queries: Encoded, radius: int | None) -> npt.NDArray[np.float32] | None:
+        """How much each bit counts for the balls of queries, or None where all count alike."""
+        return queries.margins if radius is None and self.n_bits <= MOST_WEIGHED_BITS else None
+
+    def ball_of(self, query: Encoded, radius: int | None, wanted: int) -> npt.NDArray[np.int64]:
+        """Places within the radius of a query, or the nearest ones: those wanted, and more if they tie."""
+        weights = self.weights(query, radius)
+        return _core.gather_ball(self.words, as_words(query.codes), weights, -1 if radius is None else radius, wanted)
 
     def ball(self, code: npt.NDArray[np.uint64], radius: int | None, wanted: int) -> npt.NDArray[np.int64]:
         """Places within the radius of a code, or within the least radius that holds so many as are wanted."""
@@ -142,7 +149,8 @@ def load_vectors(store: Store, ids: Ids, *, dense: bool, n_columns: int, whole: 
 def search_balls(shelf: Shelf, vectors: Vectors, queries: Encoded, k: int, radius: int | None, wanted: int) -> Found:
     """Rank the documents in the ball around each query by the cosine of their vectors; ties by id.
 
-    Without a radius the ball holds as many as are wanted, and a bit counts as much as the query is sure of it.
+    Without a radius the ball holds as many as are wanted; of codes that are not too long, a bit then counts as much as
+    the query is sure of it.
     """
     places, scores, distances, _, _ = _core.search_balls(
         shelf.words,
@@ -151,7 +159,7 @@ def search_balls(shelf: Shelf, vectors: Vectors, queries: Encoded, k: int, radiu
         vectors.content,
         vectors.dense,
         as_words(queries.codes),
-        queries.margins if radius is None else None,
+        shelf.weights(queries, radius),
         queries.indptr,
         queries.indices,
         queries.values,
