@@ -202,7 +202,7 @@ def test_learns_on_a_sample(tmp_path):
 def test_codes_are_those_of_vectorizer_and_hasher(collection):
     texts = [document.text for document in collection]
     X = TextVectorizer().fit_transform(texts)
-    hasher = SelfTaughtHashing(16, n_neighbors=10).fit(X)
+    hasher = SelfTaughtHashing(16, n_neighbors=10, recipe="neighbors").fit(X)
     with collection._view.reading():
         assert (collection._view.shelf().codes == hasher.transform(X)).all()
 
