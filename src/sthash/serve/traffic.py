@@ -21,8 +21,8 @@ access = logging.getLogger("sthash.serve.access")
 
 # These must be answered when nothing else is.
 ALWAYS = frozenset({"/health", "/metrics"})
-# A client that is told that its body is too large gets a moment to hear it, while it is still sending.
-LINGER_SECONDS = 1.0
+# A client that is told that its body is too large gets a moment to hear it, while it is still sending; not for ever.
+LINGER_SECONDS, LINGER_BYTES = 1.0, 1 << 28
 
 
 class Traffic:
@@ -164,10 +164,11 @@ class Traffic:
         await exchange.send({"type": "http.response.body", "body": response.body, "more_body": closing})
         if closing:
             # Closing at once, with unread bytes waiting, would destroy the answer on its way to the client.
+            left = LINGER_BYTES
             try:
                 async with asyncio.timeout(LINGER_SECONDS):
-                    while (message := await receive())["type"] == "http.request" and message.get("more_body"):
-                        pass
+                    while left > 0 and (message := await receive())["type"] == "http.request" and message["more_body"]:
+                        left -= len(message["body"])
             except TimeoutError:
                 pass
             await exchange.send({"type": "http.response.body", "body": b""})
