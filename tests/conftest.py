@@ -1,6 +1,7 @@
 """What all tests share: the data sets, if they are on this machine, and a forced SIMD path."""
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,6 +14,10 @@ from sthash.evaluation.datasets import DatasetError, data_dir
 # The same examples on every run, no deadline: a slow machine must not make a test fail.
 settings.register_profile("sthash", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("sthash")
+
+# A shell that starts the tests in the background has them, and the processes that they interrupt, ignore Ctrl-C.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
