@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from datasketch import MinHash, MinHashLSH
 
+from all_pairs import exact_pairs
 from sthash import Collection, HammingIndex, near_duplicates
 from sthash.applications.duplicates import sketch
 from sthash.evaluation.datasets import data_dir
@@ -68,16 +69,6 @@ def close_pairs(vectors, codes, radius):
     for block in index.pairs(radius):
         close = vectors.cosines(block.left, block.right) >= MIN_COSINE
         pairs.update(zip(block.left[close].tolist(), block.right[close].tolist(), strict=True))
-    return pairs
-
-
-def exact_pairs(X, at_least):
-    """All pairs of rows with this cosine, by brute force."""
-    pairs = set()
-    for start in range(0, X.shape[0], 2000):
-        block = (X[start : start + 2000] @ X.T).tocoo()
-        close = (block.data >= at_least) & (block.col > block.row + start)
-        pairs.update(zip((block.row[close] + start).tolist(), block.col[close].tolist(), strict=True))
     return pairs
 
 

@@ -19,6 +19,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import scipy.sparse as sp
 
+from all_pairs import exact_pairs
+
 os.environ |= {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
 
 from pyspark.ml import Pipeline
@@ -112,16 +114,6 @@ def growth(spark, model, table):
         )
         encoded.unpersist()
         part.unpersist()
-
-
-def exact_pairs(X, at_least):
-    """All pairs of rows with this cosine, by brute force."""
-    pairs = set()
-    for start in range(0, X.shape[0], 2000):
-        block = (X[start : start + 2000] @ X.T).tocoo()
-        close = (block.data >= at_least) & (block.col > block.row + start)
-        pairs.update(zip((block.row[close] + start).tolist(), block.col[close].tolist(), strict=True))
-    return pairs
 
 
 def duel(spark, model, table):
