@@ -21,7 +21,7 @@ from sthash.hashing import laplacian_eigenpairs, topics
 from sthash.hashing.neighbors import balanced_bits, neighbor_places, normal_scores
 from sthash.hashing.rotation import quantizing_frames
 from sthash.hashing.subspace import STRONG, WEAK, spectral_subspace
-from sthash.hashing.topics import unit_rows
+from sthash.hashing.vectors import unit_rows
 
 MOST_QUERIES = 1000
 RECIPES = ("paper", "topics", "neighbors")

@@ -47,6 +47,9 @@ def dense_neighbours(
     k: int,
     threads: int,
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]: ...
+def largest_in_rows(
+    scores: npt.NDArray[np.float32], k: int, threads: int
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]: ...
 
 # svm
 

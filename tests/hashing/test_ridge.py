@@ -1,10 +1,11 @@
-"""ridge_map against the normal equations, solved as they stand."""
+"""ridge_map against the normal equations, solved as they stand; predictions against maps without the document."""
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 from sthash.hashing import ridge_map
+from sthash.hashing.ridge import left_out_predictions
 
 
 @pytest.mark.parametrize("shape", [(60, 25), (25, 60), (40, 40), (30, 1), (1, 30)])
@@ -39,3 +40,24 @@ def test_bad_input():
         ridge_map(np.eye(3), np.eye(3), 0)
     with pytest.raises(ValueError, match="a row for each of the 3"):
         ridge_map(np.eye(3), np.ones((2, 1)))
+
+
+@pytest.mark.parametrize("shape", [(300, 60), (300, 2000)])
+def test_left_out_predictions_are_those_of_a_map_that_never_saw_the_document(shape):
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=shape) / np.sqrt(shape[1])
+    Y = X @ rng.normal(size=(shape[1], 3)) + rng.normal(size=(shape[0], 3))
+    learnt = left_out_predictions(X, Y, 0.5, rng, tol=1e-6)
+    np.testing.assert_allclose(learnt.weights, ridge_map(X, Y, 0.5, tol=1e-6), rtol=1e-3, atol=1e-4)
+    for i in range(0, 300, 30):
+        others = np.arange(300) != i
+        exact = X[i] @ ridge_map(X[others], Y[others], 0.5, tol=1e-6)
+        in_sample = X[i] @ learnt.weights
+        assert np.linalg.norm(learnt.predictions[i] - exact) < 0.5 * np.linalg.norm(in_sample - exact)
+
+
+def test_left_out_predictions_where_every_target_can_be_met():
+    """The map learns nothing about one document from the others; leverage stays short of one."""
+    rng = np.random.default_rng(3)
+    learnt = left_out_predictions(np.eye(50), rng.normal(size=(50, 2)), 1e-6, rng)
+    assert np.isfinite(learnt.predictions).all()

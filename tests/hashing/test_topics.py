@@ -8,6 +8,7 @@ import sthash
 from sthash import SelfTaughtHashing, codes
 from sthash.evaluation import Topics, score
 from sthash.evaluation.datasets import load_reuters21578_counts, tfidf_counts
+from sthash.hashing import topics as topics_recipe
 from sthash.hashing.rotation import quantizing_frames, quantizing_rotation
 from sthash.hashing.topics import balanced_thresholds
 
@@ -20,12 +21,67 @@ def rows():
 
 
 @pytest.mark.parametrize("n_bits", [5, 32, 90])
-def test_codes_of_the_corpus_are_those_of_unseen_documents(rows, n_bits):
+def test_bits_are_balanced_and_close_to_those_of_unseen_documents(rows, n_bits):
     hasher = SelfTaughtHashing(n_bits, 10, recipe="topics").fit(rows)
-    assert (hasher.codes_ == hasher.transform(rows)).all()
-    share = codes.unpack(hasher.codes_, n_bits).mean(axis=0)
-    assert share.min() >= 0.4
-    assert share.max() <= 0.6
+    learnt, unseen = (codes.unpack(c, n_bits) for c in (hasher.codes_, hasher.transform(rows)))
+    assert (learnt == unseen).mean() > 0.95
+    for bits in (learnt, unseen):
+        share = bits.mean(axis=0)
+        assert share.min() >= 0.4
+        assert share.max() <= 0.6
+
+
+def test_corpus_is_coded_as_if_each_document_had_been_left_out(monkeypatch):
+    """Where vectors say nothing about topics, a document's own target must not show in its code."""
+    monkeypatch.setattr(topics_recipe, "ROUNDS", 0)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 300)).astype(np.float32)
+    topics = np.eye(2)[rng.integers(2, size=400)]
+    W = sp.csr_array(topics @ topics.T)
+    hasher = SelfTaughtHashing(8, recipe="topics", graph=lambda _: W).fit(X)
+    signs = 2.0 * (topics[:, 0] > 0) - 1
+
+    def agreement(coded):
+        return np.abs((2.0 * codes.unpack(coded, 8) - 1).T @ signs).max() / 400
+
+    assert agreement(hasher.codes_) < 0.3
+    assert agreement(hasher.transform(X)) > agreement(hasher.codes_) + 0.2
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_threads_do_not_change_a_bit(rows, threads):
+    first, again = (SelfTaughtHashing(20, 10, recipe="topics", threads=t).fit(rows) for t in (None, threads))
+    assert (first.codes_ == again.codes_).all()
+
+
+@pytest.mark.parametrize(
+    "X",
+    [np.ones((20, 5)), np.repeat(np.eye(2), 10, axis=0), np.repeat(np.eye(10), 2, axis=0), np.ones((20, 1))],
+    ids=["one place", "two places", "pairs", "one dimension"],
+)
+def test_documents_that_can_hardly_be_told_apart(X):
+    hasher = SelfTaughtHashing(3, 4, recipe="topics").fit(X)
+    same = (X[:, None] == X[None]).all(axis=2)
+    assert (hasher.transform(X)[:, None] == hasher.transform(X)[None])[same].all()
+
+
+@pytest.mark.parametrize("scale", [2.0**-50, 0.25, 2.0**50])
+def test_codes_do_not_depend_on_the_length_of_vectors(rows, scale):
+    plain, scaled = (SelfTaughtHashing(16, 10, recipe="topics").fit(X) for X in (rows, rows * np.float32(scale)))
+    assert (plain.codes_ == scaled.codes_).all()
+    assert (plain.transform(rows) == scaled.transform(rows * np.float32(scale))).all()
+
+
+def test_no_two_documents_are_neighbours():
+    with pytest.raises(ValueError, match="recipe='topics' needs at least 3 documents with neighbours, got 0 of 20"):
+        SelfTaughtHashing(3, 4, recipe="topics").fit(np.eye(20))
+
+
+@pytest.mark.parametrize("n", [4, 7, 12, 30])
+def test_tiny_corpora(n):
+    X = np.abs(np.random.default_rng(n).normal(size=(n, 5)))
+    hasher = SelfTaughtHashing(2, 2, recipe="topics").fit(X)
+    assert hasher.codes_.shape == (n, 1)
 
 
 def test_same_seed_same_codes_other_seed_other_codes(rows):
@@ -50,7 +106,8 @@ def test_save_and_load(rows, tmp_path):
     hasher.save(tmp_path / "model")
     again = sthash.load(tmp_path / "model")
     assert again.get_params() == hasher.get_params()
-    assert (again.transform(rows) == hasher.codes_).all()
+    assert (again.transform(rows) == hasher.transform(rows)).all()
+    assert (again.codes_ == hasher.codes_).all()
     assert (again.embedding_ == hasher.embedding_).all()
 
 
@@ -85,6 +142,17 @@ def test_the_loss_of_the_rotation_never_rises():
     assert (np.diff(losses) <= 1e-9).all()
     assert losses[-1] < losses[0]
     np.testing.assert_allclose(rotation.T @ rotation, np.eye(12), atol=1e-12)
+
+
+def test_a_narrow_frame_chooses_its_subspace():
+    """Rows at the corners of a cube and a long noise axis: the axis has the variance, the corners have the signs."""
+    rng = np.random.default_rng(0)
+    corners = rng.choice([-1.0, 1.0], size=(500, 2))
+    V = np.hstack([corners, 1.1 * rng.standard_t(4, size=(500, 1))])
+    start = np.eye(3)[:, [2, 0]]
+    frame, _ = quantizing_rotation(V, start, 50)
+    assert np.abs(V @ frame).sum() > np.abs(V @ start).sum()
+    np.testing.assert_allclose(frame.T @ frame, np.eye(2), atol=1e-12)
 
 
 @pytest.mark.parametrize("n_bits", [3, 8, 11, 24])

@@ -38,6 +38,14 @@ nb::tuple dense_neighbours(Matrix<float> rows, nb::ndarray<float, nb::ndim<2>, n
     return to_tuple(std::move(lists), count);
 }
 
+nb::tuple largest_in_rows(Matrix<float> scores, size_t k, int threads) {
+    NeighbourLists lists(0, k);
+    interruptible([&](StopFlag& stop) {
+        lists = best_columns(scores.data(), scores.shape(0), scores.shape(1), k, threads, stop);
+    });
+    return to_tuple(std::move(lists), scores.shape(0));
+}
+
 }  // namespace
 
 void bind_graph(nb::module_& module) {
@@ -45,6 +53,7 @@ void bind_graph(nb::module_& module) {
                nb::arg("columns"), nb::arg("penalty"), nb::arg("k"), nb::arg("common_share"), nb::arg("threads"));
     module.def("dense_neighbours", &dense_neighbours, nb::arg("rows"), nb::arg("products"), nb::arg("first"),
                nb::arg("penalty"), nb::arg("norms"), nb::arg("largest_norm"), nb::arg("k"), nb::arg("threads"));
+    module.def("largest_in_rows", &largest_in_rows, nb::arg("scores"), nb::arg("k"), nb::arg("threads"));
 }
 
 }  // namespace sthash

@@ -1,5 +1,5 @@
-// Exact k nearest rows of a dense matrix, from inner products that a BLAS has already computed in single
-// precision.
+// The k best of dense rows of scores, and the exact k nearest rows of a dense matrix, from inner products that a BLAS
+// has already computed in single precision.
 #pragma once
 
 #include <cmath>
@@ -40,6 +40,21 @@ inline NeighbourLists best_of_block(const DenseBlock& block, size_t k, int threa
                 for (size_t at = 0; at < block.d; ++at) sum += static_cast<double>(query[at]) * row[at];
                 candidate.score = static_cast<float>(sum - block.penalty[candidate.row]);
             }
+            lists.write(i, own.candidates);
+        }
+    });
+    return lists;
+}
+
+// The k columns with the largest scores in each row of a matrix, `count` × n.
+inline NeighbourLists best_columns(const float* scores, size_t count, size_t n, size_t k, int threads, StopFlag& stop) {
+    NeighbourLists lists(count, k);
+    const std::vector<float> no_penalty(n, 0.0f);
+    std::vector<Gathering> scratch(std::max(threads, 1));
+    parallel_for(count, 64, threads, stop, [&](size_t begin, size_t end, int thread) {
+        Gathering& own = scratch[thread];
+        for (size_t i = begin; i < end; ++i) {
+            gather_candidates({scores + i * n, no_penalty.data(), nullptr, 0.0f, true, 0.0f, n}, n, k, own);
             lists.write(i, own.candidates);
         }
     });

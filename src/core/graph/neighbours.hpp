@@ -20,8 +20,8 @@ inline long rows_reaching(const float* scores, const float* penalty, const float
 }
 
 inline long block_maxima(const float* scores, const float* penalty, const float* spread, float factor, long n,
-                         float* maxima) {
-    STHASH_DISPATCH(block_maxima(scores, penalty, spread, factor, n, maxima))
+                         long block, float* maxima) {
+    STHASH_DISPATCH(block_maxima(scores, penalty, spread, factor, n, block, maxima))
 }
 
 struct Candidate {
@@ -85,7 +85,9 @@ inline void gather_candidates(const RoughScores& rough, size_t self, size_t k, G
     const float* const below_spread = rough.one_sided ? nullptr : rough.spread;
     own.reached.resize(rough.n);
     own.certain.resize(rough.n);
-    own.certain.resize(block_maxima(rough.scores, rough.penalty, below_spread, -rough.factor, n, own.certain.data()));
+    const long block = n / 64 < 2 * static_cast<long>(k) ? 16 : 64;
+    own.certain.resize(
+        block_maxima(rough.scores, rough.penalty, below_spread, -rough.factor, n, block, own.certain.data()));
     const float first_guess = kth_largest(own.certain, k);
     long found =
         rows_reaching(rough.scores, rough.penalty, below_spread, -rough.factor, first_guess, 0, n, own.reached.data());

@@ -11,8 +11,8 @@ The paper's framework, with another way from the graph to the bits:
    codes take them nearly alike.
 4. Where vectors are short, such as embeddings, most of what cosines say is in a few hundred numbers: the vectors
    themselves, centred, stand beside the eigenvectors, with the larger weight.
-5. Principal axes, rotated by iterative quantisation; bits are cut at zero, or as near to it as leaves every bit on for
-   42 to 58 % of the corpus.
+5. Principal axes, as many as bits (twice as many for short vectors), turned by iterative quantisation; bits are cut at
+   zero, or as near to it as leaves every bit on for 42 to 58 % of the corpus.
 
 Hash functions are the paper's: a linear support vector machine a bit. All settings were chosen on held-out training
 documents of the paper's three corpora (docs/better-codes.md).
@@ -30,10 +30,10 @@ from scipy.stats import rankdata
 from threadpoolctl import threadpool_limits
 
 from sthash.codes import Bits
-from sthash.hashing.rotation import quantizing_frames
+from sthash.hashing.rotation import principal_axes, quantizing_frames
 from sthash.hashing.subspace import WEAK, spectral_subspace
-from sthash.hashing.topics import balanced_thresholds, unit_rows
-from sthash.hashing.vectors import Vectors
+from sthash.hashing.topics import balanced_thresholds
+from sthash.hashing.vectors import Vectors, unit_rows
 
 Array = npt.NDArray[np.float64]
 
@@ -43,6 +43,8 @@ MOST_COMPONENTS = 512
 SMOOTH_BITS = 32
 # Vectors of at most so many dimensions count as short; their share in the squared length of a row.
 SHORT, VECTOR_SHARE = 1024, 0.8
+# With short vectors the bits choose their directions among more principal axes than there are bits.
+SHORT_AXES_PER_BIT = 2
 # Values of an eigenvector that differ by less than this share of the largest are equal: a graph in several pieces has
 # eigenvectors that are constant on each, but for rounding.
 EQUAL_SHARE = 1e-5
@@ -85,13 +87,15 @@ def neighbor_places(
     wanted = max(n_bits, min(wanted, int(joined.sum()) - 2))
     values, vectors = spectral_subspace(W, wanted, degrees=WEAK, threads=threads)
     scores = normal_scores(vectors[joined]) * np.maximum(1 - values, 0) ** min(1.0, SMOOTH_BITS / n_bits)
-    rows = unit_rows(scores)
+    rows, n_axes = unit_rows(scores), n_bits
     if X is not None and X.shape[1] <= SHORT:
         own = unit_rows((X.toarray() if sp.issparse(X) else X)[joined].astype(np.float64))
         own = unit_rows(own - own.mean(axis=0))
         rows = np.hstack([np.sqrt(1 - VECTOR_SHARE) * rows, np.sqrt(VECTOR_SHARE) * own])
+        n_axes = SHORT_AXES_PER_BIT * n_bits
     places = np.zeros((len(joined), n_bits))
     with threadpool_limits(limits=1, user_api="blas"):
+        rows = rows @ principal_axes(rows)[:, :n_axes]
         places[joined] = rows @ quantizing_frames(rows, n_bits, rng)
     return places
 

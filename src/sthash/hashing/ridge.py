@@ -1,9 +1,9 @@
-"""Linear maps by ridge regression, all outputs at once."""
+"""Linear maps by ridge regression, all outputs at once, and what they predict for a document left out."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,17 @@ from sthash.hashing.linear import project
 from sthash.hashing.vectors import Vectors, check_vectors
 
 Array = npt.NDArray[np.float32]
+
+# Random targets by which `left_out_predictions` measures leverage, and the most that it takes a document for.
+PROBES = 4
+MOST_LEVERAGE = 0.9
+
+
+class LeftOut(NamedTuple):
+    """A linear map, and what it would predict for each document had that one been left out."""
+
+    weights: Array
+    predictions: npt.NDArray[np.float64]
 
 
 def ridge_map(
@@ -72,6 +83,54 @@ def ridge_map(
     if X.shape[0] <= X.shape[1]:
         return turned_times(_solve(lambda A: times(turned_times(A)), Y, alpha, tol, max_iter))
     return _solve(lambda B: turned_times(times(B)), turned_times(Y), alpha, tol, max_iter)
+
+
+def left_out_predictions(
+    X: Vectors,
+    targets: npt.NDArray[Any],
+    alpha: float,
+    rng: np.random.Generator,
+    *,
+    tol: float = 1e-3,
+    threads: int | None = None,
+) -> LeftOut:
+    """Find the weights of `ridge_map`, and predict each document as if the others alone had been learnt from.
+
+    A map predicts the documents it was learnt from better than unseen ones, by a share of each document's own target:
+    without it the prediction ŷ of the target y would be (ŷ − h y) / (1 − h). The exact h differs between documents;
+    here it is the mean over all, measured by how much of random signs the same map would give back.
+
+    Parameters
+    ----------
+    X : sparse or dense matrix of shape (n, m)
+    targets : array of shape (n, d)
+    alpha : float
+    rng : numpy Generator
+        Of the random signs.
+    tol, threads
+        As in `ridge_map`.
+
+    Returns
+    -------
+    LeftOut
+        ``weights`` of shape (m, d) and ``predictions`` of shape (n, d).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sthash.hashing.ridge import left_out_predictions
+    >>> rng = np.random.default_rng(0)
+    >>> X, noise = rng.normal(size=(200, 50)), rng.normal(size=(200, 1))
+    >>> learnt = left_out_predictions(X, noise, 1.0, rng)
+    >>> print((X @ learnt.weights * noise).mean().round(1), (learnt.predictions * noise).mean().round(1))
+    0.3 0.0
+    """
+    n, d = targets.shape
+    signs = rng.choice(np.array([-1.0, 1.0]), size=(n, PROBES))
+    weights = ridge_map(X, np.hstack([targets, signs]), alpha, tol=tol, threads=threads)
+    predicted = project(check_vectors(X), weights, threads).astype(np.float64)
+    leverage = float(np.clip((predicted[:, d:] * signs).mean(), 0, MOST_LEVERAGE))
+    return LeftOut(np.ascontiguousarray(weights[:, :d]), (predicted[:, :d] - leverage * targets) / (1 - leverage))
 
 
 def _solve(apply: Callable[[Array], Array], target: Array, alpha: float, tol: float, max_iter: int) -> Array:

@@ -12,32 +12,39 @@ Array = npt.NDArray[np.float64]
 TURNS = 30
 
 
-def quantizing_rotation(V: Array, rotation: Array, max_iter: int) -> tuple[Array, Array]:
-    """Bring the rows of V R closer to their signs, turn by turn; return R and the loss before each turn.
+def quantizing_rotation(V: Array, frame: Array, max_iter: int) -> tuple[Array, Array]:
+    """Turn an orthonormal frame F so that the rows of V F come closer to their signs; return the losses, too.
 
-    Iterative quantisation (Gong & Lazebnik, CVPR 2011): B = sgn(V R), then R = S Ŝᵀ where Vᵀ B = S Ω Ŝᵀ. Neither
-    step raises the loss ‖B − V R‖². It ends when no sign changes.
+    Iterative quantisation (Gong & Lazebnik, CVPR 2011): B = sgn(V F), then F = S Ŝᵀ where Vᵀ B = S Ω Ŝᵀ. Neither step
+    lowers Σ|V F|. For a square F that is to say that neither raises the loss ‖B − V F‖²; a frame of fewer columns
+    chooses its subspace, too. It ends when no sign changes.
     """
     losses: list[float] = []
     before = None
     for _ in range(max_iter):
-        rotated = V @ rotation
-        corners = np.where(rotated > 0, 1.0, -1.0)
-        losses.append(float(((corners - rotated) ** 2).sum()))
+        turned = V @ frame
+        corners = np.where(turned > 0, 1.0, -1.0)
+        losses.append(float(((corners - turned) ** 2).sum()))
         if before is not None and np.array_equal(corners, before):
             break
         before = corners
-        left, _, right = np.linalg.svd(V.T @ corners)
-        rotation = left @ right
-    return rotation, np.array(losses)
+        left, _, right = np.linalg.svd(V.T @ corners, full_matrices=False)
+        frame = left @ right
+    return frame, np.array(losses)
+
+
+def principal_axes(rows: npt.NDArray[Any]) -> Array:
+    """The directions of the rows' largest second moments, largest first: shape (d, d)."""
+    V = np.asarray(rows, dtype=np.float64)
+    return np.linalg.eigh(V.T @ V)[1][:, ::-1]
 
 
 def quantizing_frames(rows: npt.NDArray[Any], n_bits: int, rng: np.random.Generator) -> Array:
     """Choose ``n_bits`` directions whose signs tell the rows apart.
 
-    Up to as many bits as the rows have dimensions: their principal axes, rotated by iterative quantisation. Beyond,
-    further frames of all axes, each rotated from another start; the more of them, the closer Hamming distance
-    comes to the angle between rows.
+    Up to as many bits as the rows have dimensions: a frame that starts on their principal axes and is turned by
+    iterative quantisation. Beyond, further frames, each from another start; the more of them, the closer Hamming
+    distance comes to the angle between rows.
 
     Parameters
     ----------
@@ -58,13 +65,12 @@ def quantizing_frames(rows: npt.NDArray[Any], n_bits: int, rng: np.random.Genera
     (8, 20)
     """
     V = np.asarray(rows, dtype=np.float64)
-    axes = np.linalg.eigh(V.T @ V)[1][:, ::-1]
+    axes = principal_axes(V)
     frames: list[Array] = []
     left = n_bits
     while left > 0:
         size = min(left, V.shape[1])
         start = np.linalg.qr(rng.standard_normal((size, size)))[0]
-        rotation, _ = quantizing_rotation(V @ axes[:, :size], start, TURNS)
-        frames.append(axes[:, :size] @ rotation)
+        frames.append(quantizing_rotation(V, axes[:, :size] @ start, TURNS)[0])
         left -= size
     return np.hstack(frames)

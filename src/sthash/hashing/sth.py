@@ -111,8 +111,9 @@ class SelfTaughtHashing(Hasher):
         Of the default graph.
     recipe : {"paper", "topics", "neighbors"}, default="paper"
         ``paper`` is the method as published. ``neighbors`` finds more of the original nearest neighbours: it has its
-        own embedding and binarizer (see `sthash.hashing.neighbors`). ``topics`` goes through the framework twice and
-        finds documents of the same topic (see `sthash.hashing.topics`); corpus and unseen documents are coded alike.
+        own embedding and binarizer (see `sthash.hashing.neighbors`). ``topics`` goes through the framework several
+        times and finds documents of the same topic (see `sthash.hashing.topics`); each document of the corpus has the
+        code that it would get had it been left out of learning.
         The bits of both have no order.
     C : float, default=1.0
         Of the default SVMs.
@@ -231,10 +232,9 @@ class SelfTaughtHashing(Hasher):
         return self
 
     def _fit_topics(self, X: Vectors, W: Any, clock: StageClock) -> Self:
-        rng = self._generator()
-        learnt = clock.run("topics", learn_topic_codes, X, W, self.n_bits, self.n_neighbors, rng, self.threads)
-        self.codes_ = codes.pack(learnt.function.decision_function(X) > 0)
-        self.embedding_ = learnt.embedding
+        learnt = clock.run("topics", learn_topic_codes, X, W, self.n_bits, self._generator(), self.threads)
+        self.codes_ = codes.pack(learnt.bits)
+        self.embedding_ = learnt.places
         self.hash_function_ = learnt.function
         self.stage_seconds_ = clock.seconds
         return self

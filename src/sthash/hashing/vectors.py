@@ -44,6 +44,12 @@ def as_rows(X: Vectors) -> Rows:
     return Rows(np.arange(n + 1, dtype=np.int64) * m, np.arange(m, dtype=np.int32), X.reshape(-1), dense=True)
 
 
+def unit_rows(rows: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    """Scale the rows of a dense array to unit length; zero rows stay zero."""
+    norms = np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.asarray(rows / np.where(norms > 0, norms, 1))
+
+
 def check_width(X: Vectors, n_features: int) -> None:
     """Refuse rows of another width than the model has learnt from."""
     if X.shape[1] != n_features:
