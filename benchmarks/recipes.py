@@ -7,6 +7,7 @@ Nothing here reads a test split. 20Newsgroups and Reuters hold out the last 30 %
 
 import sys
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 
@@ -16,10 +17,11 @@ from sklearn.utils.extmath import randomized_svd
 
 from sthash import SelfTaughtHashing, TextVectorizer, codes, knn_graph, median_bits, rivals
 from sthash.evaluation import Neighbours, Topics, nearest_neighbours, score
+from sthash.evaluation.better import weighted_hits
 from sthash.evaluation.datasets import load_20newsgroups, load_reuters21578_counts, load_tdt2, split_tdt2, tfidf_counts
-from sthash.hashing import laplacian_eigenpairs, topics
+from sthash.hashing import landmarks, laplacian_eigenpairs, neighbors, ridge, topics
 from sthash.hashing.neighbors import balanced_bits, neighbor_places, normal_scores
-from sthash.hashing.rotation import quantizing_frames
+from sthash.hashing.rotation import principal_axes, quantizing_frames
 from sthash.hashing.subspace import STRONG, WEAK, spectral_subspace
 from sthash.hashing.vectors import unit_rows
 
@@ -85,7 +87,7 @@ def found(corpus, queries, n_bits, truth, depth=100):
     return float(((own < reach) + (own == reach) * ((depth - inside) / tied)[:, None]).mean())
 
 
-def variant(W, n_bits, *, per_bit=3, eigen="weak", ranks=True, power=None, unit=True, rotate=True):
+def variant(W, n_bits, *, per_bit=3, eigen="weak", ranks=True, power=None, unit=True, rotate=True, axes_per_bit=1):
     """`neighbor_places` with ingredients left out."""
     d = min(per_bit * n_bits, W.shape[0] // 5)
     if eigen == "exact":
@@ -95,9 +97,8 @@ def variant(W, n_bits, *, per_bit=3, eigen="weak", ranks=True, power=None, unit=
     rows = normal_scores(vectors) if ranks else vectors
     rows = rows * np.maximum(1 - values, 0) ** (min(1, 32 / n_bits) if power is None else power)
     rows = unit_rows(rows) if unit else rows
-    if rotate:
-        return rows @ quantizing_frames(rows, n_bits, np.random.default_rng(0))
-    return rows @ np.linalg.eigh(rows.T @ rows)[1][:, ::-1][:, :n_bits]
+    rows = rows @ principal_axes(rows)[:, : axes_per_bit * n_bits]
+    return rows @ quantizing_frames(rows, n_bits, np.random.default_rng(0)) if rotate else rows[:, :n_bits]
 
 
 NEIGHBOR_ROWS = {
@@ -112,10 +113,11 @@ NEIGHBOR_ROWS = {
     "scaled by 1 − λ at any length": {"power": 1},
     "rows not of unit length": {"unit": False},
     "principal axes not rotated": {"rotate": False},
+    "twice as many principal axes": {"axes_per_bit": 2},
 }
 
 
-def neighbors(data):
+def neighbor(data):
     """Share of the true 10 within 100, and F1 of the true 25 at the best radius."""
     print(f"\n{data.name}: true 10 in the 100 nearest codes at 32, 64, 128 bits; F1 at 32 bits")
     relevance = Neighbours(data.truth, data.X.shape[0])
@@ -135,42 +137,87 @@ def neighbors(data):
     line("SVMs with C = 3", embedding=variant, binarizer=balanced_bits, C=3.0)
 
 
+def within_axes(rows, n_bits, rng):
+    """Frames that stay on as many principal axes as there are bits, as iterative quantisation has it."""
+    axes = principal_axes(rows)[:, :n_bits]
+    return axes @ quantizing_frames(rows @ axes, n_bits, rng)
+
+
+# Each row sets constants of the recipe's modules anew.
 TOPIC_ROWS = {
     "the recipe": {},
-    "not scaled by (1 − λ)³": {"SCALING_POWER": 0},
-    "scaled by 1 − λ": {"SCALING_POWER": 1},
-    "less regularised": {"FIRST_ALPHA": 0.3, "SECOND_ALPHA": 0.8},
-    "more regularised": {"FIRST_ALPHA": 6.0, "SECOND_ALPHA": 16.0},
-    "second graph of 25 neighbours": {"SECOND_SHARE": 0.0},
-    "fewer eigenvectors (32, 16)": {"FIRST_COMPONENTS": 32, "SECOND_COMPONENTS": 16},
-    "more eigenvectors (128, 64)": {"FIRST_COMPONENTS": 128, "SECOND_COMPONENTS": 64},
-    "zero thresholds": {"LEAST_ON": 0.0, "MOST_ON": 1.0},
-    "median thresholds": {"LEAST_ON": 0.5, "MOST_ON": 0.5},
+    "no round": {(topics, "ROUNDS"): 0},
+    "1 round": {(topics, "ROUNDS"): 1},
+    "2 rounds": {(topics, "ROUNDS"): 2},
+    "4 rounds": {(topics, "ROUNDS"): 4},
+    "documents not left out": {(ridge, "MOST_LEVERAGE"): 0.0},
+    "frames within principal axes": {(topics, "quantizing_frames"): within_axes},
+    "edges weigh nearly alike": {(landmarks, "SAME_PLACE"): 10.0},
+    "500 landmarks": {(landmarks, "LANDMARKS"): 500},
+    "2000 landmarks": {(landmarks, "LANDMARKS"): 2000},
+    "joined to 1 % of them": {(landmarks, "NEAREST_SHARE"): 0.01},
+    "joined to 4 % of them": {(landmarks, "NEAREST_SHARE"): 0.04},
+    "28 eigenvectors": {(topics, "COMPONENTS"): 28},
+    "60 eigenvectors": {(topics, "COMPONENTS"): 60},
+    "a quarter of the ridge": {(topics, "ALPHA"): 2.0},
+    "four times the ridge": {(topics, "ALPHA"): 32.0},
+    "ridge solved to 0.001": {(topics, "RIDGE_TOLERANCE"): 1e-3},
+    "not scaled by (1 − λ)³": {(topics, "SCALING_POWER"): 0},
+    "zero thresholds": {(topics, "LEAST_ON"): 0.0, (topics, "MOST_ON"): 1.0},
+    "median thresholds": {(topics, "LEAST_ON"): 0.5, (topics, "MOST_ON"): 0.5},
 }
 
 
+@contextmanager
+def constants(changes):
+    """Set constants of modules for a while."""
+    before = {(module, name): getattr(module, name) for module, name in changes}
+    for (module, name), value in changes.items():
+        setattr(module, name, value)
+    try:
+        yield
+    finally:
+        for (module, name), value in before.items():
+            setattr(module, name, value)
+
+
 def topic(data):
-    """Precision at 100; a row sets constants of the recipe anew."""
+    """Precision at 100 by Hamming distance and by margins, mean over three seeds, and of the real-valued places."""
     lengths = (16, 32, 64, 128, 256)
-    print(f"\n{data.name}: precision at 100 at {', '.join(map(str, lengths))} bits")
+    print(f"\n{data.name}: precision at 100 at {', '.join(map(str, lengths))} bits; by margins at 16, 32; by places")
     relevance = Topics(data.labels, data.query_labels)
 
-    def line(name, recipe):
-        shares = []
+    def measured(recipe, seed):
+        plain, weighted = [], []
         for n_bits in lengths:
-            hasher = SelfTaughtHashing(n_bits, recipe=recipe, graph=lambda _: data.W).fit(data.X)
-            scores = score(hasher.codes_, hasher.transform(data.Q), relevance, lengths=(n_bits,))
-            shares.append(scores.rankings[0].precision_at_k)
-        print(f"{name:<32}" + "".join(f"{value:8.3f}" for value in shares), flush=True)
+            hasher = SelfTaughtHashing(n_bits, recipe=recipe, graph=lambda _: data.W, random_state=seed).fit(data.X)
+            margins = hasher.decision_function(data.Q)
+            scores = score(hasher.codes_, codes.pack(margins > 0), relevance, lengths=(n_bits,))
+            plain.append(scores.rankings[0].precision_at_k)
+            if n_bits <= 32:
+                weighted.append(weighted_hits(hasher.codes_, margins, [relevance], 100).mean() / 100)
+        return [*plain, *weighted]
+
+    def line(name, recipe, *more):
+        shares = np.mean([measured(recipe, seed) for seed in (0, 1, 2)], axis=0)
+        print(f"{name:<32}" + "".join(f"{value:8.3f}" for value in [*shares, *more]), flush=True)
 
     line("paper", "paper")
     for name, changes in TOPIC_ROWS.items():
-        before = {setting: getattr(topics, setting) for setting in changes}
-        for setting, value in changes.items():
-            setattr(topics, setting, value)
-        line(name, "topics")
-        for setting, value in before.items():
-            setattr(topics, setting, value)
+        with constants(changes):
+            line(name, "topics", *([bound(data)] if not changes else []))
+
+
+def bound(data):
+    """Precision at 100 by the cosine of the places themselves, from which bits are made."""
+    rng = np.random.default_rng(0)
+    targets = topics.spectral_rows(data.W, None)
+    for _ in range(topics.ROUNDS + 1):
+        learnt = ridge.left_out_predictions(data.X, targets, topics.ALPHA, rng, tol=topics.RIDGE_TOLERANCE)
+        targets = landmarks.landmark_rows(learnt.predictions, topics.COMPONENTS, rng)
+    cosines = unit_rows(data.Q @ learnt.weights) @ unit_rows(learnt.predictions).T
+    nearest = np.argpartition(-cosines, 99, axis=1)[:, :100]
+    return float((data.labels[nearest] == data.query_labels[:, None]).mean())
 
 
 def rerank(data):
@@ -187,6 +234,16 @@ def rerank(data):
             print(f"{n_bits:>4} {recipe:<27}" + "".join(f"{value:8.3f}" for value in values), flush=True)
 
 
+# Each row sets constants of the recipe for neighbours anew.
+DENSE_ROWS = {
+    "as many principal axes as bits": {(neighbors, "SHORT_AXES_PER_BIT"): 1},
+    "three times as many": {(neighbors, "SHORT_AXES_PER_BIT"): 3},
+    "the vectors take no part": {(neighbors, "SHORT"): 0},
+    "their share 0.6": {(neighbors, "VECTOR_SHARE"): 0.6},
+    "their share 0.95": {(neighbors, "VECTOR_SHARE"): 0.95},
+}
+
+
 def dense(data):
     """Vectors of 256 dimensions, as a stand-in for embeddings."""
     axes = randomized_svd(data.X, 256, random_state=0)[2].T.astype(np.float32)
@@ -199,10 +256,17 @@ def dense(data):
         "PCA-ITQ": rivals.IterativeQuantization,
         **{recipe: partial(SelfTaughtHashing, recipe=recipe, graph=lambda _: W) for recipe in RECIPES},
     }
-    for name, make in hashers.items():
+
+    def line(name, make):
         fitted = [make(n_bits).fit(X) for n_bits in (64, 128)]
         shares = [found(hasher.codes_, hasher.transform(Q), hasher.n_bits, truth) for hasher in fitted]
         print(f"{name:<32}" + "".join(f"{value:8.3f}" for value in shares), flush=True)
+
+    for name, make in hashers.items():
+        line(name, make)
+    for name, changes in DENSE_ROWS.items():
+        with constants(changes):
+            line(name, hashers["neighbors"])
 
 
 def seconds(data):
@@ -229,7 +293,7 @@ def seconds(data):
             )
 
 
-PARTS = {"neighbors": neighbors, "topics": topic, "rerank": rerank, "dense": dense, "time": seconds}
+PARTS = {"neighbors": neighbor, "topics": topic, "rerank": rerank, "dense": dense, "time": seconds}
 
 
 def main():

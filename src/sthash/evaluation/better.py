@@ -7,7 +7,9 @@ the sum of the margins, each with the sign of its bit. Either way documents that
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, get_args
 
 import numpy as np
@@ -17,7 +19,7 @@ from sthash import codes
 from sthash.codes import Codes
 from sthash.evaluation.ball import score
 from sthash.evaluation.conditions import Method
-from sthash.evaluation.estimators import encode, make
+from sthash.evaluation.estimators import make
 from sthash.evaluation.measuring import code_shape
 from sthash.evaluation.prepared import Prepared
 from sthash.evaluation.relevance import Neighbours, Relevance
@@ -53,18 +55,23 @@ def measure_recipe(
     return result
 
 
-def time_recipes(data: Prepared, recipes: list[str], n_bits: int, rounds: int = 3) -> dict[str, Any]:
+def time_recipes(data: Prepared, recipes: list[str], n_bits: int, fits: int = 3, encodings: int = 30) -> dict[str, Any]:
     """Time fitting and encoding of several recipes in turns, so that all meet the same weather; the best counts."""
-    durations: dict[str, list[tuple[float, float]]] = {recipe: [] for recipe in recipes}
-    for _ in range(rounds):
-        for recipe in recipes:
-            method = Method(recipe, recipe, "sthash:SelfTaughtHashing", {"recipe": recipe})
-            found = encode(make(method, n_bits), n_bits, data.train, data.test, recipe)
-            durations[recipe].append((found.fit_seconds, found.encode_seconds))
-    return {
-        recipe: {"fit": min(fit for fit, _ in pairs), "encode": min(encode for _, encode in pairs)}
-        for recipe, pairs in durations.items()
-    }
+    learnt: dict[str, Any] = {}
+    best = {recipe: {"fit": np.inf, "encode": np.inf} for recipe in recipes}
+
+    def timed(recipe: str, what: str, function: Callable[[], Any]) -> Any:
+        start = time.perf_counter()
+        result = function()
+        best[recipe][what] = min(best[recipe][what], time.perf_counter() - start)
+        return result
+
+    for recipe in recipes * fits:
+        method = Method(recipe, recipe, "sthash:SelfTaughtHashing", {"recipe": recipe})
+        learnt[recipe] = timed(recipe, "fit", partial(make(method, n_bits).fit, data.train))
+    for recipe in recipes * encodings:
+        timed(recipe, "encode", partial(learnt[recipe].transform, data.test))
+    return best
 
 
 def weighted_hits(
