@@ -118,8 +118,8 @@ def test_every_format(sth, tmp_path, kind, compression):
 
 
 def test_parquet(sth, tmp_path):
-    pyarrow = pytest.importorskip("pyarrow")
-    parquet = pytest.importorskip("pyarrow.parquet")
+    pyarrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed; pip install 'sthash[parquet]'")
+    parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed; pip install 'sthash[parquet]'")
     parquet.write_table(pyarrow.Table.from_pylist(as_rows(make_documents(60))), tmp_path / "docs.parquet")
     sth("build", "c.sth", "docs.parquet", "--text", "body", "--label", "topic", "--bits", 4, "--neighbors", 5)
     assert len(sth("export", "c.sth").out.splitlines()) == 60

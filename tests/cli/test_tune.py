@@ -35,7 +35,7 @@ def test_json_and_the_command_that_builds(sth, corpus, tmp_path):
 
 
 def test_a_table_and_a_picture(sth, corpus, tmp_path, monkeypatch):
-    pytest.importorskip("matplotlib")
+    pytest.importorskip("matplotlib", reason="pictures need matplotlib: pip install 'sthash[plot]'")
     monkeypatch.setenv("COLUMNS", "120")
     found = sth("tune", corpus, "--text", "body", *QUICK)
     assert "recommended" in found.out

@@ -12,6 +12,8 @@ TOPICS = {
     "bread": ["bread", "flour", "yeast", "oven", "crust", "dough", "bake", "loaf", "butter", "salt"],
 }
 
+QUERIES = ("kitten with claw and tail", "captain of the ship", "moon and star dust", "salt bread cat", "oven")
+
 
 def make_documents(count: int, seed: int = 0, first: int = 0) -> list[Document]:
     """Documents of a few words each; the topic is the label."""

@@ -141,7 +141,7 @@ def test_nothing_in_common():
 
 
 def test_the_picture(tuning, tmp_path):
-    pytest.importorskip("matplotlib")
+    pytest.importorskip("matplotlib", reason="pictures need matplotlib: pip install 'sthash[plot]'")
     draw_tuning(tuning, tmp_path / "one.svg")
     draw_tuning(tuning, tmp_path / "other.svg")
     content = (tmp_path / "one.svg").read_text()
