@@ -6,10 +6,10 @@ Nothing here reads a test split. 20Newsgroups and Reuters hold out the last 30 %
 """
 
 import sys
-import time
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,7 +17,7 @@ from sklearn.utils.extmath import randomized_svd
 
 from sthash import SelfTaughtHashing, TextVectorizer, codes, knn_graph, median_bits, rivals
 from sthash.evaluation import Neighbours, Topics, nearest_neighbours, score
-from sthash.evaluation.better import weighted_hits
+from sthash.evaluation.better import time_recipes, weighted_hits
 from sthash.evaluation.datasets import load_20newsgroups, load_reuters21578_counts, load_tdt2, split_tdt2, tfidf_counts
 from sthash.hashing import landmarks, laplacian_eigenpairs, neighbors, ridge, topics
 from sthash.hashing.neighbors import balanced_bits, neighbor_places, normal_scores
@@ -117,7 +117,7 @@ NEIGHBOR_ROWS = {
 }
 
 
-def neighbor(data):
+def table_of_neighbors(data):
     """Share of the true 10 within 100, and F1 of the true 25 at the best radius."""
     print(f"\n{data.name}: true 10 in the 100 nearest codes at 32, 64, 128 bits; F1 at 32 bits")
     relevance = Neighbours(data.truth, data.X.shape[0])
@@ -143,6 +143,12 @@ def within_axes(rows, n_bits, rng):
     return axes @ quantizing_frames(rows @ axes, n_bits, rng)
 
 
+def in_sample_predictions(X, targets, alpha, _rng, *, tol, threads):
+    """What the map predicts for the documents it was learnt from."""
+    weights = ridge.ridge_map(X, targets, alpha, tol=tol, threads=threads)
+    return ridge.LeftOut(weights, (X @ weights).astype(np.float64))
+
+
 # Each row sets constants of the recipe's modules anew.
 TOPIC_ROWS = {
     "the recipe": {},
@@ -150,7 +156,7 @@ TOPIC_ROWS = {
     "1 round": {(topics, "ROUNDS"): 1},
     "2 rounds": {(topics, "ROUNDS"): 2},
     "4 rounds": {(topics, "ROUNDS"): 4},
-    "documents not left out": {(ridge, "MOST_LEVERAGE"): 0.0},
+    "documents not left out": {(topics, "left_out_predictions"): in_sample_predictions},
     "frames within principal axes": {(topics, "quantizing_frames"): within_axes},
     "edges weigh nearly alike": {(landmarks, "SAME_PLACE"): 10.0},
     "500 landmarks": {(landmarks, "LANDMARKS"): 500},
@@ -163,6 +169,7 @@ TOPIC_ROWS = {
     "four times the ridge": {(topics, "ALPHA"): 32.0},
     "ridge solved to 0.001": {(topics, "RIDGE_TOLERANCE"): 1e-3},
     "not scaled by (1 − λ)³": {(topics, "SCALING_POWER"): 0},
+    "not scaled by (1 − λ)^½": {(landmarks, "SCALING_POWER"): 0},
     "zero thresholds": {(topics, "LEAST_ON"): 0.0, (topics, "MOST_ON"): 1.0},
     "median thresholds": {(topics, "LEAST_ON"): 0.5, (topics, "MOST_ON"): 0.5},
 }
@@ -181,28 +188,30 @@ def constants(changes):
             setattr(module, name, value)
 
 
-def topic(data):
+def table_of_topics(data):
     """Precision at 100 by Hamming distance and by margins, mean over three seeds, and of the real-valued places."""
     lengths = (16, 32, 64, 128, 256)
     print(f"\n{data.name}: precision at 100 at {', '.join(map(str, lengths))} bits; by margins at 16, 32; by places")
     relevance = Topics(data.labels, data.query_labels)
 
-    def measured(recipe, seed):
+    def measured(recipe, seed, as_unseen):
         plain, weighted = [], []
         for n_bits in lengths:
             hasher = SelfTaughtHashing(n_bits, recipe=recipe, graph=lambda _: data.W, random_state=seed).fit(data.X)
+            corpus = hasher.transform(data.X) if as_unseen else hasher.codes_
             margins = hasher.decision_function(data.Q)
-            scores = score(hasher.codes_, codes.pack(margins > 0), relevance, lengths=(n_bits,))
+            scores = score(corpus, codes.pack(margins > 0), relevance, lengths=(n_bits,))
             plain.append(scores.rankings[0].precision_at_k)
             if n_bits <= 32:
-                weighted.append(weighted_hits(hasher.codes_, margins, [relevance], 100).mean() / 100)
+                weighted.append(weighted_hits(corpus, margins, [relevance], 100).mean() / 100)
         return [*plain, *weighted]
 
-    def line(name, recipe, *more):
-        shares = np.mean([measured(recipe, seed) for seed in (0, 1, 2)], axis=0)
+    def line(name, recipe, *more, as_unseen=False):
+        shares = np.mean([measured(recipe, seed, as_unseen) for seed in (0, 1, 2)], axis=0)
         print(f"{name:<32}" + "".join(f"{value:8.3f}" for value in [*shares, *more]), flush=True)
 
     line("paper", "paper")
+    line("corpus coded as by transform", "topics", as_unseen=True)
     for name, changes in TOPIC_ROWS.items():
         with constants(changes):
             line(name, "topics", *([bound(data)] if not changes else []))
@@ -210,11 +219,7 @@ def topic(data):
 
 def bound(data):
     """Precision at 100 by the cosine of the places themselves, from which bits are made."""
-    rng = np.random.default_rng(0)
-    targets = topics.spectral_rows(data.W, None)
-    for _ in range(topics.ROUNDS + 1):
-        learnt = ridge.left_out_predictions(data.X, targets, topics.ALPHA, rng, tol=topics.RIDGE_TOLERANCE)
-        targets = landmarks.landmark_rows(learnt.predictions, topics.COMPONENTS, rng)
+    learnt = topics.topic_places(data.X, data.W, np.random.default_rng(0), None)
     cosines = unit_rows(data.Q @ learnt.weights) @ unit_rows(learnt.predictions).T
     nearest = np.argpartition(-cosines, 99, axis=1)[:, :100]
     return float((data.labels[nearest] == data.query_labels[:, None]).mean())
@@ -270,30 +275,25 @@ def dense(data):
 
 
 def seconds(data):
-    """Best of three fits and encodings; also the share of the corpus for which the rarest and commonest bits are on."""
-    print(f"\n{data.name}: fit s, ratio; encode µs a document, ratio; least and most on")
+    """Best of three fits and thirty encodings in turns; the shares for which the rarest and commonest bits are on."""
+    print(
+        f"\n{data.name}: fit s, ratio; encode µs a document, ratio; least and most on, of the corpus and by transform"
+    )
     for n_bits in (16, 64, 128):
-        paper = None
-        for recipe in RECIPES:
-            fits, encodings = [], []
-            for _ in range(3):
-                start = time.perf_counter()
-                hasher = SelfTaughtHashing(n_bits, recipe=recipe).fit(data.X)
-                fits.append(time.perf_counter() - start)
-                start = time.perf_counter()
-                hasher.transform(data.Q)
-                encodings.append((time.perf_counter() - start) / data.Q.shape[0] * 1e6)
-            own = min(fits), min(encodings)
-            paper = paper or own
-            on = codes.unpack(hasher.codes_, n_bits).mean(axis=0)
+        best = time_recipes(SimpleNamespace(train=data.X, test=data.Q), list(RECIPES), n_bits)
+        for recipe, took in best.items():
+            hasher = SelfTaughtHashing(n_bits, recipe=recipe).fit(data.X)
+            shares = [codes.unpack(c, n_bits).mean(axis=0) for c in (hasher.codes_, hasher.transform(data.X))]
+            encoding = took["encode"] / data.Q.shape[0] * 1e6
             print(
-                f"{n_bits:>4} {recipe:<12}{own[0]:8.2f}{own[0] / paper[0]:7.2f}{own[1]:9.1f}{own[1] / paper[1]:7.2f}"
-                f"{on.min():9.3f}{on.max():7.3f}",
+                f"{n_bits:>4} {recipe:<12}{took['fit']:8.2f}{took['fit'] / best['paper']['fit']:7.2f}"
+                f"{encoding:9.1f}{took['encode'] / best['paper']['encode']:7.2f}"
+                + "".join(f"{on.min():9.3f}{on.max():7.3f}" for on in shares),
                 flush=True,
             )
 
 
-PARTS = {"neighbors": neighbor, "topics": topic, "rerank": rerank, "dense": dense, "time": seconds}
+PARTS = {"neighbors": table_of_neighbors, "topics": table_of_topics, "rerank": rerank, "dense": dense, "time": seconds}
 
 
 def main():

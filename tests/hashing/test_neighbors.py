@@ -9,7 +9,7 @@ import sthash
 from sthash import SelfTaughtHashing, codes, knn_graph
 from sthash.evaluation import nearest_neighbours
 from sthash.evaluation.datasets import load_20newsgroups, load_reuters21578_counts, load_tdt2, split_tdt2, tfidf_counts
-from sthash.hashing import laplacian_eigenpairs, subspace
+from sthash.hashing import laplacian_eigenpairs, neighbors, subspace
 from sthash.hashing.neighbors import balanced_bits, neighbor_places, normal_scores
 from sthash.hashing.subspace import spectral_subspace
 
@@ -27,7 +27,7 @@ def graph():
     return knn_graph(np.random.default_rng(2).normal(size=(400, 12)), 10)
 
 
-def slow_places(W, n_bits, start):
+def slow_places(W, n_bits, start, X=None):
     """The recipe in plain steps, from all eigenvectors of the dense matrix; ``start`` is the rotation's."""
     W = W.toarray().astype(np.float64)
     root = np.sqrt(W.sum(axis=1))
@@ -40,6 +40,11 @@ def slow_places(W, n_bits, start):
         before = (column[:, None] > column).sum(axis=1) + (column[:, None] == column).sum(axis=1) / 2
         scores[:, j] = norm.ppf(before / len(column)) * max(values[j], 0) ** min(1, 32 / n_bits)
     scores /= np.linalg.norm(scores, axis=1)[:, None]
+    if X is not None:
+        own = X / np.linalg.norm(X, axis=1)[:, None]
+        own -= own.mean(axis=0)
+        own /= np.linalg.norm(own, axis=1)[:, None]
+        scores = np.hstack([0.2**0.5 * scores, 0.8**0.5 * own])
     axes = np.linalg.svd(scores)[2][:n_bits].T
     V, R = scores @ axes, start
     for _ in range(30):
@@ -57,6 +62,18 @@ def test_places_are_those_of_the_plain_steps(graph, n_bits):
     np.testing.assert_allclose(places @ places.T, slow @ slow.T, atol=1e-6)
     loss = [((np.sign(p) - p) ** 2).mean() for p in (places, slow)]
     assert loss[0] == pytest.approx(loss[1], rel=0.05)
+
+
+def test_short_vectors_stand_beside_the_eigenvectors(monkeypatch):
+    X = np.random.default_rng(2).normal(size=(400, 12))
+    W = knn_graph(X, 10)
+    wide = neighbor_places(W, 8, np.random.default_rng(0), X)
+    monkeypatch.setattr(neighbors, "SHORT_AXES_PER_BIT", 1)
+    places = neighbor_places(W, 8, np.random.default_rng(0), X)
+    slow = slow_places(W, 8, np.linalg.qr(np.random.default_rng(0).standard_normal((8, 8)))[0], X)
+    np.testing.assert_allclose(places @ places.T, slow @ slow.T, atol=1e-5)
+    # With more axes to choose from, bits lie farther from their thresholds.
+    assert np.abs(wide).mean() > np.abs(places).mean()
 
 
 def test_normal_scores_keep_the_order_and_equal_values_equal():

@@ -56,8 +56,19 @@ def test_left_out_predictions_are_those_of_a_map_that_never_saw_the_document(sha
         assert np.linalg.norm(learnt.predictions[i] - exact) < 0.5 * np.linalg.norm(in_sample - exact)
 
 
-def test_left_out_predictions_where_every_target_can_be_met():
-    """The map learns nothing about one document from the others; leverage stays short of one."""
+@pytest.mark.parametrize("alpha", [1e-3, 1.0, 30.0])
+def test_left_out_predictions_of_documents_that_have_nothing_in_common(alpha):
+    """The others say nothing about a document: without itself it is predicted zero."""
     rng = np.random.default_rng(3)
-    learnt = left_out_predictions(np.eye(50), rng.normal(size=(50, 2)), 1e-6, rng)
-    assert np.isfinite(learnt.predictions).all()
+    learnt = left_out_predictions(2 * np.eye(50), rng.normal(size=(50, 2)), alpha, rng, tol=1e-6)
+    np.testing.assert_allclose(learnt.predictions, 0, atol=1e-2)
+
+
+def test_left_out_predictions_of_short_and_long_documents():
+    """Where regularisation is strong, what a document gets back of its own target grows with its squared length."""
+    rng = np.random.default_rng(3)
+    X = np.diag(np.linspace(0.1, 2, 50))
+    targets = rng.normal(size=(50, 2))
+    learnt = left_out_predictions(X, targets, 30.0, rng, tol=1e-6)
+    in_sample = X @ learnt.weights
+    assert np.abs(learnt.predictions).max() < 0.1 * np.abs(in_sample).max()

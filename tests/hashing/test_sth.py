@@ -213,3 +213,22 @@ def test_rows_of_another_width(X):
         hasher.transform(sp.csr_array(np.ones((2, 7))))
     with pytest.raises(ValueError, match="not fitted"):
         SelfTaughtHashing().transform(X)
+
+
+@pytest.mark.parametrize("recipe", ["paper", "topics", "neighbors"])
+@pytest.mark.parametrize(
+    ("spoil", "words"),
+    [
+        (lambda W: W[:50, :50], r"graph returned shape \(50, 50\), expected"),
+        (lambda W: W * np.nan, "W holds NaN"),
+        (lambda W: -W, "W holds negative weights"),
+        (lambda W: sp.csr_array(sp.triu(W)), "W is not symmetric"),
+        (lambda _: None, "graph returned shape None"),
+    ],
+    ids=["small", "nan", "negative", "one-sided", "nothing"],
+)
+@pytest.mark.parametrize("n", [60, 2200])
+def test_a_graph_of_ones_own_is_checked(recipe, spoil, words, n):
+    X = np.random.default_rng(0).normal(size=(n, 6))
+    with pytest.raises(ValueError, match=words):
+        SelfTaughtHashing(4, recipe=recipe, graph=lambda X: spoil(knn_graph(X, 5))).fit(X)

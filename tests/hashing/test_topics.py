@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 import sthash
-from sthash import SelfTaughtHashing, codes
+from sthash import SelfTaughtHashing, codes, knn_graph
 from sthash.evaluation import Topics, score
 from sthash.evaluation.datasets import load_reuters21578_counts, tfidf_counts
 from sthash.hashing import topics as topics_recipe
@@ -54,26 +54,45 @@ def test_threads_do_not_change_a_bit(rows, threads):
     assert (first.codes_ == again.codes_).all()
 
 
-@pytest.mark.parametrize(
-    "X",
-    [np.ones((20, 5)), np.repeat(np.eye(2), 10, axis=0), np.repeat(np.eye(10), 2, axis=0), np.ones((20, 1))],
-    ids=["one place", "two places", "pairs", "one dimension"],
-)
-def test_documents_that_can_hardly_be_told_apart(X):
+def test_two_places_have_two_codes():
+    X = np.repeat(np.eye(2), 10, axis=0)
     hasher = SelfTaughtHashing(3, 4, recipe="topics").fit(X)
-    same = (X[:, None] == X[None]).all(axis=2)
-    assert (hasher.transform(X)[:, None] == hasher.transform(X)[None])[same].all()
+    assert len(np.unique(hasher.codes_[:10])) == len(np.unique(hasher.codes_[10:])) == 1
+    assert hasher.codes_[0] != hasher.codes_[10]
 
 
-@pytest.mark.parametrize("scale", [2.0**-50, 0.25, 2.0**50])
-def test_codes_do_not_depend_on_the_length_of_vectors(rows, scale):
-    plain, scaled = (SelfTaughtHashing(16, 10, recipe="topics").fit(X) for X in (rows, rows * np.float32(scale)))
-    assert (plain.codes_ == scaled.codes_).all()
-    assert (plain.transform(rows) == scaled.transform(rows * np.float32(scale))).all()
+@pytest.mark.parametrize("X", [np.ones((20, 5)), np.arange(1.0, 21)[:, None]], ids=["one place", "one direction"])
+def test_documents_that_cannot_be_told_apart_have_one_code(X):
+    assert len(np.unique(SelfTaughtHashing(3, 4, recipe="topics").fit(X).codes_)) == 1
+
+
+@pytest.mark.parametrize("scale", [2.0**-70, 0.25, 2.0**60])
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+def test_codes_do_not_depend_on_the_length_of_vectors(rows, scale, kind):
+    scaled = rows * np.float32(scale)
+    plain, other = (SelfTaughtHashing(16, 10, recipe="topics").fit(kind(X)) for X in (rows, scaled))
+    assert (plain.codes_ == other.codes_).all()
+    assert (plain.transform(rows) == other.transform(scaled)).all()
+
+
+def test_short_documents_are_coded_as_well_as_long_ones(rows):
+    """A document that weighs little in the regression also had little of its own target to give back."""
+    X = rows.copy()
+    X[::5] *= 0.01
+    hasher = SelfTaughtHashing(32, 10, recipe="topics").fit(X)
+    learnt, unseen = (codes.unpack(c, 32)[::5] for c in (hasher.codes_, hasher.transform(X)))
+    assert (learnt == unseen).mean() > 0.95
+
+
+def test_blank_documents_that_a_graph_joins(rows):
+    X = rows.copy()
+    X[[3, 8, 90]] = 0
+    hasher = SelfTaughtHashing(16, recipe="topics", graph=lambda X: knn_graph(X, 5, metric="euclidean")).fit(X)
+    assert (hasher.codes_[[3, 8, 90]] == 0).all()
 
 
 def test_no_two_documents_are_neighbours():
-    with pytest.raises(ValueError, match="recipe='topics' needs at least 3 documents with neighbours, got 0 of 20"):
+    with pytest.raises(ValueError, match="recipe='topics' needs at least 3 documents with neighbours, got 0;"):
         SelfTaughtHashing(3, 4, recipe="topics").fit(np.eye(20))
 
 
@@ -145,14 +164,15 @@ def test_the_loss_of_the_rotation_never_rises():
 
 
 def test_a_narrow_frame_chooses_its_subspace():
-    """Rows at the corners of a cube and a long noise axis: the axis has the variance, the corners have the signs."""
+    """The third axis has the largest variance, from a few rows; the first two tell all rows apart by their signs."""
     rng = np.random.default_rng(0)
-    corners = rng.choice([-1.0, 1.0], size=(500, 2))
-    V = np.hstack([corners, 1.1 * rng.standard_t(4, size=(500, 1))])
-    start = np.eye(3)[:, [2, 0]]
+    V = rng.choice([-1.0, 1.0], size=(500, 3))
+    V[:, 2] *= np.where(rng.random(500) < 0.02, 10.0, 0.01)
+    start = np.linalg.qr(rng.normal(size=(3, 2)))[0]
     frame, _ = quantizing_rotation(V, start, 50)
-    assert np.abs(V @ frame).sum() > np.abs(V @ start).sum()
     np.testing.assert_allclose(frame.T @ frame, np.eye(2), atol=1e-12)
+    assert np.abs(V @ frame).sum() > np.abs(V @ np.eye(3)[:, [2, 0]]).sum()
+    assert np.abs(frame[2]).max() < 0.3
 
 
 @pytest.mark.parametrize("n_bits", [3, 8, 11, 24])

@@ -85,6 +85,7 @@ inline void gather_candidates(const RoughScores& rough, size_t self, size_t k, G
     const float* const below_spread = rough.one_sided ? nullptr : rough.spread;
     own.reached.resize(rough.n);
     own.certain.resize(rough.n);
+    // Blocks as large as leave twice as many of them as rows are wanted.
     const long block = n / 64 < 2 * static_cast<long>(k) ? 16 : 64;
     own.certain.resize(
         block_maxima(rough.scores, rough.penalty, below_spread, -rough.factor, n, block, own.certain.data()));

@@ -70,7 +70,7 @@ def laplacian_eigenmap(W: Any, n_components: int) -> Array:
 
 def laplacian_eigenpairs(W: Any, n_components: int) -> Eigenpairs:
     """Like `laplacian_eigenmap`, with the eigenvalues."""
-    W = _check_graph(W)
+    W = check_graph(W)
     n = W.shape[0]
     degrees = np.asarray(W.sum(axis=1), dtype=np.float64).ravel()
     joined = np.flatnonzero(degrees > 0)
@@ -96,7 +96,8 @@ def _signs(vectors: Array) -> Array:
     return np.where(vectors[first, np.arange(vectors.shape[1])] < 0, -1.0, 1.0)
 
 
-def _check_graph(W: Any) -> sp.csr_array:
+def check_graph(W: Any) -> sp.csr_array:
+    """Return W in CSR; refuse what is not square, symmetric, finite and without negative weights."""
     W = sp.csr_array(W, dtype=np.float64)
     if W.shape[0] != W.shape[1]:
         raise ValueError(f"W must be square, got shape {W.shape}.")

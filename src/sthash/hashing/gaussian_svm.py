@@ -16,8 +16,7 @@ from threadpoolctl import threadpool_limits
 from sthash.checks import check_positive, check_whole
 from sthash.codes import Bits
 from sthash.hashing.corpus_products import corpus_arrays, corpus_from, product_blocks
-from sthash.hashing.graph import squared_norms
-from sthash.hashing.vectors import Vectors, check_vectors, check_width
+from sthash.hashing.vectors import Vectors, check_vectors, check_width, squared_norms
 from sthash.model_file import check_array
 
 Array = npt.NDArray[np.float32]

@@ -5,7 +5,7 @@ W is symmetric and non-negative: ``W[i, j] > 0`` where j is among the k nearest 
 
 from __future__ import annotations
 
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 from sthash import _core
 from sthash.checks import check_choice, check_positive, check_whole, resolve_threads
-from sthash.hashing.vectors import Vectors, as_rows, check_vectors
+from sthash.hashing.vectors import Vectors, as_rows, check_vectors, scaled_rows, squared_norms
 
 Metric = Literal["cosine", "euclidean"]
 
@@ -76,7 +76,7 @@ def knn_graph(
     squares = squared_norms(X)
     if metric == "cosine":
         scale = 1 / np.sqrt(np.where(squares > 0, squares, 1))
-        rows, cosines = nearest_rows(_scaled(X, scale), np.zeros(n), n_neighbors, threads)
+        rows, cosines = nearest_rows(scaled_rows(X, scale), np.zeros(n), n_neighbors, threads)
         weights = np.clip(cosines, 0, 1)
     else:
         rows, scores = nearest_rows(X, squares / 2, n_neighbors, threads)
@@ -120,19 +120,3 @@ def symmetric_graph(rows: npt.NDArray[np.int32], weights: npt.NDArray[np.float32
     W = sp.csr_array(directed.maximum(directed.T))
     W.sort_indices()
     return W
-
-
-def squared_norms(X: Vectors) -> npt.NDArray[np.float64]:
-    """Squared Euclidean length of each row."""
-    if sp.issparse(X):
-        squares = X.multiply(X).sum(axis=1, dtype=np.float64)
-    else:
-        squares = np.einsum("ij,ij->i", X, X, dtype=np.float64)
-    return np.asarray(squares, dtype=np.float64).ravel()
-
-
-def _scaled(X: Any, scale: npt.NDArray[np.float64]) -> Vectors:
-    factors = scale.astype(np.float32)
-    if sp.issparse(X):
-        return sp.csr_array((X.data * np.repeat(factors, np.diff(X.indptr)), X.indices, X.indptr), shape=X.shape)
-    return np.ascontiguousarray(X * factors[:, None])

@@ -25,6 +25,7 @@ Array = npt.NDArray[np.float64]
 LANDMARKS = 1000
 # Landmarks that a document is joined to: a share of them, but not fewer than the second number.
 NEAREST_SHARE, LEAST_NEAREST = 0.02, 10
+SCALING_POWER = 0.5
 # Fewer places have no graph worth the name.
 LEAST_PLACED = 3
 # Cosines held at once.
@@ -42,6 +43,7 @@ def landmark_rows(
 
     An edge weighs exp(−d / √(s s')), where d is one less the cosine of its ends, and s and s' how far each end is from
     the middle one of its own nearest landmarks: what counts as near differs between crowded places and lonely ones.
+    Eigenvectors are scaled by (1 − λ)^½ before they are averaged.
 
     Parameters
     ----------
@@ -71,7 +73,7 @@ def landmark_rows(
     Z = landmark_shares(places, rng, threads)
     joined = int((Z.sum(axis=0) > 0).sum())
     values, vectors = laplacian_eigenpairs(sp.csr_array(Z.T @ Z), min(n_components, joined - 2))
-    return unit_rows(Z @ (vectors * np.sqrt(np.maximum(1 - values, 0))))
+    return unit_rows(Z @ (vectors * np.maximum(1 - values, 0) ** SCALING_POWER))
 
 
 def landmark_shares(places: npt.NDArray[Any], rng: np.random.Generator, threads: int | None) -> sp.csr_array:
@@ -100,9 +102,10 @@ def _cosine_blocks(
 ) -> Iterator[tuple[slice, npt.NDArray[np.float32]]]:
     """Yield slices of the rows with their cosines to the landmarks; a landmark is out of its own reach."""
     step = max(1, BLOCK_ENTRIES // len(landmarks))
+    turned = unit[landmarks].T
     for first in range(0, len(unit), step):
         block = slice(first, min(first + step, len(unit)))
-        cosines = unit[block] @ unit[landmarks].T
+        cosines = unit[block] @ turned
         own = np.flatnonzero((landmarks >= block.start) & (landmarks < block.stop))
         cosines[landmarks[own] - first, own] = -np.inf
         yield block, cosines

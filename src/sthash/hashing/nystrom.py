@@ -15,8 +15,7 @@ from sthash.checks import check_whole
 from sthash.codes import Bits
 from sthash.hashing.binarize import separating_thresholds
 from sthash.hashing.corpus_products import corpus_arrays, corpus_from, product_blocks
-from sthash.hashing.graph import squared_norms
-from sthash.hashing.vectors import Vectors, check_vectors, check_width
+from sthash.hashing.vectors import Vectors, check_vectors, check_width, squared_norms
 from sthash.model_file import check_array
 
 

@@ -11,17 +11,16 @@ import scipy.sparse as sp
 
 from sthash.checks import check_positive
 from sthash.hashing.linear import project
-from sthash.hashing.vectors import Vectors, check_vectors
+from sthash.hashing.vectors import Vectors, check_vectors, squared_norms
 
 Array = npt.NDArray[np.float32]
 
-# Random targets by which `left_out_predictions` measures leverage, and the most that it takes a document for.
+# Random targets by which `left_out_predictions` measures how much of its own target a document gets back.
 PROBES = 4
-MOST_LEVERAGE = 0.9
 
 
 class LeftOut(NamedTuple):
-    """A linear map, and what it would predict for each document had that one been left out."""
+    """A linear map, and about what it would predict for each document had that one been left out of the regression."""
 
     weights: Array
     predictions: npt.NDArray[np.float64]
@@ -94,11 +93,12 @@ def left_out_predictions(
     tol: float = 1e-3,
     threads: int | None = None,
 ) -> LeftOut:
-    """Find the weights of `ridge_map`, and predict each document as if the others alone had been learnt from.
+    """Find the weights of `ridge_map`, and predict each document about as if the others alone had been learnt from.
 
-    A map predicts the documents it was learnt from better than unseen ones, by a share of each document's own target:
-    without it the prediction ŷ of the target y would be (ŷ − h y) / (1 − h). The exact h differs between documents;
-    here it is the mean over all, measured by how much of random signs the same map would give back.
+    A map predicts the documents it was learnt from better than unseen ones, by a share h of each one's own target y:
+    without it the prediction ŷ would be (ŷ − h y) / (1 − h). The mean of h is measured by how much of random signs
+    the same map would give back; a document's own h is taken in proportion to its squared length, and to be at most
+    |x|² / (|x|² + alpha), which is what it would be if no other document were like it.
 
     Parameters
     ----------
@@ -125,12 +125,15 @@ def left_out_predictions(
     >>> print((X @ learnt.weights * noise).mean().round(1), (learnt.predictions * noise).mean().round(1))
     0.3 0.0
     """
+    X = check_vectors(X)
     n, d = targets.shape
     signs = rng.choice(np.array([-1.0, 1.0]), size=(n, PROBES))
     weights = ridge_map(X, np.hstack([targets, signs]), alpha, tol=tol, threads=threads)
-    predicted = project(check_vectors(X), weights, threads).astype(np.float64)
-    leverage = float(np.clip((predicted[:, d:] * signs).mean(), 0, MOST_LEVERAGE))
-    return LeftOut(np.ascontiguousarray(weights[:, :d]), (predicted[:, :d] - leverage * targets) / (1 - leverage))
+    predicted = project(X, weights, threads).astype(np.float64)
+    squares = squared_norms(X)[:, None]
+    mean_share = max(float((predicted[:, d:] * signs).mean()), 0.0)
+    share = np.minimum(mean_share * squares / (squares.mean() or 1), squares / (squares + alpha))
+    return LeftOut(np.ascontiguousarray(weights[:, :d]), (predicted[:, :d] - share * targets) / (1 - share))
 
 
 def _solve(apply: Callable[[Array], Array], target: Array, alpha: float, tol: float, max_iter: int) -> Array:

@@ -17,7 +17,7 @@ from sthash import codes, model_file
 from sthash.checks import check_choice, check_whole
 from sthash.codes import Bits
 from sthash.hashing.binarize import median_bits
-from sthash.hashing.embedding import laplacian_eigenmap
+from sthash.hashing.embedding import check_graph, laplacian_eigenmap
 from sthash.hashing.gaussian_svm import GaussianSVM
 from sthash.hashing.graph import knn_graph
 from sthash.hashing.hasher import Hasher, saved_seed
@@ -112,8 +112,8 @@ class SelfTaughtHashing(Hasher):
     recipe : {"paper", "topics", "neighbors"}, default="paper"
         ``paper`` is the method as published. ``neighbors`` finds more of the original nearest neighbours: it has its
         own embedding and binarizer (see `sthash.hashing.neighbors`). ``topics`` goes through the framework several
-        times and finds documents of the same topic (see `sthash.hashing.topics`); each document of the corpus has the
-        code that it would get had it been left out of learning.
+        times and finds documents of the same topic (see `sthash.hashing.topics`); each document of the corpus has
+        about the code that it would get had it been left out of its last step, the regression.
         The bits of both have no order.
     C : float, default=1.0
         Of the default SVMs.
@@ -137,7 +137,8 @@ class SelfTaughtHashing(Hasher):
     codes_ : array of uint8, shape (n, ceil(n_bits / 8))
         Packed codes of the corpus, from stage 1.
     embedding_ : array, shape (n, n_bits)
-        What was binarised; zero for a document without neighbours.
+        What was binarised; zero for a document without neighbours. With ``recipe="topics"`` what the bits were made
+        of, of another width.
     hash_function_ : HashFunction
     n_features_in_ : int
     stage_seconds_ : dict of str to float
@@ -207,9 +208,9 @@ class SelfTaughtHashing(Hasher):
         self._check_corpus(X)
         clock = StageClock()
         W = clock.run("graph", self._build_graph, X, y)
-        if self.recipe == "topics":
-            return self._fit_topics(X, W, clock)
         joined = np.asarray(abs(W).sum(axis=1)).ravel() > 0
+        if self.recipe == "topics":
+            return self._fit_topics(X, W, joined, clock)
         embed, binarize = self._stage_1_steps(X)
         embedding = clock.run("embedding", embed, W, self.n_bits)
         embedding = _checked_stage("embedding", embedding, (n, self.n_bits)).astype(np.float64, copy=False)
@@ -231,10 +232,16 @@ class SelfTaughtHashing(Hasher):
         self.stage_seconds_ = clock.seconds
         return self
 
-    def _fit_topics(self, X: Vectors, W: Any, clock: StageClock) -> Self:
-        learnt = clock.run("topics", learn_topic_codes, X, W, self.n_bits, self._generator(), self.threads)
-        self.codes_ = codes.pack(learnt.bits)
-        self.embedding_ = learnt.places
+    def _fit_topics(self, X: Vectors, W: Any, joined: npt.NDArray[np.bool_], clock: StageClock) -> Self:
+        known, graph = (X, W) if joined.all() else (X[joined], W[joined][:, joined])
+        learnt = clock.run("topics", learn_topic_codes, known, graph, self.n_bits, self._generator(), self.threads)
+        bits = np.empty((len(joined), self.n_bits), dtype=bool)
+        bits[joined] = learnt.bits
+        if not joined.all():
+            bits[~joined] = learnt.function.decision_function(X[~joined]) > 0
+        self.codes_ = codes.pack(bits)
+        self.embedding_ = np.zeros((len(joined), learnt.places.shape[1]))
+        self.embedding_[joined] = learnt.places
         self.hash_function_ = learnt.function
         self.stage_seconds_ = clock.seconds
         return self
@@ -249,7 +256,7 @@ class SelfTaughtHashing(Hasher):
 
     def _build_graph(self, X: Vectors, y: object) -> Any:
         if not isinstance(self.graph, SupervisedGraph):
-            return (self.graph or self._default_graph)(X)
+            return self._default_graph(X) if self.graph is None else _checked_graph(self.graph(X), X.shape[0])
         if y is None:
             raise ValueError(
                 f"graph={self.graph!r} requires y to be passed, but the target y is None; pass the documents' "
@@ -257,7 +264,7 @@ class SelfTaughtHashing(Hasher):
             )
         labels = column_or_1d(y)
         check_consistent_length(X, labels)
-        return self.graph.from_labels(X, labels)
+        return _checked_graph(self.graph.from_labels(X, labels), X.shape[0])
 
     def _default_graph(self, X: Vectors) -> Any:
         return knn_graph(X, self.n_neighbors, threads=self.threads)
@@ -319,6 +326,12 @@ class SelfTaughtHashing(Hasher):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = isinstance(self.graph, SupervisedGraph)
         return tags
+
+
+def _checked_graph(W: Any, n: int) -> Any:
+    if getattr(W, "shape", None) != (n, n):
+        raise ValueError(f"graph returned shape {getattr(W, 'shape', None)}, expected {(n, n)}.")
+    return check_graph(W)
 
 
 def _checked_stage(name: str, result: Any, shape: tuple[int, int]) -> npt.NDArray[Any]:

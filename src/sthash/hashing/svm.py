@@ -12,9 +12,8 @@ from sklearn.utils import check_random_state
 from sthash import _core
 from sthash.checks import check_choice, check_positive, check_whole, resolve_threads
 from sthash.codes import Bits
-from sthash.hashing.graph import squared_norms
 from sthash.hashing.linear import LinearHash
-from sthash.hashing.vectors import Vectors, as_rows, check_vectors
+from sthash.hashing.vectors import Vectors, as_rows, check_vectors, squared_norms
 
 Loss = Literal["squared_hinge", "hinge"]
 

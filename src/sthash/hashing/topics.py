@@ -10,8 +10,8 @@ The paper's framework with its last steps in another order, and taken several ti
 4. Only then bits: frames of the predicted places, turned by iterative quantisation, cut at zero, or as near to it as
    leaves every bit on for 42 to 58 % of the corpus.
 
-A document of the corpus gets the code that it would get had it been left out of learning. All settings below were
-chosen on held-out training documents of the paper's three corpora (docs/better-codes.md).
+A document of the corpus gets about the code that it would get had it been left out of the regressions. All settings
+below were chosen on held-out training documents of the paper's three corpora (docs/better-codes.md).
 """
 
 from __future__ import annotations
@@ -23,13 +23,12 @@ import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
 from sthash.codes import Bits
-from sthash.hashing.graph import squared_norms
 from sthash.hashing.landmarks import landmark_rows
 from sthash.hashing.linear import LinearHash
 from sthash.hashing.ridge import LeftOut, left_out_predictions
 from sthash.hashing.rotation import quantizing_frames
 from sthash.hashing.subspace import spectral_subspace
-from sthash.hashing.vectors import Vectors, unit_rows
+from sthash.hashing.vectors import Vectors, scaled_rows, squared_norms, unit_rows
 
 Array = npt.NDArray[np.float64]
 
@@ -51,19 +50,17 @@ class TopicCodes(NamedTuple):
 
 
 def learn_topic_codes(X: Vectors, W: Any, n_bits: int, rng: np.random.Generator, threads: int | None) -> TopicCodes:
-    """Learn ``n_bits`` linear functions from the rows of X and their graph W."""
+    """Learn ``n_bits`` linear functions from the rows of X and their graph W, in which every row has a neighbour."""
+    n = X.shape[0]
+    if n < LEAST_JOINED:
+        raise ValueError(
+            f"recipe='topics' needs at least {LEAST_JOINED} documents with neighbours, got {n}; "
+            "bring more documents, or raise n_neighbors."
+        )
     # Rows of unit length on average, so that one strength of regularisation fits all.
-    length = np.sqrt(squared_norms(X).mean())
-    X = X * np.float32(1 / length)
-
-    def predicted(targets: Array) -> LeftOut:
-        return left_out_predictions(X, targets, ALPHA, rng, tol=RIDGE_TOLERANCE, threads=threads)
-
-    targets = spectral_rows(W, threads)
+    length = float(np.sqrt(squared_norms(X).mean())) or 1.0
+    weights, places = topic_places(scaled_rows(X, np.full(n, 1 / length)), W, rng, threads)
     with threadpool_limits(limits=1, user_api="blas"):
-        weights, places = predicted(targets)
-        for _ in range(ROUNDS):
-            weights, places = predicted(landmark_rows(places, COMPONENTS, rng, threads))
         directions = quantizing_frames(unit_rows(places), n_bits, rng)
         values = places @ directions
     thresholds = balanced_thresholds(values)
@@ -75,15 +72,22 @@ def learn_topic_codes(X: Vectors, W: Any, n_bits: int, rng: np.random.Generator,
     return TopicCodes(function, places, values * signs > thresholds * signs)
 
 
+def topic_places(X: Vectors, W: Any, rng: np.random.Generator, threads: int | None) -> LeftOut:
+    """Learn a linear map to places among topics, and place the corpus: steps 1 to 3."""
+
+    def predicted(targets: Array) -> LeftOut:
+        return left_out_predictions(X, targets, ALPHA, rng, tol=RIDGE_TOLERANCE, threads=threads)
+
+    with threadpool_limits(limits=1, user_api="blas"):
+        learnt = predicted(spectral_rows(W, threads))
+        for _ in range(ROUNDS):
+            learnt = predicted(landmark_rows(learnt.predictions, COMPONENTS, rng, threads))
+    return learnt
+
+
 def spectral_rows(W: Any, threads: int | None) -> Array:
-    """Rows of unit length, from the graph's first eigenvectors scaled by (1 − λ)³; zero for nodes without edges."""
-    joined = int((np.asarray(W.sum(axis=1)).ravel() > 0).sum())
-    if joined < LEAST_JOINED:
-        raise ValueError(
-            f"recipe='topics' needs at least {LEAST_JOINED} documents with neighbours, got {joined} of {W.shape[0]}; "
-            "bring more documents, or raise n_neighbors."
-        )
-    values, vectors = spectral_subspace(W, min(COMPONENTS, joined - 2), threads=threads)
+    """Rows of unit length, from the graph's first eigenvectors scaled by (1 − λ)³."""
+    values, vectors = spectral_subspace(W, min(COMPONENTS, W.shape[0] - 2), threads=threads)
     return unit_rows(vectors * np.maximum(1 - values, 0) ** SCALING_POWER)
 
 

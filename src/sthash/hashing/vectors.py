@@ -44,6 +44,23 @@ def as_rows(X: Vectors) -> Rows:
     return Rows(np.arange(n + 1, dtype=np.int64) * m, np.arange(m, dtype=np.int32), X.reshape(-1), dense=True)
 
 
+def squared_norms(X: Vectors) -> npt.NDArray[np.float64]:
+    """Squared Euclidean length of each row, in double precision."""
+    if sp.issparse(X):
+        squares = sp.csr_array((X.data.astype(np.float64) ** 2, X.indices, X.indptr), shape=X.shape).sum(axis=1)
+    else:
+        squares = np.einsum("ij,ij->i", X, X, dtype=np.float64)
+    return np.asarray(squares, dtype=np.float64).ravel()
+
+
+def scaled_rows(X: Vectors, scale: npt.NDArray[np.float64]) -> Vectors:
+    """Multiply each row by its factor; the columns of a sparse matrix are shared, not copied."""
+    factors = scale.astype(np.float32)
+    if sp.issparse(X):
+        return sp.csr_array((X.data * np.repeat(factors, np.diff(X.indptr)), X.indices, X.indptr), shape=X.shape)
+    return np.ascontiguousarray(X * factors[:, None])
+
+
 def unit_rows(rows: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
     """Scale the rows of a dense array to unit length; zero rows stay zero."""
     norms = np.linalg.norm(rows, axis=1, keepdims=True)

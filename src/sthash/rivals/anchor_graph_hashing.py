@@ -38,9 +38,8 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from sthash.checks import check_whole
-from sthash.hashing.graph import squared_norms
 from sthash.hashing.linear import project
-from sthash.hashing.vectors import Vectors
+from sthash.hashing.vectors import Vectors, squared_norms
 from sthash.rivals.rival import Learnt, Rival, check_rank
 
 Array = npt.NDArray[np.float64]

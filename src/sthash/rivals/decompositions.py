@@ -9,8 +9,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator, svds
 
-from sthash.hashing.graph import squared_norms
-from sthash.hashing.vectors import Vectors
+from sthash.hashing.vectors import Vectors, squared_norms
 
 Array = npt.NDArray[np.float64]
 
