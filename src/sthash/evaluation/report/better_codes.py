@@ -131,7 +131,7 @@ def _margins(summary: Summary, targets: dict[str, Any]) -> list[tuple[str, ...]]
                     gain = weighted[n] - plain[n]
                     text = f"`{recipe}`, gain of ranking by margins, {n} bits"
                     rows.append(
-                        _line(text, experiment.title, f"≥ +{wanted['gain']}", f"{gain:+.3f}", gain >= wanted["gain"])
+                        _line(text, experiment.title, f"≥ +{wanted['gain']}", f"{gain:+.4f}", gain >= wanted["gain"])
                     )
     return rows
 
