@@ -53,7 +53,7 @@ def sth(n_bits=8, **stages):
 
 CASES = {
     "STH": Case(sth, exact=False, any_rank=True),
-    "STH-topics": Case(lambda n_bits=8: sth(n_bits, recipe="topics"), ordered=False, any_rank=True),
+    "STH-topics": Case(lambda n_bits=8: sth(n_bits, recipe="topics"), exact=False, ordered=False, any_rank=True),
     "STH-neighbors": Case(lambda n_bits=8: sth(n_bits, recipe="neighbors"), exact=False, ordered=False, any_rank=True),
     "STH-classes": Case(lambda n_bits=8: sth(n_bits, graph=ClassGraph(5)), exact=False, any_rank=True),
     "STH-gaussian": Case(lambda n_bits=8: sth(n_bits, hash_function=GaussianSVM()), exact=False, any_rank=True),

@@ -120,10 +120,10 @@ def left_out_predictions(
     >>> import numpy as np
     >>> from sthash.hashing.ridge import left_out_predictions
     >>> rng = np.random.default_rng(0)
-    >>> X, noise = rng.normal(size=(200, 50)), rng.normal(size=(200, 1))
+    >>> X, noise = rng.normal(size=(1000, 200)), rng.normal(size=(1000, 1))
     >>> learnt = left_out_predictions(X, noise, 1.0, rng)
-    >>> print((X @ learnt.weights * noise).mean().round(1), (learnt.predictions * noise).mean().round(1))
-    0.3 0.0
+    >>> print((X @ learnt.weights * noise).mean() > 0.1, (learnt.predictions * noise).mean() > 0.1)
+    True False
     """
     X = check_vectors(X)
     n, d = targets.shape
