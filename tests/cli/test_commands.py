@@ -150,10 +150,10 @@ def test_folders(sth, tmp_path):
 def test_errors_are_one_line(sth, built, tmp_path):
     assert "COLLECTION" in sth("search", status=2).err
     assert "No such command" in sth("nothing", status=2).err
-    assert "No such file" in sth("search", "missing.sth", "x", status=1).err
+    assert "there is no file" in sth("search", "missing.sth", "x", status=1).err
     assert "--force" in sth("build", built, "docs.jsonl", status=1).err
     sth("build", built, "docs.jsonl", "--text", "body", "--bits", 4, "--neighbors", 5, "--force")
-    assert "No such file" in sth("add", built, "missing.jsonl", status=1).err
+    assert "there is no file" in sth("add", built, "missing.jsonl", status=1).err
     assert "--format" in sth("add", built, "c.sth", status=1).err
     assert "line 1" in sth("add", built, "-", stdin="not json", status=1).err
     assert "not a JSON object" in sth("add", built, "-", stdin="[1]", status=1).err

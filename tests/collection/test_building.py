@@ -100,7 +100,7 @@ def test_create_refuses_what_it_cannot_do(tmp_path, path):
         Collection.create(tmp_path / "c.sth", [{"key": "a", "text": "a"}] * 2)
     with pytest.raises(TypeError, match="neither"):
         Collection.create(tmp_path / "c.sth")
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(FileNotFoundError, match="sth build"):
         Collection.open(tmp_path / "nothing.sth")
     for wrong in ({"k": 0}, {"k": 1, "radius": -1}, {"k": 1, "factor": 0}):
         with pytest.raises(ValueError, match="must be an int"), Collection.open(path) as collection:

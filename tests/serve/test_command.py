@@ -53,7 +53,7 @@ def test_it_serves_logs_and_ends(path):
         (["some.sth", "--host", "0.0.0.0", "--write-key", "write-secret"], "set a read key"),
         (["some.sth", "--read-key", "short"], "read_key must have at least 8"),
         (["some.sth", "--port", "70000"], "must be from 0 to 65535"),
-        (["nothing.sth"], "No such file"),
+        (["nothing.sth"], "there is no file"),
         (["."], "no collection"),
         (["text.sth"], "is not a collection"),
         (["some.sth", "--host", "no.such.host.invalid", "--read-key", "read-secret"], "cannot listen on"),

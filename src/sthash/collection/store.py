@@ -77,8 +77,7 @@ class Store:
     def __init__(self, path: str | PathLike[str], mode: str = "rw", wait: float = WAIT_SECONDS) -> None:
         self.path = Path(path)
         if mode != "rwc":
-            with self.path.open("rb"):  # a missing file or a folder gets Python's own clear error
-                pass
+            _check_readable(self.path)
         with self.clear_errors():
             self.connection = sqlite3.connect(
                 f"file:{quote(str(self.path.absolute()))}?mode={mode}",
@@ -282,3 +281,13 @@ def _explained(path: Path, error: sqlite3.Error) -> CollectionError:
     else:
         what = f"is damaged ({error}); restore a copy, or build it again"
     return CollectionError(f"{path} {what}.")
+
+
+def _check_readable(path: Path) -> None:
+    try:
+        with path.open("rb"):  # a folder or a forbidden file gets Python's own clear error
+            pass
+    except FileNotFoundError:
+        raise FileNotFoundError(
+            f"there is no file {str(path)!r}; check the name, or make a collection with sth build."
+        ) from None
