@@ -153,7 +153,7 @@ def test_errors_are_one_line(sth, built, tmp_path):
     assert "there is no file" in sth("search", "missing.sth", "x", status=1).err
     assert "--force" in sth("build", built, "docs.jsonl", status=1).err
     sth("build", built, "docs.jsonl", "--text", "body", "--bits", 4, "--neighbors", 5, "--force")
-    assert "there is no file" in sth("add", built, "missing.jsonl", status=1).err
+    assert "No such file" in sth("add", built, "missing.jsonl", status=1).err
     assert "--format" in sth("add", built, "c.sth", status=1).err
     assert "line 1" in sth("add", built, "-", stdin="not json", status=1).err
     assert "not a JSON object" in sth("add", built, "-", stdin="[1]", status=1).err
