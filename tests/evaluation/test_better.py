@@ -5,18 +5,18 @@ from types import SimpleNamespace
 import numpy as np
 
 from sthash.evaluation.better import time_recipes
+from sthash.evaluation.estimators import make
 
 
 def test_recipes_are_timed_in_turns(monkeypatch):
     X = np.random.default_rng(0).normal(size=(80, 6)).astype(np.float32)
     done = []
-    real = time_recipes.__globals__["make"]
 
     def recording(method, n_bits):
         done.append(method.name)
-        return real(method, n_bits)
+        return make(method, n_bits)
 
-    monkeypatch.setitem(time_recipes.__globals__, "make", recording)
+    monkeypatch.setattr("sthash.evaluation.better.make", recording)
     best = time_recipes(SimpleNamespace(train=X, test=X[:9]), ["paper", "topics"], 8, fits=2, encodings=3)
     assert done == ["paper", "topics", "paper", "topics"]
     assert {recipe: sorted(took) for recipe, took in best.items()} == {

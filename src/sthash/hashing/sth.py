@@ -221,7 +221,26 @@ class SelfTaughtHashing(Hasher):
             clock.run("hash_function", function.extend, X[joined], W[joined][:, joined], embedding[joined], bits)
         else:
             clock.run("hash_function", function.fit, X[joined], bits)
-        all_bits = np.empty((n, self.n_bits), dtype=bool)
+        return self._keep(X, joined, bits, embedding, function, clock)
+
+    def _fit_topics(self, X: Vectors, W: Any, joined: npt.NDArray[np.bool_], clock: StageClock) -> Self:
+        known, graph = (X, W) if joined.all() else (X[joined], W[joined][:, joined])
+        learnt = clock.run("topics", learn_topic_codes, known, graph, self.n_bits, self._generator(), self.threads)
+        embedding = np.zeros((len(joined), learnt.places.shape[1]))
+        embedding[joined] = learnt.places
+        return self._keep(X, joined, learnt.bits, embedding, learnt.function, clock)
+
+    def _keep(
+        self,
+        X: Vectors,
+        joined: npt.NDArray[np.bool_],
+        bits: Bits,
+        embedding: npt.NDArray[np.float64],
+        function: HashFunction | EmbeddingExtension,
+        clock: StageClock,
+    ) -> Self:
+        """Code the documents without neighbours as unseen ones; keep what was learnt."""
+        all_bits = np.empty((len(joined), self.n_bits), dtype=bool)
         all_bits[joined] = bits
         if not joined.all():
             all_bits[~joined] = function.decision_function(X[~joined]) > 0
@@ -229,20 +248,6 @@ class SelfTaughtHashing(Hasher):
         self.codes_ = codes.pack(all_bits)
         self.embedding_ = embedding
         self.hash_function_ = function
-        self.stage_seconds_ = clock.seconds
-        return self
-
-    def _fit_topics(self, X: Vectors, W: Any, joined: npt.NDArray[np.bool_], clock: StageClock) -> Self:
-        known, graph = (X, W) if joined.all() else (X[joined], W[joined][:, joined])
-        learnt = clock.run("topics", learn_topic_codes, known, graph, self.n_bits, self._generator(), self.threads)
-        bits = np.empty((len(joined), self.n_bits), dtype=bool)
-        bits[joined] = learnt.bits
-        if not joined.all():
-            bits[~joined] = learnt.function.decision_function(X[~joined]) > 0
-        self.codes_ = codes.pack(bits)
-        self.embedding_ = np.zeros((len(joined), learnt.places.shape[1]))
-        self.embedding_[joined] = learnt.places
-        self.hash_function_ = learnt.function
         self.stage_seconds_ = clock.seconds
         return self
 
