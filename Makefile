@@ -41,7 +41,7 @@ bench: $(VENV)/installed-bench $(VENV)/installed-dev ## measure against the peer
 	@for name in $(BENCHMARKS); do echo "== benchmarks/$$name.py"; $(BIN)/python benchmarks/$$name.py || exit 1; done
 
 screenshots: $(VENV)/installed-dev ## take the pictures of the page that the README shows; needs Chromium
-	PYTHONPATH=tests/serve/page $(BIN)/python tools/screenshots.py docs/images
+	PYTHONPATH=tests $(BIN)/python tools/screenshots.py docs/images
 
 # A folder for each state of the code, so that no result outlives what made it.
 REPRODUCTION = build/reproduction/$(shell git rev-parse --short HEAD 2>/dev/null || echo current)

@@ -1,6 +1,6 @@
 """Every method on Reuters, and the seconds and memory it takes to learn 64 bits from 20Newsgroups.
 
-``python benchmarks/rivals.py`` prints both tables; ``reuters`` or ``news`` as an argument prints one of them. The
+``python benchmarks/baselines.py`` prints both tables; ``reuters`` or ``news`` as an argument prints one of them. The
 paper's measures at Hamming radius 1, for the 25 nearest neighbours by cosine and for documents on the same topic, with
 precision 0 for a query that retrieves nothing (F1 in brackets: 1, as the authors count). P@100 ranks by distance.
 """
@@ -14,10 +14,10 @@ import numpy as np
 from sklearn.decomposition import TruncatedSVD
 from sklearn.pipeline import make_pipeline
 
-from sthash import SelfTaughtHashing, TextVectorizer, rivals
+from sthash import SelfTaughtHashing, TextVectorizer, baselines
 from sthash.evaluation import Neighbours, Topics, nearest_neighbours, score
-from sthash.evaluation.datasets import load_20newsgroups, load_reuters21578_counts, tfidf_counts
 from sthash.hashing import ClassGraph, GaussianSVM, LinearEmbedding, NystromExtension
+from sthash.reproduction.datasets import load_20newsgroups, load_reuters21578_counts, tfidf_counts
 
 METHODS = {
     "STH": SelfTaughtHashing,
@@ -26,18 +26,18 @@ METHODS = {
     "STH, Nyström": lambda n_bits: SelfTaughtHashing(n_bits, hash_function=NystromExtension()),
     "STH, linear (LPI)": lambda n_bits: SelfTaughtHashing(n_bits, hash_function=LinearEmbedding()),
     "STH, supervised": lambda n_bits: SelfTaughtHashing(n_bits, graph=ClassGraph()),
-    "LSH": rivals.RandomHyperplaneHashing,
-    "binarised LSI": rivals.BinarisedLSI,
-    "LCH": rivals.LaplacianCoHashing,
-    "SpH": rivals.SpectralHashing,
-    "stacked RBM": rivals.StackedRBMHashing,
-    "boosted SSC": rivals.BoostedSSC,
-    "boosted SSC on LSI": lambda n_bits: make_pipeline(TruncatedSVD(64, random_state=0), rivals.BoostedSSC(n_bits)),
-    "FgH": rivals.ForgivingHashing,
-    "FgH on LSI": lambda n_bits: make_pipeline(TruncatedSVD(64, random_state=0), rivals.ForgivingHashing(n_bits)),
-    "PCA-ITQ": rivals.IterativeQuantization,
-    "AGH, one layer": lambda n_bits: rivals.AnchorGraphHashing(n_bits, layers=1),
-    "AGH, two layers": rivals.AnchorGraphHashing,
+    "LSH": baselines.RandomHyperplaneHashing,
+    "binarised LSI": baselines.BinarisedLSI,
+    "LCH": baselines.LaplacianCoHashing,
+    "SpH": baselines.SpectralHashing,
+    "stacked RBM": baselines.StackedRBMHashing,
+    "boosted SSC": baselines.BoostedSSC,
+    "boosted SSC on LSI": lambda n_bits: make_pipeline(TruncatedSVD(64, random_state=0), baselines.BoostedSSC(n_bits)),
+    "FgH": baselines.ForgivingHashing,
+    "FgH on LSI": lambda n_bits: make_pipeline(TruncatedSVD(64, random_state=0), baselines.ForgivingHashing(n_bits)),
+    "PCA-ITQ": baselines.IterativeQuantization,
+    "AGH, one layer": lambda n_bits: baselines.AnchorGraphHashing(n_bits, layers=1),
+    "AGH, two layers": baselines.AnchorGraphHashing,
 }
 
 

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from sklearn.neighbors import NearestNeighbors
 
 from sthash import Collection
-from sthash.evaluation.datasets import data_dir
+from sthash.reproduction.datasets import data_dir
 
 QUERIES, PEER_QUERIES, K = 1000, 200, 10
 FACTORS = (5, 10, 20, 30, 50, 100, 200, 500)

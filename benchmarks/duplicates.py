@@ -14,7 +14,7 @@ from datasketch import MinHash, MinHashLSH
 from all_pairs import exact_pairs
 from sthash import Collection, HammingIndex, near_duplicates
 from sthash.applications.duplicates import sketch
-from sthash.evaluation.datasets import data_dir
+from sthash.reproduction.datasets import data_dir
 
 SAMPLE, MIN_COSINE, RADIUS = 20_000, 0.9, 3
 PERMUTATIONS, JACCARD = 128, 0.8

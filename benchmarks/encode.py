@@ -5,7 +5,7 @@ import time
 
 from assembly import Assembly
 from sthash import SelfTaughtHashing, TextVectorizer
-from sthash.evaluation.datasets import load_20newsgroups
+from sthash.reproduction.datasets import load_20newsgroups
 
 PAPER_SECONDS = 0.0007
 

@@ -12,7 +12,7 @@ import numpy as np
 from assembly import Assembly
 from sthash import SelfTaughtHashing, TextVectorizer
 from sthash.evaluation import Topics, score
-from sthash.evaluation.datasets import load_20newsgroups
+from sthash.reproduction.datasets import load_20newsgroups
 
 STAGES = ("text", "graph", "embedding", "binarizer", "hash_function")
 PAPER_SECONDS = 0.0165

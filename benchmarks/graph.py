@@ -7,8 +7,8 @@ import scipy.sparse as sp
 from sparse_dot_topn import sp_matmul_topn
 
 from sthash import TextVectorizer, knn_graph
-from sthash.evaluation.datasets import load_20newsgroups
 from sthash.hashing.graph import symmetric_graph
+from sthash.reproduction.datasets import load_20newsgroups
 
 K = 25
 

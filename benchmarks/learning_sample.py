@@ -13,8 +13,8 @@ mpl.use("svg")
 import matplotlib.pyplot as plt
 
 from sthash import HammingIndex, SelfTaughtHashing, TextVectorizer
-from sthash.evaluation.datasets import load_20newsgroups
 from sthash.evaluation.relevance import nearest_neighbours
+from sthash.reproduction.datasets import load_20newsgroups
 
 BITS, SIZES, SEEDS, NEAREST = 64, (1_000, 2_000, 5_000, 10_000, None), range(3), 100
 TARGET = Path(__file__).parents[1] / "docs" / "images" / "learning-sample.svg"

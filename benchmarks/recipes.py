@@ -15,15 +15,21 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.extmath import randomized_svd
 
-from sthash import SelfTaughtHashing, TextVectorizer, codes, knn_graph, median_bits, rivals
+from sthash import SelfTaughtHashing, TextVectorizer, baselines, codes, knn_graph, median_bits
 from sthash.evaluation import Neighbours, Topics, nearest_neighbours, score
-from sthash.evaluation.better import time_recipes, weighted_hits
-from sthash.evaluation.datasets import load_20newsgroups, load_reuters21578_counts, load_tdt2, split_tdt2, tfidf_counts
 from sthash.hashing import landmarks, laplacian_eigenpairs, neighbors, ridge, topics
 from sthash.hashing.neighbors import balanced_bits, neighbor_places, normal_scores
 from sthash.hashing.rotation import principal_axes, quantizing_frames
 from sthash.hashing.subspace import STRONG, WEAK, spectral_subspace
 from sthash.hashing.vectors import unit_rows
+from sthash.reproduction.datasets import (
+    load_20newsgroups,
+    load_reuters21578_counts,
+    load_tdt2,
+    split_tdt2,
+    tfidf_counts,
+)
+from sthash.reproduction.recipes import time_recipes, weighted_hits
 
 MOST_QUERIES = 1000
 RECIPES = ("paper", "topics", "neighbors")
@@ -257,8 +263,8 @@ def dense(data):
     W = knn_graph(X, 25)
     print(f"\n{data.name}, 256 dense dimensions: true 10 in the 100 nearest codes at 64, 128 bits")
     hashers = {
-        "sign of a random rotation": rivals.RandomHyperplaneHashing,
-        "PCA-ITQ": rivals.IterativeQuantization,
+        "sign of a random rotation": baselines.RandomHyperplaneHashing,
+        "PCA-ITQ": baselines.IterativeQuantization,
         **{recipe: partial(SelfTaughtHashing, recipe=recipe, graph=lambda _: W) for recipe in RECIPES},
     }
 

@@ -27,7 +27,7 @@ from pyspark.ml import Pipeline
 from pyspark.ml.feature import HashingTF, MinHashLSH, RegexTokenizer, StopWordsRemover
 from pyspark.sql import SparkSession
 
-from sthash.evaluation.datasets import data_dir
+from sthash.reproduction.datasets import data_dir
 from sthash.spark import SelfTaughtHashing, near_duplicates
 from sthash.spark.bands import Bands
 from sthash.spark.join import code_pairs

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 from hypothesis import HealthCheck, settings
 
-from sthash.evaluation.datasets import DatasetError, data_dir
+from sthash.reproduction.datasets import DatasetError, data_dir
 
 # The same examples on every run, no deadline: a slow machine must not make a test fail.
 settings.register_profile("sthash", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])

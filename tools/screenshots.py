@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from browsing import chromium, library_documents, serving
 from playwright.sync_api import Browser, expect, sync_playwright
 
 from sthash import Collection
+from support.browser import chromium, library_documents, serving
 
 QUERY = "parse the command line options of a program"
 

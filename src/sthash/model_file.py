@@ -25,16 +25,16 @@ FORMAT = 1
 
 # What a file may hold, and where it is defined. Nothing else is ever imported on a file's behalf.
 KINDS = {
-    "AnchorGraphHashing": "sthash.rivals.anchor_graph_hashing",
-    "BinarisedLSI": "sthash.rivals.binarised_lsi",
-    "BoostedSSC": "sthash.rivals.boosted_ssc",
-    "ForgivingHashing": "sthash.rivals.forgiving_hashing",
-    "IterativeQuantization": "sthash.rivals.iterative_quantization",
-    "LaplacianCoHashing": "sthash.rivals.laplacian_co_hashing",
-    "RandomHyperplaneHashing": "sthash.rivals.random_hyperplane_hashing",
+    "AnchorGraphHashing": "sthash.baselines.anchor_graph_hashing",
+    "BinarisedLSI": "sthash.baselines.binarised_lsi",
+    "BoostedSSC": "sthash.baselines.boosted_ssc",
+    "ForgivingHashing": "sthash.baselines.forgiving_hashing",
+    "IterativeQuantization": "sthash.baselines.iterative_quantization",
+    "LaplacianCoHashing": "sthash.baselines.laplacian_co_hashing",
+    "RandomHyperplaneHashing": "sthash.baselines.random_hyperplane_hashing",
     "SelfTaughtHashing": "sthash.hashing.sth",
-    "SpectralHashing": "sthash.rivals.spectral_hashing",
-    "StackedRBMHashing": "sthash.rivals.stacked_rbm_hashing",
+    "SpectralHashing": "sthash.baselines.spectral_hashing",
+    "StackedRBMHashing": "sthash.baselines.stacked_rbm_hashing",
     "TextVectorizer": "sthash.text.vectorizer",
 }
 

@@ -5,7 +5,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from sthash import Collection, Document, KNNHashClassifier, SelfTaughtHashing, near_duplicates
 from sthash.applications.duplicates import joined, sketch
 from sthash.collection.shelf import Vectors
-from sthash.evaluation.datasets import load_reuters21578_counts, tfidf_counts
+from sthash.reproduction.datasets import load_reuters21578_counts, tfidf_counts
 
 WORDS = [f"word{letter}{other}" for letter in "abcdefghij" for other in "klmnopqrst"]
 

@@ -8,8 +8,8 @@ import scipy.optimize
 import scipy.sparse as sp
 
 from sthash import codes
-from sthash.rivals import AnchorGraphHashing
-from sthash.rivals.anchor_graph_hashing import k_means, second_thresholds
+from sthash.baselines import AnchorGraphHashing
+from sthash.baselines.anchor_graph_hashing import k_means, second_thresholds
 
 
 def clusters(n=150, seed=0):

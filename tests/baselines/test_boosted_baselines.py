@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sthash import codes, knn_graph
-from sthash.rivals import BoostedSSC, ForgivingHashing
-from sthash.rivals.stumps import PairStumps, dissimilar_pairs, similar_pairs, splits
+from sthash.baselines import BoostedSSC, ForgivingHashing
+from sthash.baselines.stumps import PairStumps, dissimilar_pairs, similar_pairs, splits
 
 
 def documents(n=80, m=12, seed=0):

@@ -7,15 +7,15 @@ import pytest
 import scipy.sparse as sp
 
 from sthash import codes
-from sthash.hashing.rotation import quantizing_rotation
-from sthash.rivals import (
+from sthash.baselines import (
     BinarisedLSI,
     IterativeQuantization,
     LaplacianCoHashing,
     RandomHyperplaneHashing,
     SpectralHashing,
 )
-from sthash.rivals.decompositions import leading_svd
+from sthash.baselines.decompositions import leading_svd
+from sthash.hashing.rotation import quantizing_rotation
 
 
 def counts(n=60, m=25, seed=0):
@@ -188,7 +188,7 @@ def test_lanczos_svd_against_lapack(sparse, centred, monkeypatch):
     X = counts(200, 90).astype(np.float32)
     minus = (np.ones(200), X.mean(axis=0, dtype=np.float64)) if centred else None
     wanted = np.linalg.svd(X - np.outer(*minus) if centred else X.astype(np.float64), full_matrices=False)
-    monkeypatch.setattr("sthash.rivals.decompositions.DENSE_ENTRIES", 0)
+    monkeypatch.setattr("sthash.baselines.decompositions.DENSE_ENTRIES", 0)
     found = leading_svd(sp.csr_array(X) if sparse else X, 7, minus=minus)
     assert found.values == pytest.approx(wanted[1][:7])
     assert np.abs((found.right * wanted[2][:7].T).sum(axis=0)) == pytest.approx(np.ones(7))

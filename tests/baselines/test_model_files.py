@@ -6,18 +6,18 @@ import numpy as np
 import pytest
 
 import sthash
-from sthash import model_file, rivals
+from sthash import baselines, model_file
 
 HASHERS = {
-    "AnchorGraphHashing": rivals.AnchorGraphHashing(8, n_anchors=20),
-    "BinarisedLSI": rivals.BinarisedLSI(8),
-    "BoostedSSC": rivals.BoostedSSC(8, n_neighbors=5),
-    "ForgivingHashing": rivals.ForgivingHashing(8, n_neighbors=5),
-    "IterativeQuantization": rivals.IterativeQuantization(8),
-    "LaplacianCoHashing": rivals.LaplacianCoHashing(8),
-    "RandomHyperplaneHashing": rivals.RandomHyperplaneHashing(8, width=1.0),
-    "SpectralHashing": rivals.SpectralHashing(8),
-    "StackedRBMHashing": rivals.StackedRBMHashing(8, hidden_units=(9,), pretrain_epochs=1, finetune_epochs=1),
+    "AnchorGraphHashing": baselines.AnchorGraphHashing(8, n_anchors=20),
+    "BinarisedLSI": baselines.BinarisedLSI(8),
+    "BoostedSSC": baselines.BoostedSSC(8, n_neighbors=5),
+    "ForgivingHashing": baselines.ForgivingHashing(8, n_neighbors=5),
+    "IterativeQuantization": baselines.IterativeQuantization(8),
+    "LaplacianCoHashing": baselines.LaplacianCoHashing(8),
+    "RandomHyperplaneHashing": baselines.RandomHyperplaneHashing(8, width=1.0),
+    "SpectralHashing": baselines.SpectralHashing(8),
+    "StackedRBMHashing": baselines.StackedRBMHashing(8, hidden_units=(9,), pretrain_epochs=1, finetune_epochs=1),
 }
 # They tell of the learning and are not used; any number of them will do.
 REPORTS = {"codes_", "cross_entropies_", "losses_", "reconstruction_errors_"}
@@ -30,8 +30,8 @@ def saved(name):
 
 @pytest.mark.parametrize("name", HASHERS)
 def test_every_rival_may_be_loaded(name):
-    assert set(HASHERS) == set(rivals.__all__)
-    assert model_file.KINDS[name].startswith("sthash.rivals.")
+    assert set(HASHERS) == set(baselines.__all__)
+    assert model_file.KINDS[name].startswith("sthash.baselines.")
 
 
 @pytest.mark.parametrize("name", HASHERS)

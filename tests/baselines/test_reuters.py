@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from sthash import SelfTaughtHashing
+from sthash.baselines import BinarisedLSI, LaplacianCoHashing, SpectralHashing
 from sthash.evaluation import Neighbours, Topics, nearest_neighbours, score
-from sthash.evaluation.datasets import load_reuters21578_counts, tfidf_counts
-from sthash.rivals import BinarisedLSI, LaplacianCoHashing, SpectralHashing
+from sthash.reproduction.datasets import load_reuters21578_counts, tfidf_counts
 
 # Radius 1, 16 bits, the first of 64. F1 for the 25 nearest neighbours; precision and recall for documents on the same
 # topic. LCH is another matter: see its test.

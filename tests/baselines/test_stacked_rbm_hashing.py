@@ -9,9 +9,9 @@ import pytest
 import scipy.sparse as sp
 
 from sthash import codes
-from sthash.rivals import StackedRBMHashing
-from sthash.rivals.rbm import RBM, Descent, sigmoid, softmax, train_rbm
-from sthash.rivals.stacked_rbm_hashing import Adam, autoencoder_gradients
+from sthash.baselines import StackedRBMHashing
+from sthash.baselines.rbm import RBM, Descent, sigmoid, softmax, train_rbm
+from sthash.baselines.stacked_rbm_hashing import Adam, autoencoder_gradients
 
 
 def topics(n=300, m=50, seed=0):

@@ -3,13 +3,10 @@
 import io
 import sys
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 
 from sthash.cli import main
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "collection"))
 
 
 @dataclass

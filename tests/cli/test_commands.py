@@ -9,9 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from corpus import make_documents
 
 from sthash import Collection
+from support.corpus import make_documents
 
 
 def as_rows(documents):

@@ -6,7 +6,8 @@ import sys
 from xml.etree import ElementTree
 
 import pytest
-from corpus import make_documents
+
+from support.corpus import make_documents
 
 QUICK = ("--bits", "8", "--bits", "16", "--neighbors", "10", "--recipe", "paper")
 

@@ -1,16 +1,12 @@
 """A built collection, copied for each test that wants one."""
 
 import shutil
-import sys
 from pathlib import Path
 
 import pytest
 
 from sthash import Collection
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-from corpus import make_documents
+from support.corpus import make_documents
 
 
 @pytest.fixture(scope="session")

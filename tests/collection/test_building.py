@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from corpus import QUERIES, found, make_documents, twin_search
 
 from sthash import Collection, CollectionError, Document, TextVectorizer
 from sthash.collection import store as store_module
+from support.corpus import QUERIES, found, make_documents, twin_search
 
 
 def test_keys_are_numbers_where_there_are_none(tmp_path):

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from corpus import QUERIES, found, make_documents, twin_search
 
 from sthash import Collection, CollectionError, Document, SelfTaughtHashing, TextVectorizer
+from support.corpus import QUERIES, found, make_documents, twin_search
 
 
 def test_keeps_what_it_was_given(collection):

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
-from corpus import weighted_distances
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sthash import _core
+from support.corpus import weighted_distances
 
 
 def shelf(rng, n, words, columns, dense):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from contract.engines import ENGINES, Corpus
-from corpus_spark import corpus as texts_with_odd_ones
-from corpus_spark import session
 from sthash import codes
+from support.engines import ENGINES, Corpus
+from support.spark import corpus as texts_with_odd_ones
+from support.spark import session
 
 QUERIES = ["topic3word1 topic3word2 common7", "", "same words twice", "naïve café", "никогда не видели", "word\x00nul"]
 

@@ -21,7 +21,7 @@ from sklearn.preprocessing import Normalizer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import sthash
-from sthash import codes, rivals
+from sthash import baselines, codes
 from sthash.hashing import ClassGraph, GaussianSVM, LinearEmbedding, NystromExtension, SelfTaughtHashing
 
 
@@ -44,7 +44,7 @@ class Case:
 
 def tiny_rbm(n_bits=8, **settings):
     small = {"hidden_units": (12,), "pretrain_epochs": 3, "finetune_epochs": 3, "batch_size": 20, "threshold": "median"}
-    return rivals.StackedRBMHashing(n_bits, **(small | settings))
+    return baselines.StackedRBMHashing(n_bits, **(small | settings))
 
 
 def sth(n_bits=8, **stages):
@@ -59,17 +59,19 @@ CASES = {
     "STH-gaussian": Case(lambda n_bits=8: sth(n_bits, hash_function=GaussianSVM()), exact=False, any_rank=True),
     "STH-nystrom": Case(lambda n_bits=8: sth(n_bits, hash_function=NystromExtension(5)), exact=False, any_rank=True),
     "STH-linear": Case(lambda n_bits=8: sth(n_bits, hash_function=LinearEmbedding()), exact=False, any_rank=True),
-    "LSH": Case(rivals.RandomHyperplaneHashing, alike=True, any_rank=True),
-    "LSH-stripes": Case(lambda n_bits=8: rivals.RandomHyperplaneHashing(n_bits, width=2.0), alike=True, any_rank=True),
-    "LSI": Case(rivals.BinarisedLSI),
-    "LCH": Case(rivals.LaplacianCoHashing, signs=False),
-    "SpH": Case(rivals.SpectralHashing, ordered=False, any_rank=True),
+    "LSH": Case(baselines.RandomHyperplaneHashing, alike=True, any_rank=True),
+    "LSH-stripes": Case(
+        lambda n_bits=8: baselines.RandomHyperplaneHashing(n_bits, width=2.0), alike=True, any_rank=True
+    ),
+    "LSI": Case(baselines.BinarisedLSI),
+    "LCH": Case(baselines.LaplacianCoHashing, signs=False),
+    "SpH": Case(baselines.SpectralHashing, ordered=False, any_rank=True),
     "RBM": Case(tiny_rbm, ordered=False, alike=True, any_rank=True, signs=False),
-    "SSC": Case(lambda n_bits=8: rivals.BoostedSSC(n_bits, n_neighbors=5), any_rank=True),
-    "FgH": Case(lambda n_bits=8: rivals.ForgivingHashing(n_bits, n_neighbors=5), any_rank=True),
-    "ITQ": Case(rivals.IterativeQuantization, ordered=False),
-    "AGH-1": Case(lambda n_bits=8: rivals.AnchorGraphHashing(n_bits, layers=1, n_anchors=40), any_rank=True),
-    "AGH-2": Case(lambda n_bits=8: rivals.AnchorGraphHashing(n_bits, n_anchors=40), any_rank=True),
+    "SSC": Case(lambda n_bits=8: baselines.BoostedSSC(n_bits, n_neighbors=5), any_rank=True),
+    "FgH": Case(lambda n_bits=8: baselines.ForgivingHashing(n_bits, n_neighbors=5), any_rank=True),
+    "ITQ": Case(baselines.IterativeQuantization, ordered=False),
+    "AGH-1": Case(lambda n_bits=8: baselines.AnchorGraphHashing(n_bits, layers=1, n_anchors=40), any_rank=True),
+    "AGH-2": Case(lambda n_bits=8: baselines.AnchorGraphHashing(n_bits, n_anchors=40), any_rank=True),
 }
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import yaml
 
-from sthash.evaluation.conditions import EXPERIMENTS
+from sthash.reproduction.conditions import EXPERIMENTS
 
 WORDS = {topic: [f"{topic}{number}" for number in range(40)] for topic in ("sport", "trade", "music")}
 COMMON = [f"word{number}" for number in range(60)]
@@ -39,9 +39,9 @@ def experiments(tmp_path, corpus):
     recipes["recipes"] = {"paper": {"lengths": [16, 32], "prefix": True}, "topics": {"lengths": [16, 32]}}
     methods = {
         "sth": {"title": "STH", "estimator": "sthash:SelfTaughtHashing", "settings": {"n_neighbors": 10}},
-        "lsi": {"title": "binarised LSI", "estimator": "sthash.rivals:BinarisedLSI"},
-        "itq": {"title": "PCA-ITQ", "estimator": "sthash.rivals:IterativeQuantization", "lengths": "each"},
-        "ssc": {"title": "SSC on LSI", "estimator": "sthash.rivals:BoostedSSC", "reduce": 20},
+        "lsi": {"title": "binarised LSI", "estimator": "sthash.baselines:BinarisedLSI"},
+        "itq": {"title": "PCA-ITQ", "estimator": "sthash.baselines:IterativeQuantization", "lengths": "each"},
+        "ssc": {"title": "SSC on LSI", "estimator": "sthash.baselines:BoostedSSC", "reduce": 20},
     }
     small = {"title": "Small", "source": "labelled", "path": str(corpus), "splits": 2, "fewer_splits": {"itq": 1}}
     for name, content in {"protocol": protocol, "methods": methods, "recipes": recipes, "small": small}.items():

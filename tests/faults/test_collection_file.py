@@ -14,12 +14,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "collection"))
-
-from corpus import found, make_documents, twin_search
-
 from sthash import Collection, CollectionError, Document
 from sthash.cli import main
+from support.corpus import found, make_documents, twin_search
 
 COMMANDS = (
     ["search", "FILE", "kitten claw", "--json"],

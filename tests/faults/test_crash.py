@@ -3,17 +3,17 @@
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
+from support.programs import ENVIRONMENT, command
+
 KILLS = int(os.environ.get("STHASH_KILLS", "200"))
-HARNESS = Path(__file__).with_name("crash_harness.py")
 
 
 def run(folder, kills, seed, *more):
-    command = [sys.executable, "-W", "ignore", HARNESS, folder, str(kills), str(seed), *more]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60 + 5 * kills)
+    harness = command("crash_harness", folder, kills, seed, *more)
+    return subprocess.run(harness, env=ENVIRONMENT, capture_output=True, text=True, check=False, timeout=60 + 5 * kills)
 
 
 @pytest.mark.parametrize("part", range(2))

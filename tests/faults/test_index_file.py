@@ -5,8 +5,8 @@ import struct
 import numpy as np
 import pytest
 
-from index.twin import random_codes
 from sthash import HammingIndex
+from support.index_twin import random_codes
 
 HEADER = 4096
 

@@ -6,7 +6,7 @@ import pytest
 
 from sthash import SelfTaughtHashing
 from sthash.evaluation import Neighbours, Topics, nearest_neighbours, score
-from sthash.evaluation.datasets import data_dir, load_reuters21578_counts, tfidf_counts
+from sthash.reproduction.datasets import data_dir, load_reuters21578_counts, tfidf_counts
 
 
 def test_all_192_points_within_five_thousandths(needs):

@@ -8,10 +8,16 @@ from scipy.stats import norm
 import sthash
 from sthash import SelfTaughtHashing, codes, knn_graph
 from sthash.evaluation import nearest_neighbours
-from sthash.evaluation.datasets import load_20newsgroups, load_reuters21578_counts, load_tdt2, split_tdt2, tfidf_counts
 from sthash.hashing import laplacian_eigenpairs, neighbors, subspace
 from sthash.hashing.neighbors import balanced_bits, neighbor_places, normal_scores
 from sthash.hashing.subspace import spectral_subspace
+from sthash.reproduction.datasets import (
+    load_20newsgroups,
+    load_reuters21578_counts,
+    load_tdt2,
+    split_tdt2,
+    tfidf_counts,
+)
 
 
 @pytest.fixture(scope="module")

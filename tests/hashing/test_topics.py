@@ -7,10 +7,10 @@ import scipy.sparse as sp
 import sthash
 from sthash import SelfTaughtHashing, codes, knn_graph
 from sthash.evaluation import Topics, score
-from sthash.evaluation.datasets import load_reuters21578_counts, tfidf_counts
 from sthash.hashing import topics as topics_recipe
 from sthash.hashing.rotation import quantizing_frames, quantizing_rotation
 from sthash.hashing.topics import balanced_thresholds
+from sthash.reproduction.datasets import load_reuters21578_counts, tfidf_counts
 
 
 @pytest.fixture(scope="module")

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from index.twin import Twin, assert_same_answers, random_codes
 from sthash import HammingIndex
+from support.index_twin import Twin, assert_same_answers, random_codes
 
 WIDTHS = [
     1,

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from index.twin import Twin, assert_same_answers, random_codes
 from sthash import HammingIndex
+from support.index_twin import Twin, assert_same_answers, random_codes
 
 GOLDEN = Path(__file__).with_name("golden")
 

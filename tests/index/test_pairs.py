@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from index.twin import Twin, random_codes
 from sthash import HammingIndex
+from support.index_twin import Twin, random_codes
 
 
 def collected(blocks):

@@ -6,8 +6,8 @@ import time
 import numpy as np
 import pytest
 
-from index.twin import random_codes
 from sthash import HammingIndex
+from support.index_twin import random_codes
 
 BATCH = 64
 SECONDS = 2.0

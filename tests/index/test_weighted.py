@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from index.twin import Twin, assert_same_weighted_answers, random_codes, weighted_distance
 from sthash import HammingIndex
+from support.index_twin import Twin, assert_same_weighted_answers, random_codes, weighted_distance
 
 WIDTHS = [1, 5, 8, 16, 17, 32, 36, 37, 63, 64, 65, 100, 128, 129, 192, 256, 320, 1024]
 

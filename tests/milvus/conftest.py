@@ -4,8 +4,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-
 from collection.corpus import make_documents
+
 from sthash import Collection, Document
 
 ODD = [

@@ -10,6 +10,7 @@ import sthash
 pytest.importorskip("milvus_lite", reason="Milvus Lite is not installed: pip install 'sthash[milvus]'")
 
 from collection.corpus import make_documents
+
 from sthash import Collection
 from sthash.milvus import MilvusCollection, MilvusError
 

@@ -5,6 +5,7 @@ import pytest
 pytest.importorskip("milvus_lite", reason="Milvus Lite is not installed: pip install 'sthash[milvus]'")
 
 from collection.corpus import make_documents
+
 from sthash import Collection, Document
 from sthash.milvus import MilvusCollection, MilvusError
 from sthash.milvus.pushing import FIRST_OWN_ID

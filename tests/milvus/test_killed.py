@@ -2,20 +2,21 @@
 
 import os
 import subprocess
-import sys
-from pathlib import Path
 
 import pytest
+
+from support.programs import ENVIRONMENT, command
 
 pytest.importorskip("milvus_lite", reason="Milvus Lite is not installed: pip install 'sthash[milvus]'")
 
 KILLS = int(os.environ.get("STHASH_PUSH_KILLS", "5"))
-HARNESS = Path(__file__).with_name("kill_harness.py")
 
 
 def run(folder, kills, *more):
-    command = [sys.executable, "-W", "ignore", HARNESS, folder, str(kills), "0", *more]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60 + 10 * kills)
+    harness = command("milvus_kill_harness", folder, kills, 0, *more)
+    return subprocess.run(
+        harness, env=ENVIRONMENT, capture_output=True, text=True, check=False, timeout=60 + 10 * kills
+    )
 
 
 def test_killed_pushes_lose_and_double_nothing(tmp_path):

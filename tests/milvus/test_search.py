@@ -8,6 +8,7 @@ import sthash
 pytest.importorskip("milvus_lite", reason="Milvus Lite is not installed: pip install 'sthash[milvus]'")
 
 from collection.corpus import make_documents
+
 from sthash import HammingIndex, SelfTaughtHashing, TextVectorizer, codes
 from sthash.milvus import MilvusCollection, nearest
 

@@ -9,8 +9,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from index.twin import Twin, assert_same_answers, random_codes
 from sthash import HammingIndex
+from support.index_twin import Twin, assert_same_answers, random_codes
 
 SEEDS = st.integers(0, 2**32 - 1)
 

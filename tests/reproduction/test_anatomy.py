@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from sthash.evaluation.anatomy import Judge, measure_anatomy, ranked
-from sthash.evaluation.better import weighted_hits
-from sthash.evaluation.prepared import Prepared
 from sthash.evaluation.relevance import Neighbours, Topics
-from sthash.evaluation.report.claims import eigenmap_share
+from sthash.reproduction.anatomy import Judge, measure_anatomy, ranked
+from sthash.reproduction.corpora import Prepared
+from sthash.reproduction.recipes import weighted_hits
+from sthash.reproduction.report.claims import eigenmap_share
 
 
 def plain_ranking(corpus, query, own, cosine):
@@ -39,7 +39,7 @@ def test_blocks_do_not_show(monkeypatch):
     rng = np.random.default_rng(1)
     corpus, queries = rng.random((50, 5)), rng.random((20, 5))
     whole = ranked(corpus, queries, 6)
-    monkeypatch.setattr("sthash.evaluation.anatomy._CELLS", 120)
+    monkeypatch.setattr("sthash.reproduction.anatomy._CELLS", 120)
     np.testing.assert_array_equal(ranked(corpus, queries, 6), whole)
 
 
@@ -109,7 +109,7 @@ def test_ranking_by_margins_equals_plain_loops(by_topic, monkeypatch):
     else:
         relevance = Neighbours(np.array([rng.permutation(40)[:5] for _ in range(12)]), 40)
     (whole,) = weighted_hits(corpus, margins, [relevance], 10)
-    monkeypatch.setattr("sthash.evaluation.better._CELLS", 100)
+    monkeypatch.setattr("sthash.reproduction.recipes._CELLS", 100)
     np.testing.assert_allclose(weighted_hits(corpus, margins, [relevance, relevance], 10), [whole, whole])
     for j in range(12):
         scores = [round(sum(m if on else -m for m, on in zip(margins[j], row, strict=True)), 9) for row in bits]

@@ -11,8 +11,8 @@ import pytest
 import scipy.io
 from scipy import sparse
 
-from sthash.evaluation import datasets
-from sthash.evaluation.datasets import DatasetError
+from sthash.reproduction import datasets
+from sthash.reproduction.datasets import DatasetError
 
 LOADERS = {
     "20news-bydate.tar.xz": datasets.load_20newsgroups,

@@ -11,7 +11,7 @@ import lzma
 import numpy as np
 import pytest
 
-from sthash.evaluation import DatasetError, load_labelled
+from sthash.reproduction import DatasetError, load_labelled
 
 RECORDS = [
     {"text": 'Stürme, "quoted"', "label": "weather", "split": "train"},

@@ -4,8 +4,8 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from sthash.evaluation.better import time_recipes
-from sthash.evaluation.estimators import make
+from sthash.reproduction.estimators import make
+from sthash.reproduction.recipes import time_recipes
 
 
 def test_recipes_are_timed_in_turns(monkeypatch):
@@ -16,7 +16,7 @@ def test_recipes_are_timed_in_turns(monkeypatch):
         done.append(method.name)
         return make(method, n_bits)
 
-    monkeypatch.setattr("sthash.evaluation.better.make", recording)
+    monkeypatch.setattr("sthash.reproduction.recipes.make", recording)
     best = time_recipes(SimpleNamespace(train=X, test=X[:9]), ["paper", "topics"], 8, fits=2, encodings=3)
     assert done == ["paper", "topics", "paper", "topics"]
     assert {recipe: sorted(took) for recipe, took in best.items()} == {

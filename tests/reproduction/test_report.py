@@ -10,13 +10,13 @@ import pytest
 import yaml
 
 from sthash.cli import main
-from sthash.evaluation import report
-from sthash.evaluation.conditions import load_conditions
-from sthash.evaluation.report.claims import FAILS, HOLDS, PARTLY, judge, share_above
-from sthash.evaluation.report.page import html_page, table
-from sthash.evaluation.report.summary import Point, Summary
-from sthash.evaluation.results import Results
-from sthash.evaluation.running import carry_out, choose
+from sthash.reproduction import report
+from sthash.reproduction.conditions import load_conditions
+from sthash.reproduction.report.claims import FAILS, HOLDS, PARTLY, judge, share_above
+from sthash.reproduction.report.page import html_page, table
+from sthash.reproduction.report.summary import Point, Summary
+from sthash.reproduction.results import Results
+from sthash.reproduction.runner import carry_out, choose
 
 
 @pytest.fixture
@@ -134,9 +134,9 @@ def test_recipes_that_fail_leave_the_rest_standing(sth, experiments, tmp_path, m
     def fail(*arguments):
         raise RuntimeError("no memory left")
 
-    monkeypatch.setattr("sthash.evaluation.better.measure_recipe", fail)
-    monkeypatch.setattr("sthash.evaluation.better.time_recipes", fail)
-    monkeypatch.setattr("sthash.evaluation.dense.measure_dense", fail)
+    monkeypatch.setattr("sthash.reproduction.recipes.measure_recipe", fail)
+    monkeypatch.setattr("sthash.reproduction.recipes.time_recipes", fail)
+    monkeypatch.setattr("sthash.reproduction.embeddings.measure_dense", fail)
     captured = sth("--experiments", experiments, "--output", "out", status=1)
     assert "6 measurements failed, the first (paper on small): RuntimeError: no memory left" in captured.err
     text = (tmp_path / "out" / "results.md").read_text()
@@ -163,7 +163,7 @@ def test_an_interruption_says_how_to_go_on(sth, experiments, monkeypatch):
     def interrupt(*arguments):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("sthash.evaluation.running.carry_out", interrupt)
+    monkeypatch.setattr("sthash.reproduction.runner.carry_out", interrupt)
     assert "run again to go on" in sth("--experiments", experiments, "--output", "out", status=130).err
 
 

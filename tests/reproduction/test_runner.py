@@ -11,11 +11,11 @@ import yaml
 
 from sthash import SelfTaughtHashing
 from sthash.evaluation import Topics, score
-from sthash.evaluation.conditions import ConditionsError, Experiment, load_conditions
-from sthash.evaluation.estimators import find_class
-from sthash.evaluation.prepared import prepare
-from sthash.evaluation.results import Job, Results
-from sthash.evaluation.running import carry_out, choose
+from sthash.reproduction.conditions import ConditionsError, Experiment, load_conditions
+from sthash.reproduction.corpora import prepare
+from sthash.reproduction.estimators import find_class
+from sthash.reproduction.results import Job, Results
+from sthash.reproduction.runner import carry_out, choose
 
 
 @pytest.fixture
@@ -295,7 +295,7 @@ def test_missing_conditions_are_named(tmp_path):
 def test_neighbours_are_searched_once(experiments, monkeypatch):
     data = prepare(load_conditions(experiments).experiments["small"], 0)
     wide = data.neighbours(25)
-    monkeypatch.setattr("sthash.evaluation.prepared.nearest_neighbours", None)
+    monkeypatch.setattr("sthash.reproduction.corpora.nearest_neighbours", None)
     np.testing.assert_array_equal(data.neighbours(10).indices, wide.indices[:, :10])
     assert data.neighbours(25) is wide
 

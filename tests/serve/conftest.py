@@ -14,10 +14,7 @@ from starlette.testclient import TestClient
 
 from sthash import Collection
 from sthash.serve import Limits, Settings, create_app
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "collection"))
-
-from corpus import make_documents
+from support.corpus import make_documents
 
 
 @pytest.fixture(scope="session")

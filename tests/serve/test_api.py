@@ -7,9 +7,9 @@ import time
 
 import numpy as np
 import pytest
-from corpus import make_documents
 
 from sthash import Collection, Document
+from support.corpus import make_documents
 
 TEXT = "a kitten with fur and a paw"
 

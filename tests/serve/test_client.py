@@ -4,10 +4,10 @@ import shutil
 
 import numpy as np
 import pytest
-from corpus import make_documents
 
 import sthash
 from sthash import Client, Collection, Document, ServiceError
+from support.corpus import make_documents
 
 TEXTS = ["a kitten with fur and a paw", "the captain and the crew", "zebra"]
 ODD_KEYS = ["..", ".", "a/b/../c", "/", "%2e%2e", "a?b=c#d", "ключ", "🐈 \u202e", "<script>", "a\x00b", " "]

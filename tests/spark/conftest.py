@@ -18,7 +18,7 @@ def needs_spark() -> None:
 @pytest.fixture(scope="session")
 def spark(needs_spark: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[object]:
     """A session with two threads, which listens on the loopback device only."""
-    from corpus_spark import session
+    from support.spark import session
 
     with session("local[2]", tmp_path_factory.mktemp("spark")) as running:
         yield running

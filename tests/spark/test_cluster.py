@@ -6,15 +6,15 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import numpy as np
 
 import sthash
-from corpus_spark import QUICK_JAVA, corpus
 from sthash.applications.duplicates import joined
+from support.programs import ENVIRONMENT, command
+from support.spark import QUICK_JAVA, corpus
 
 BITS, RADIUS = 24, 3
 
@@ -32,8 +32,8 @@ def test_a_cluster_answers_as_one_machine_does_even_if_a_worker_is_killed(needs_
         ]
         output = running.enter_context((tmp_path / "job.out").open("w"))
         job = subprocess.Popen(
-            [sys.executable, str(Path(__file__).with_name("cluster_job.py")), address, str(tmp_path)],
-            env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[1])},
+            command("cluster_job", address, tmp_path),
+            env=ENVIRONMENT,
             stdout=output,
             stderr=subprocess.STDOUT,
         )

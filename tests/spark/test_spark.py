@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sthash
-from corpus_spark import corpus
+from support.spark import corpus
 
 pytestmark = pytest.mark.usefixtures("needs_spark")
 

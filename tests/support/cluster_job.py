@@ -8,7 +8,7 @@ import sys
 import time
 from pathlib import Path
 
-from corpus_spark import corpus, session
+from support.spark import corpus, session
 
 BITS = 24
 RADIUS = 3

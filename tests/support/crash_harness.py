@@ -1,4 +1,6 @@
-"""Kill a writer again and again, and look at what it leaves. Run as: crash_harness.py FOLDER KILLS SEED [broken].
+"""Kill a writer again and again, and look at what it leaves.
+
+Run as: python -m support.crash_harness FOLDER KILLS SEED [broken].
 
 A child process changes a collection in an endless row of random steps and acknowledges each one that has returned.
 It is killed (SIGKILL) at a random time within a step. The file must then hold what the acknowledged steps make, or
@@ -17,12 +19,9 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "collection"))
-
-from corpus import TOPICS, found, twin_search
-
 import sthash.collection.collection as collection_module
 from sthash import Collection, Document
+from support.corpus import TOPICS, found, twin_search
 
 State = dict[str, str]
 WORDS = [word for words in TOPICS.values() for word in words]

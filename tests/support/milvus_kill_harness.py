@@ -1,4 +1,6 @@
-"""Kill a push again and again, and go on with it. Run as: kill_harness.py FOLDER KILLS SEED [broken].
+"""Kill a push again and again, and go on with it.
+
+Run as: python -m support.milvus_kill_harness FOLDER KILLS SEED [broken].
 
 A child process pushes a collection's file to a file of Milvus Lite, and acknowledges each batch that has arrived. It is
 killed (SIGKILL) a random moment after a random number of documents, or while it starts; every other time together with
@@ -16,12 +18,9 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "collection"))
-
-from corpus import make_documents
-
 from sthash import Collection
 from sthash.milvus import MilvusCollection, pushing, rows, server
+from support.corpus import make_documents
 
 DOCUMENTS, BATCH, LONGEST_START = 2000, 25, 1.5
 pushing.BATCH_ROWS = rows.BATCH_ROWS = BATCH

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 from sthash.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from sthash.rivals.anchor_graph_hashing import AnchorGraphHashing
-    from sthash.rivals.binarised_lsi import BinarisedLSI
-    from sthash.rivals.boosted_ssc import BoostedSSC
-    from sthash.rivals.forgiving_hashing import ForgivingHashing
-    from sthash.rivals.iterative_quantization import IterativeQuantization
-    from sthash.rivals.laplacian_co_hashing import LaplacianCoHashing
-    from sthash.rivals.random_hyperplane_hashing import RandomHyperplaneHashing
-    from sthash.rivals.spectral_hashing import SpectralHashing
-    from sthash.rivals.stacked_rbm_hashing import StackedRBMHashing
+    from sthash.baselines.anchor_graph_hashing import AnchorGraphHashing
+    from sthash.baselines.binarised_lsi import BinarisedLSI
+    from sthash.baselines.boosted_ssc import BoostedSSC
+    from sthash.baselines.forgiving_hashing import ForgivingHashing
+    from sthash.baselines.iterative_quantization import IterativeQuantization
+    from sthash.baselines.laplacian_co_hashing import LaplacianCoHashing
+    from sthash.baselines.random_hyperplane_hashing import RandomHyperplaneHashing
+    from sthash.baselines.spectral_hashing import SpectralHashing
+    from sthash.baselines.stacked_rbm_hashing import StackedRBMHashing
 
 __all__ = [
     "AnchorGraphHashing",
@@ -36,15 +36,15 @@ __all__ = [
 __getattr__ = lazy_names(
     __name__,
     {
-        "AnchorGraphHashing": "sthash.rivals.anchor_graph_hashing",
-        "BinarisedLSI": "sthash.rivals.binarised_lsi",
-        "BoostedSSC": "sthash.rivals.boosted_ssc",
-        "ForgivingHashing": "sthash.rivals.forgiving_hashing",
-        "IterativeQuantization": "sthash.rivals.iterative_quantization",
-        "LaplacianCoHashing": "sthash.rivals.laplacian_co_hashing",
-        "RandomHyperplaneHashing": "sthash.rivals.random_hyperplane_hashing",
-        "SpectralHashing": "sthash.rivals.spectral_hashing",
-        "StackedRBMHashing": "sthash.rivals.stacked_rbm_hashing",
+        "AnchorGraphHashing": "sthash.baselines.anchor_graph_hashing",
+        "BinarisedLSI": "sthash.baselines.binarised_lsi",
+        "BoostedSSC": "sthash.baselines.boosted_ssc",
+        "ForgivingHashing": "sthash.baselines.forgiving_hashing",
+        "IterativeQuantization": "sthash.baselines.iterative_quantization",
+        "LaplacianCoHashing": "sthash.baselines.laplacian_co_hashing",
+        "RandomHyperplaneHashing": "sthash.baselines.random_hyperplane_hashing",
+        "SpectralHashing": "sthash.baselines.spectral_hashing",
+        "StackedRBMHashing": "sthash.baselines.stacked_rbm_hashing",
     },
 )
 

@@ -37,10 +37,10 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from sthash.baselines.baseline import Baseline, Learnt, check_rank
 from sthash.checks import check_whole
 from sthash.hashing.linear import project
 from sthash.hashing.vectors import Vectors, squared_norms
-from sthash.rivals.rival import Learnt, Rival, check_rank
 
 Array = npt.NDArray[np.float64]
 
@@ -48,7 +48,7 @@ Array = npt.NDArray[np.float64]
 TINY = 1e-9
 
 
-class AnchorGraphHashing(Rival):
+class AnchorGraphHashing(Baseline):
     """Anchor graph hashing: the eigenvectors of a graph through a few anchors.
 
     Parameters
@@ -76,7 +76,7 @@ class AnchorGraphHashing(Rival):
     Examples
     --------
     >>> import numpy as np
-    >>> from sthash.rivals import AnchorGraphHashing
+    >>> from sthash.baselines import AnchorGraphHashing
     >>> X = np.random.default_rng(0).normal(size=(300, 16))
     >>> AnchorGraphHashing(n_bits=8, n_anchors=30).fit(X).transform(X[:2]).shape
     (2, 1)

@@ -17,7 +17,7 @@ from sthash.hashing.vectors import Vectors
 Learnt: TypeAlias = dict[str, tuple[type[Any], tuple[str | int | None, ...]]]
 
 
-class Rival(Hasher):
+class Baseline(Hasher):
     """Base of the rivals: a subclass gives ``_learn`` and ``_margins``, and names what it has learnt.
 
     The corpus gets its codes as unseen documents do: ``codes_`` equals ``transform`` of the training data.

@@ -21,14 +21,14 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from sthash.baselines.baseline import Baseline, Learnt, check_rank
+from sthash.baselines.decompositions import leading_svd
 from sthash.hashing.binarize import median_thresholds
 from sthash.hashing.linear import project
 from sthash.hashing.vectors import Vectors
-from sthash.rivals.decompositions import leading_svd
-from sthash.rivals.rival import Learnt, Rival, check_rank
 
 
-class BinarisedLSI(Rival):
+class BinarisedLSI(Baseline):
     """Latent semantic indexing, thresholded at the median. Bits are ordered: a shorter code is a prefix.
 
     Parameters
@@ -47,7 +47,7 @@ class BinarisedLSI(Rival):
     Examples
     --------
     >>> import numpy as np
-    >>> from sthash.rivals import BinarisedLSI
+    >>> from sthash.baselines import BinarisedLSI
     >>> X = np.random.default_rng(0).random((100, 20))
     >>> hasher = BinarisedLSI(n_bits=8).fit(X)
     >>> int(np.unpackbits(hasher.codes_, axis=1).sum())  # every bit is on for half of the documents

@@ -34,10 +34,10 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from sthash.baselines.baseline import Learnt, check_rank
+from sthash.baselines.stumps import PairStumps, StumpHasher, dissimilar_pairs, similar_pairs, splits
 from sthash.checks import check_whole
 from sthash.hashing.vectors import Vectors
-from sthash.rivals.rival import Learnt, check_rank
-from sthash.rivals.stumps import PairStumps, StumpHasher, dissimilar_pairs, similar_pairs, splits
 
 
 class BoostedSSC(StumpHasher):
@@ -70,7 +70,7 @@ class BoostedSSC(StumpHasher):
     Examples
     --------
     >>> import numpy as np
-    >>> from sthash.rivals import BoostedSSC
+    >>> from sthash.baselines import BoostedSSC
     >>> X = np.random.default_rng(0).normal(size=(200, 16))
     >>> hasher = BoostedSSC(n_bits=8, n_neighbors=5).fit(X)
     >>> bool((hasher.training_errors_ <= np.cumprod(hasher.normalizers_)).all())

@@ -30,10 +30,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from sthash.baselines.baseline import Learnt, check_rank
+from sthash.baselines.stumps import PairStumps, StumpHasher, similar_pairs, splits
 from sthash.checks import check_whole
 from sthash.hashing.vectors import Vectors
-from sthash.rivals.rival import Learnt, check_rank
-from sthash.rivals.stumps import PairStumps, StumpHasher, similar_pairs, splits
 
 
 class ForgivingHashing(StumpHasher):
@@ -63,7 +63,7 @@ class ForgivingHashing(StumpHasher):
     Examples
     --------
     >>> import numpy as np
-    >>> from sthash.rivals import ForgivingHashing
+    >>> from sthash.baselines import ForgivingHashing
     >>> X = np.random.default_rng(0).normal(size=(200, 16))
     >>> bool((ForgivingHashing(n_bits=8, n_neighbors=5).fit(X).errors_ < 0.5).all())
     True

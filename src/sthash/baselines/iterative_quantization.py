@@ -20,15 +20,15 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from sthash.baselines.baseline import Baseline, Learnt, check_rank
+from sthash.baselines.decompositions import principal_axes
 from sthash.checks import check_whole
 from sthash.hashing.linear import project
 from sthash.hashing.rotation import quantizing_rotation
 from sthash.hashing.vectors import Vectors
-from sthash.rivals.decompositions import principal_axes
-from sthash.rivals.rival import Learnt, Rival, check_rank
 
 
-class IterativeQuantization(Rival):
+class IterativeQuantization(Baseline):
     """Principal components, rotated so that little is lost by taking signs.
 
     Parameters
@@ -55,7 +55,7 @@ class IterativeQuantization(Rival):
     Examples
     --------
     >>> import numpy as np
-    >>> from sthash.rivals import IterativeQuantization
+    >>> from sthash.baselines import IterativeQuantization
     >>> X = np.random.default_rng(0).normal(size=(200, 16))
     >>> losses = IterativeQuantization(n_bits=8).fit(X).losses_
     >>> bool((np.diff(losses) <= 0).all())

@@ -29,14 +29,14 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from sthash.baselines.baseline import Baseline, Learnt, check_not_negative, check_rank
+from sthash.baselines.decompositions import leading_svd, sums
 from sthash.hashing.binarize import median_thresholds
 from sthash.hashing.linear import project
 from sthash.hashing.vectors import Vectors
-from sthash.rivals.decompositions import leading_svd, sums
-from sthash.rivals.rival import Learnt, Rival, check_not_negative, check_rank
 
 
-class LaplacianCoHashing(Rival):
+class LaplacianCoHashing(Baseline):
     """Laplacian co-hashing: bits from the graph that joins documents and terms. A shorter code is a prefix.
 
     A blank document takes no part in learning and lies at the origin. A term that the corpus does not have counts
@@ -58,7 +58,7 @@ class LaplacianCoHashing(Rival):
     Examples
     --------
     >>> import numpy as np
-    >>> from sthash.rivals import LaplacianCoHashing
+    >>> from sthash.baselines import LaplacianCoHashing
     >>> X = np.random.default_rng(0).poisson(0.5, size=(100, 20))
     >>> LaplacianCoHashing(n_bits=8).fit(X).transform(X[:2]).shape
     (2, 1)

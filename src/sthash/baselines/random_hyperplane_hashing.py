@@ -25,13 +25,13 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from sthash.baselines.baseline import Baseline, Learnt
 from sthash.checks import check_positive
 from sthash.hashing.linear import project
 from sthash.hashing.vectors import Vectors
-from sthash.rivals.rival import Learnt, Rival
 
 
-class RandomHyperplaneHashing(Rival):
+class RandomHyperplaneHashing(Baseline):
     """Locality-sensitive hashing: random hyperplanes, or random stripes.
 
     Bits are independent and of equal worth; with one seed, a shorter code is a prefix of a longer one.
@@ -54,7 +54,7 @@ class RandomHyperplaneHashing(Rival):
     Examples
     --------
     >>> import numpy as np
-    >>> from sthash.rivals import RandomHyperplaneHashing
+    >>> from sthash.baselines import RandomHyperplaneHashing
     >>> X = np.array([[1.0, 0.0], [0.99, 0.1], [-1.0, 0.0]])
     >>> codes = RandomHyperplaneHashing(n_bits=64).fit(X).codes_
     >>> np.bitwise_count(codes[0] ^ codes).sum(axis=1).tolist()

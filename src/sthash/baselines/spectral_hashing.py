@@ -22,13 +22,13 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from sthash.baselines.baseline import Baseline, Learnt
+from sthash.baselines.decompositions import principal_axes
 from sthash.hashing.linear import project
 from sthash.hashing.vectors import Vectors
-from sthash.rivals.decompositions import principal_axes
-from sthash.rivals.rival import Learnt, Rival
 
 
-class SpectralHashing(Rival):
+class SpectralHashing(Baseline):
     """Spectral hashing: the smoothest eigenfunctions of a uniform box around the corpus.
 
     Parameters
@@ -51,7 +51,7 @@ class SpectralHashing(Rival):
     Examples
     --------
     >>> import numpy as np
-    >>> from sthash.rivals import SpectralHashing
+    >>> from sthash.baselines import SpectralHashing
     >>> X = np.random.default_rng(0).random((500, 2)) * [4, 1]
     >>> SpectralHashing(n_bits=5).fit(X).axis_.tolist()  # the long side first, and often
     [0, 0, 0, 1, 0]

@@ -43,14 +43,14 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from sthash.baselines.baseline import Baseline, Learnt, check_not_negative
+from sthash.baselines.decompositions import sums
+from sthash.baselines.rbm import RBM, Array, Descent, dense, minibatches, sigmoid, softmax, train_rbm
 from sthash.checks import check_choice, check_whole
 from sthash.hashing.binarize import median_thresholds
 from sthash.hashing.linear import project
 from sthash.hashing.vectors import Vectors
 from sthash.model_file import check_array
-from sthash.rivals.decompositions import sums
-from sthash.rivals.rbm import RBM, Array, Descent, dense, minibatches, sigmoid, softmax, train_rbm
-from sthash.rivals.rival import Learnt, Rival, check_not_negative
 
 RowKind = Literal["auto", "counts", "weights"]
 
@@ -58,7 +58,7 @@ RowKind = Literal["auto", "counts", "weights"]
 BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8
 
 
-class StackedRBMHashing(Rival):
+class StackedRBMHashing(Baseline):
     """Semantic hashing by stacked restricted Boltzmann machines.
 
     Parameters
@@ -100,7 +100,7 @@ class StackedRBMHashing(Rival):
     Examples
     --------
     >>> import numpy as np
-    >>> from sthash.rivals import StackedRBMHashing
+    >>> from sthash.baselines import StackedRBMHashing
     >>> X = np.random.default_rng(0).poisson(0.5, size=(100, 20))
     >>> hasher = StackedRBMHashing(n_bits=8, hidden_units=(16,), pretrain_epochs=5, finetune_epochs=5).fit(X)
     >>> bool(hasher.cross_entropies_[-1] < hasher.cross_entropies_[0])

@@ -13,15 +13,15 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from sthash.baselines.baseline import Baseline
 from sthash.checks import check_whole
 from sthash.hashing.graph import knn_graph
 from sthash.hashing.vectors import Vectors
-from sthash.rivals.rival import Rival
 
 Pairs = npt.NDArray[np.int64]
 
 
-class StumpHasher(Rival):
+class StumpHasher(Baseline):
     """A rival whose bits are stumps: bit p is on where feature ``features_[p]`` is above ``thresholds_[p]``."""
 
     def _margins(self, X: Vectors) -> npt.NDArray[Any]:

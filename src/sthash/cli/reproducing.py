@@ -31,10 +31,10 @@ def reproduce(
     Results are kept one by one: a run that was stopped goes on where it was.
     """
     from sthash.cli.showing import progress_bar
-    from sthash.evaluation.conditions import load_conditions
-    from sthash.evaluation.report import check_tools, write_report
-    from sthash.evaluation.results import Results
-    from sthash.evaluation.running import carry_out, choose
+    from sthash.reproduction.conditions import load_conditions
+    from sthash.reproduction.report import check_tools, write_report
+    from sthash.reproduction.results import Results
+    from sthash.reproduction.runner import carry_out, choose
 
     check_tools()
     # A script has its own folder on the path; one's own method lies where one stands.

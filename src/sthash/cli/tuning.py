@@ -109,7 +109,7 @@ def show(tuning: Tuning, command: str, *, as_json: bool) -> None:
 
 def draw(tuning: Tuning, picture: str | None) -> None:
     """Draw; without matplotlib that is an error only if a picture was asked for."""
-    from sthash.evaluation.tuning_picture import draw_tuning
+    from sthash.evaluation.tuning_plot import draw_tuning
 
     try:
         draw_tuning(tuning, picture or PICTURE)

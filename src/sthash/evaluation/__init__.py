@@ -1,12 +1,10 @@
-"""The paper's experiments as a library: corpora, measures and significance.
+"""How good codes are: measures, relevance, significance, tuning.
 
-`datasets` loads the corpora; `score` measures packed codes at every code length and radius under a definition
+`score` measures packed codes at every code length and radius under a definition
 of relevance, `Neighbours` or `Topics`; `tune` chooses settings on held-out documents.
 """
 
 from sthash.evaluation.ball import LENGTHS, RADII, BallScore, RankingScore, Scores, score
-from sthash.evaluation.datasets import DatasetError, LabelledCounts, LabelledTexts, data_dir
-from sthash.evaluation.labelled import load_labelled
 from sthash.evaluation.relevance import Neighbours, Relevance, Topics, nearest_neighbours
 from sthash.evaluation.significance import SignTest, micro_sign_test, sign_test
 from sthash.evaluation.tallies import Tally, tally
@@ -16,9 +14,6 @@ __all__ = [
     "LENGTHS",
     "RADII",
     "BallScore",
-    "DatasetError",
-    "LabelledCounts",
-    "LabelledTexts",
     "Neighbours",
     "RankingScore",
     "Relevance",
@@ -28,8 +23,6 @@ __all__ = [
     "Topics",
     "Trial",
     "Tuning",
-    "data_dir",
-    "load_labelled",
     "micro_sign_test",
     "nearest_neighbours",
     "score",

@@ -28,15 +28,15 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from sthash import codes
+from sthash.baselines.decompositions import leading_svd
 from sthash.evaluation.measures import precision_at
-from sthash.evaluation.prepared import Prepared
 from sthash.evaluation.relevance import Neighbours, Topics, nearest_neighbours
 from sthash.evaluation.tallies import Tally, tally
 from sthash.hashing.binarize import median_thresholds
 from sthash.hashing.embedding import laplacian_eigenmap
 from sthash.hashing.graph import knn_graph
 from sthash.hashing.svm import LinearSVMBank
-from sthash.rivals.decompositions import leading_svd
+from sthash.reproduction.corpora import Prepared
 
 Array = npt.NDArray[Any]
 _CELLS = 1 << 23

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sthash.evaluation.datasets import DatasetError
+from sthash.reproduction.datasets import DatasetError
 
 EXPERIMENTS = Path(__file__).with_name("experiments")
 SOURCES = ("reuters21578_counts", "reuters21578", "20newsgroups", "tdt2", "labelled")
@@ -98,7 +98,7 @@ def load_conditions(folder: str | Path | None = None) -> Conditions:
 
     Examples
     --------
-    >>> from sthash.evaluation.conditions import load_conditions
+    >>> from sthash.reproduction.conditions import load_conditions
     >>> conditions = load_conditions()
     >>> conditions.experiments["tdt2"].splits, conditions.methods["sph"].title
     (10, 'SpH')

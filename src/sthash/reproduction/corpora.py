@@ -6,11 +6,11 @@ import functools
 from dataclasses import dataclass
 from typing import Any
 
-from sthash.evaluation import datasets
-from sthash.evaluation.conditions import Experiment
-from sthash.evaluation.datasets import DatasetError, LabelledCounts, LabelledTexts, Labels
-from sthash.evaluation.labelled import load_labelled
 from sthash.evaluation.relevance import Neighbours, Relevance, Topics, nearest_neighbours
+from sthash.reproduction import datasets
+from sthash.reproduction.conditions import Experiment
+from sthash.reproduction.datasets import DatasetError, LabelledCounts, LabelledTexts, Labels
+from sthash.reproduction.labelled import load_labelled
 
 RELEVANCES = ("neighbours", "topics")
 

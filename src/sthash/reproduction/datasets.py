@@ -204,7 +204,7 @@ def tfidf_counts(train: Any, test: Any) -> tuple[sparse.csr_array[Any], sparse.c
     Examples
     --------
     >>> import numpy as np
-    >>> from sthash.evaluation.datasets import tfidf_counts
+    >>> from sthash.reproduction.datasets import tfidf_counts
     >>> train, test = tfidf_counts(np.array([[1, 2, 0], [1, 0, 0]]), np.array([[0, 1, 5]]))
     >>> train.toarray(), test.toarray()
     (array([[0., 1.],

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from sthash import SelfTaughtHashing, codes
+from sthash.baselines import IterativeQuantization
 from sthash.codes import Codes
-from sthash.evaluation.anatomy import ranked
 from sthash.evaluation.ball import score
-from sthash.evaluation.prepared import Prepared
 from sthash.evaluation.relevance import Neighbours
-from sthash.rivals import IterativeQuantization
+from sthash.reproduction.anatomy import ranked
+from sthash.reproduction.corpora import Prepared
 
 
 def measure_dense(data: Prepared, recipe: str, settings: Mapping[str, Any]) -> dict[str, Any]:

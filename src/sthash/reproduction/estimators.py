@@ -13,7 +13,7 @@ from typing import Any
 
 from sthash import codes
 from sthash.codes import Codes
-from sthash.evaluation.conditions import ConditionsError, Method
+from sthash.reproduction.conditions import ConditionsError, Method
 
 ENCODINGS = 10  # of which the fastest counts
 

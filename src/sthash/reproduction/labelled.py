@@ -14,7 +14,7 @@ from typing import Any, TextIO
 
 import numpy as np
 
-from sthash.evaluation.datasets import DatasetError, LabelledTexts
+from sthash.reproduction.datasets import DatasetError, LabelledTexts
 
 _OPENERS: dict[str, Callable[..., Any]] = {".xz": lzma.open, ".gz": gzip.open, ".bz2": bz2.open}
 

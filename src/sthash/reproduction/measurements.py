@@ -12,10 +12,10 @@ import numpy as np
 from sthash import codes
 from sthash.codes import Codes
 from sthash.evaluation.ball import score
-from sthash.evaluation.conditions import Method
-from sthash.evaluation.estimators import Encoded, encode, make
-from sthash.evaluation.prepared import RELEVANCES, Prepared
 from sthash.evaluation.significance import micro_sign_test
+from sthash.reproduction.conditions import Method
+from sthash.reproduction.corpora import RELEVANCES, Prepared
+from sthash.reproduction.estimators import Encoded, encode, make
 
 
 def measure_scores(
@@ -63,7 +63,7 @@ def code_shape(corpus: Codes, n_bits: int) -> dict[str, Any]:
     Examples
     --------
     >>> import numpy as np
-    >>> from sthash.evaluation.measuring import code_shape
+    >>> from sthash.reproduction.measurements import code_shape
     >>> shape = code_shape(np.array([[0], [1], [2], [2]], dtype=np.uint8), 2)
     >>> shape["entropy"], shape["buckets"], shape["largest_bucket"], shape["least_on"]
     (1.5, 3, 2, 0.25)

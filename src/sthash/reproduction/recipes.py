@@ -18,11 +18,11 @@ import numpy.typing as npt
 from sthash import codes
 from sthash.codes import Codes
 from sthash.evaluation.ball import score
-from sthash.evaluation.conditions import Method
-from sthash.evaluation.estimators import make
-from sthash.evaluation.measuring import code_shape
-from sthash.evaluation.prepared import Prepared
 from sthash.evaluation.relevance import Neighbours, Relevance
+from sthash.reproduction.conditions import Method
+from sthash.reproduction.corpora import Prepared
+from sthash.reproduction.estimators import make
+from sthash.reproduction.measurements import code_shape
 
 _CELLS = 1 << 23
 TOP = 10
@@ -89,7 +89,7 @@ def weighted_hits(
     --------
     >>> import numpy as np
     >>> from sthash.evaluation import Topics
-    >>> from sthash.evaluation.better import weighted_hits
+    >>> from sthash.reproduction.recipes import weighted_hits
     >>> corpus = np.array([[0b01], [0b10], [0b10]], dtype=np.uint8)
     >>> weighted_hits(corpus, np.array([[0.1, 2.0]]), [Topics(np.array([0, 1, 0]), np.array([1]))], k=1)
     array([[0.5]])

@@ -10,8 +10,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from sthash.evaluation.conditions import Conditions, Experiment, Method
 from sthash.files import replacing
+from sthash.reproduction.conditions import Conditions, Experiment, Method
 
 FORMAT = 1
 
@@ -74,7 +74,7 @@ def _source(method: Method) -> str | None:
     """Digest the source file of one's own method; that of the others goes with the version."""
     if not method.own:
         return None
-    from sthash.evaluation.estimators import find_class
+    from sthash.reproduction.estimators import find_class
 
     try:
         source = inspect.getsourcefile(find_class(method.estimator))
@@ -93,7 +93,7 @@ class Results:
     Examples
     --------
     >>> import tempfile
-    >>> from sthash.evaluation.results import Job, Results
+    >>> from sthash.reproduction.results import Job, Results
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     results = Results(folder)
     ...     job = Job("scores", "news", 0, "sth")

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
-from sthash.evaluation.conditions import Conditions, ConditionsError, Experiment, Method, own_dataset, own_method
-from sthash.evaluation.datasets import DatasetError
-from sthash.evaluation.estimators import find_class
-from sthash.evaluation.prepared import Prepared, prepare
-from sthash.evaluation.results import Job, Results, fingerprint
+from sthash.reproduction.conditions import Conditions, ConditionsError, Experiment, Method, own_dataset, own_method
+from sthash.reproduction.corpora import Prepared, prepare
+from sthash.reproduction.datasets import DatasetError
+from sthash.reproduction.estimators import find_class
+from sthash.reproduction.results import Job, Results, fingerprint
 
 Report = Callable[[str, int, int | None], None]
 
@@ -88,7 +88,7 @@ def choose(
     conditions: Conditions, datasets: Sequence[str] = (), methods: Sequence[str] = (), *, relearn: bool = False
 ) -> Run:
     """Choose corpora and methods by name; none means all. A method may be an import path, a corpus a file of texts."""
-    from sthash.evaluation.better import known_recipes
+    from sthash.reproduction.recipes import known_recipes
 
     experiments: dict[str, Experiment] = {}
     for name in datasets or conditions.protocol.get("datasets", conditions.experiments):
@@ -161,23 +161,23 @@ def _carry_out_on(
 
 
 def _measure(job: Job, data: Prepared, run: Run, outcome: Outcome) -> dict[str, Any]:
-    from sthash.evaluation import better, measuring
-    from sthash.evaluation.anatomy import measure_anatomy
-    from sthash.evaluation.dense import measure_dense
+    from sthash.reproduction import measurements, recipes
+    from sthash.reproduction.anatomy import measure_anatomy
+    from sthash.reproduction.embeddings import measure_dense
 
     protocol = run.protocol
     if job.kind == "scores":
         method = next(method for method in run.methods if method.name == job.method)
-        return measuring.measure_scores(data, method, protocol, relearn=run.relearn)
+        return measurements.measure_scores(data, method, protocol, relearn=run.relearn)
     if job.kind == "significance":
         pair = [outcome.results.get(Job("scores", job.dataset, job.split, name)) for name in ("sth", job.method)]
         if pair[0] is None or pair[1] is None:
             raise ValueError(f"no scores of sth and {job.method} to compare")
-        return measuring.measure_significance(data, pair[0], pair[1], protocol)
+        return measurements.measure_significance(data, pair[0], pair[1], protocol)
     if job.kind == "anatomy":
         return measure_anatomy(data, protocol)
     if job.kind == "timing":
-        return better.time_recipes(data, list(run.recipes), run.conditions.recipes["timed_bits"])
+        return recipes.time_recipes(data, list(run.recipes), run.conditions.recipes["timed_bits"])
     if job.kind == "dense":
         return measure_dense(data, job.method, protocol["dense"])
-    return better.measure_recipe(data, job.method, run.conditions.recipes, job.split, protocol)
+    return recipes.measure_recipe(data, job.method, run.conditions.recipes, job.split, protocol)

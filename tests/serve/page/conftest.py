@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,10 +12,8 @@ import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from sthash import Collection
-
-sys.path.insert(0, str(Path(__file__).parent))
-from asking import HOSTILE
-from browsing import chromium, library_documents, serving
+from support.browser import chromium, library_documents, serving
+from support.page import HOSTILE
 
 MODULES = ("argparse", "asyncio", "cmd", "collections", "csv", "email", "gzip", "json", "logging", "optparse", "pdb")
 

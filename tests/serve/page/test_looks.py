@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from asking import QUERY, answered, ask, keys
 from playwright.sync_api import expect
+
+from support.page import QUERY, answered, ask, keys
 
 
 def test_the_keyboard_does_it_all(page):

@@ -6,11 +6,11 @@ import re
 from urllib.parse import urlsplit
 
 import numpy as np
-from asking import HOSTILE, QUERY, answered, ask, keys, numbers, slide
-from browsing import serving
 from playwright.sync_api import expect
 
 from sthash import Collection, Document
+from support.browser import serving
+from support.page import HOSTILE, QUERY, answered, ask, keys, numbers, slide
 
 
 def test_hits_as_one_types(page, folder):

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
-from sthash.evaluation.report import better_codes, checks, claims, figures, sections
-from sthash.evaluation.report.page import html_page, table
-from sthash.evaluation.report.summary import RELEVANCE_TITLES, Summary
-from sthash.evaluation.running import Outcome, Run
 from sthash.files import replacing
+from sthash.reproduction.report import better_codes, claims, figures, sections, verification
+from sthash.reproduction.report.page import html_page, table
+from sthash.reproduction.report.summary import RELEVANCE_TITLES, Summary
+from sthash.reproduction.runner import Outcome, Run
 
 TITLE = "Self-Taught Hashing, reproduced"
 
@@ -39,7 +39,7 @@ def check_tools() -> None:
 def write_report(run: Run, outcome: Outcome, folder: Path) -> Written:
     """Write ``report.html``, ``results.md`` and the figures in ``results/``."""
     summary = Summary(run, outcome)
-    references = checks.load_references(summary)
+    references = verification.load_references(summary)
     drawings: dict[str, str] = {}
     known = list(_checks(summary, references))
     judged = claims.judge(summary)
@@ -91,7 +91,7 @@ def machine() -> dict[str, str]:
     return described
 
 
-def _opening(run: Run, judged: list[claims.Claim], known: list[checks.Check]) -> str:
+def _opening(run: Run, judged: list[claims.Claim], known: list[verification.Check]) -> str:
     verdicts = (claims.HOLDS, claims.PARTLY, claims.FAILS)
     held, partly, failed = (sum(claim.verdict == verdict for claim in judged) for verdict in verdicts)
     said = f"Of {len(judged)} claims of the paper {held} hold, {partly} hold in part, {failed} do not hold."
@@ -119,11 +119,11 @@ def _claims(judged: list[claims.Claim]) -> str:
     )
 
 
-def _checks(summary: Summary, references: dict[str, dict[str, object]]) -> Iterator[checks.Check]:
+def _checks(summary: Summary, references: dict[str, dict[str, object]]) -> Iterator[verification.Check]:
     for experiment in summary.experiments:
         if experiment.reference and summary.has(experiment, "sth"):
-            yield checks.check_reference(summary, experiment, references.get(experiment.name))
-        if found := checks.check_expected(summary, experiment):
+            yield verification.check_reference(summary, experiment, references.get(experiment.name))
+        if found := verification.check_expected(summary, experiment):
             yield found
 
 

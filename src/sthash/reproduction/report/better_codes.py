@@ -5,9 +5,9 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
-from sthash.evaluation.conditions import Experiment
-from sthash.evaluation.report.page import table
-from sthash.evaluation.report.summary import Summary, spread
+from sthash.reproduction.conditions import Experiment
+from sthash.reproduction.report.page import table
+from sthash.reproduction.report.summary import Summary, spread
 
 
 def values(summary: Summary, experiment: Experiment, recipe: str, measure: str) -> dict[int, float]:

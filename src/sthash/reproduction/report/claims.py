@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sthash.evaluation.conditions import Experiment
-from sthash.evaluation.report.summary import RELEVANCE_TITLES, Point, Summary
+from sthash.reproduction.conditions import Experiment
+from sthash.reproduction.report.summary import RELEVANCE_TITLES, Point, Summary
 
 HOLDS, PARTLY, FAILS, UNKNOWN = "holds", "in part", "does not hold", "not measured"
 
@@ -85,8 +85,8 @@ def share_above(upper: list[Point], lower: list[Point]) -> float | None:
 
     Examples
     --------
-    >>> from sthash.evaluation.report.claims import share_above
-    >>> from sthash.evaluation.report.summary import Point
+    >>> from sthash.reproduction.report.claims import share_above
+    >>> from sthash.reproduction.report.summary import Point
     >>> share_above([Point(4, 0.5, 1.0), Point(8, 1.0, 0.0)], [Point(4, 0.7, 1.0), Point(8, 0.7, 0.0)])
     0.6
     """
@@ -138,7 +138,7 @@ def p_text(log10: float) -> str:
 
     Examples
     --------
-    >>> from sthash.evaluation.report.claims import p_text
+    >>> from sthash.reproduction.report.claims import p_text
     >>> p_text(-0.3), p_text(-2.5), p_text(-1234.7)
     ('0.501', '0.0032', '10⁻¹²³⁵')
     """

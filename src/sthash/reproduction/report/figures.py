@@ -7,8 +7,8 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from sthash.evaluation.conditions import Experiment
-from sthash.evaluation.report.summary import RELEVANCE_TITLES, Summary
+from sthash.reproduction.conditions import Experiment
+from sthash.reproduction.report.summary import RELEVANCE_TITLES, Summary
 
 # Stands for the page's own text colour until the file is written.
 INK = "#010203"

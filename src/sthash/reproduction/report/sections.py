@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sthash.evaluation.conditions import Experiment
-from sthash.evaluation.report.claims import p_text
-from sthash.evaluation.report.page import table
-from sthash.evaluation.report.summary import RELEVANCE_TITLES, Summary, spread
+from sthash.reproduction.conditions import Experiment
+from sthash.reproduction.report.claims import p_text
+from sthash.reproduction.report.page import table
+from sthash.reproduction.report.summary import RELEVANCE_TITLES, Summary, spread
 
 Draw = Callable[[str, str, str], str]
 

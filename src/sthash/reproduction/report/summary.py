@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sthash.evaluation.conditions import Experiment, Method
-from sthash.evaluation.running import Outcome, Run
+from sthash.reproduction.conditions import Experiment, Method
+from sthash.reproduction.runner import Outcome, Run
 
 RELEVANCE_TITLES = {"neighbours": "original nearest neighbours", "topics": "same-topic documents"}
 
@@ -33,7 +33,7 @@ def spread(values: Iterable[float]) -> Spread:
 
     Examples
     --------
-    >>> from sthash.evaluation.report.summary import spread
+    >>> from sthash.reproduction.report.summary import spread
     >>> spread([0.25, 0.75]).text(2), spread([0.5]).text(2)
     ('0.50 ± 0.35', '0.50')
     """

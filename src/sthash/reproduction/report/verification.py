@@ -6,10 +6,10 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from sthash.evaluation.conditions import Experiment
-from sthash.evaluation.datasets import DatasetError, data_dir
-from sthash.evaluation.report.page import table
-from sthash.evaluation.report.summary import RELEVANCE_TITLES, Summary
+from sthash.reproduction.conditions import Experiment
+from sthash.reproduction.datasets import DatasetError, data_dir
+from sthash.reproduction.report.page import table
+from sthash.reproduction.report.summary import RELEVANCE_TITLES, Summary
 
 # Names in the reference file, with the relevance and the measure that they stand for.
 REFERENCE_SERIES = {

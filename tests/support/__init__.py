@@ -1,0 +1,1 @@
+"""What tests of several packages share: corpora, slow twins, harnesses. Imported as ``support.NAME``."""
