@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from sthash.applications import KNNHashClassifier, near_duplicates
     from sthash.client import Client, ServiceError
     from sthash.collection import Collection, CollectionError, Hit
-    from sthash.documents import Document
     from sthash.hashing import LinearSVMBank, SelfTaughtHashing, knn_graph, laplacian_eigenmap, median_bits
     from sthash.index import HammingIndex
     from sthash.model_file import ModelFileError, load
+    from sthash.sources import Document
     from sthash.text import TextVectorizer
 
 __version__ = "0.1.0"
@@ -48,7 +48,7 @@ __getattr__ = lazy_names(
         "Client": "sthash.client",
         "Collection": "sthash.collection",
         "CollectionError": "sthash.collection",
-        "Document": "sthash.documents",
+        "Document": "sthash.sources",
         "HammingIndex": "sthash.index",
         "Hit": "sthash.collection",
         "KNNHashClassifier": "sthash.applications",

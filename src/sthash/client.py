@@ -16,7 +16,7 @@ from sthash.codes import Codes, n_bytes
 from sthash.collection import Hit
 from sthash.collection.building import paired
 from sthash.collection.collection import FACTOR
-from sthash.documents import Document
+from sthash.sources import Document
 
 # As many as fit into one request by the limits of the server.
 PAGE = 1000

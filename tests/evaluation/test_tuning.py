@@ -7,10 +7,10 @@ import pytest
 from scipy import sparse
 
 from sthash import SelfTaughtHashing
-from sthash.documents import Document
 from sthash.evaluation import nearest_neighbours, tune
 from sthash.evaluation.tuning import RECIPES, TOLERANCE, _sampled_documents, _silent
 from sthash.evaluation.tuning_plot import draw_tuning
+from sthash.sources import Document
 
 SMALL = {"n_bits": [8, 24], "n_neighbors": [10], "recipes": ["paper"]}
 

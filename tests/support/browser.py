@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from sthash.cli.standard_library import doc_strings
-from sthash.documents import Document
+from sthash.sources import Document
 
 CHROMIUMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 

@@ -21,7 +21,7 @@ from sthash.index.hamming import MAX_BITS
 
 if TYPE_CHECKING:
     from sthash.collection import Collection
-    from sthash.documents import Document
+    from sthash.sources import Document
     from sthash.text import TextVectorizer
 
 Keep = Literal["first", "longest"]

@@ -31,7 +31,7 @@ def demo(
     from sthash.cli.showing import print_table
     from sthash.cli.standard_library import doc_strings
     from sthash.collection import Collection
-    from sthash.documents import Document
+    from sthash.sources import Document
 
     console = Console(highlight=False)
     path = Path(collection) if collection else Path(tempfile.mkdtemp(prefix="sth-demo-")) / "python.sth"

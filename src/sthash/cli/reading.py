@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, cast
 
-from sthash.documents import Document
+from sthash.sources import Document
 
 Rows = Generator[tuple[str, dict[str, Any]], None, None]
 FORMATS = ("txt", "jsonl", "csv", "tsv", "parquet")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from sthash.collection.collection import Collection
-from sthash.collection.search import Hit
+from sthash.collection.hits import Hit
+from sthash.collection.options import SearchOptions
 from sthash.collection.store import CollectionError
 
-__all__ = ["Collection", "CollectionError", "Hit"]
+__all__ = ["Collection", "CollectionError", "Hit", "SearchOptions"]

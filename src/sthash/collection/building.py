@@ -18,7 +18,7 @@ from sthash.collection.encoder import Scatter, batched, load_encoder, unit_vecto
 from sthash.collection.learning import Progress, draw, encode_texts, learn_from_texts, learn_from_vectors, texts
 from sthash.collection.store import CollectionBusyError, CollectionError, Store
 from sthash.collection.writing import change_codes, put_documents
-from sthash.documents import Document, as_document
+from sthash.sources import Document, as_document
 
 if TYPE_CHECKING:
     from sthash.hashing import SelfTaughtHashing

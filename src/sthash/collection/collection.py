@@ -13,8 +13,8 @@ import numpy.typing as npt
 from sthash.codes import Codes
 from sthash.collection import building
 from sthash.collection.encoder import batched
+from sthash.collection.hits import Hit
 from sthash.collection.search import (
-    Hit,
     Request,
     Where,
     answer,
@@ -27,7 +27,7 @@ from sthash.collection.store import WAIT_SECONDS, Store, encode
 from sthash.collection.verifying import Report, verify
 from sthash.collection.view import View
 from sthash.collection.writing import find, put_documents, put_encoded, remove
-from sthash.documents import Document
+from sthash.sources import Document
 
 if TYPE_CHECKING:
     from sthash.applications.duplicates import Duplicates

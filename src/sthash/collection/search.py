@@ -13,41 +13,17 @@ import numpy.typing as npt
 
 from sthash.checks import check_whole
 from sthash.collection.encoder import Encoded, TextEncoder
+from sthash.collection.hits import Hit
 from sthash.collection.shelf import Found, Shelf, Vectors, search_balls
 from sthash.collection.store import Store, decode, encode
 from sthash.collection.view import View
-from sthash.documents import Document
+from sthash.sources import Document
 
 Where = Mapping[str, Any]
 Fields = tuple[str, str, str | None, dict[str, Any]]
 TERMS_SHOWN = 5
 # Queries of a batch that are answered together.
 TOGETHER = 512
-
-
-@dataclass(frozen=True)
-class Hit:
-    """A document that was found.
-
-    Attributes
-    ----------
-    key, text, label, metadata
-        Of the document.
-    distance : int
-        Bits in which its code differs from the query's.
-    score : float
-        Cosine of its vector with the query's.
-    terms : tuple of str
-        The terms that made it match, the weightiest first; empty unless asked for, or for vectors without terms.
-    """
-
-    key: str
-    text: str
-    label: str | None
-    metadata: dict[str, Any]
-    distance: int
-    score: float
-    terms: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import numpy as np
 from sthash.codes import Codes
 from sthash.collection.encoder import Encoder, stored_row
 from sthash.collection.store import CHUNK, Store, decode, encode
-from sthash.documents import Document
+from sthash.sources import Document
 
 
 def put_documents(store: Store, documents: list[Document], *, replace: bool) -> list[tuple[int, int]]:

@@ -17,13 +17,13 @@ import numpy.typing as npt
 
 from sthash.checks import check_choice, check_whole
 from sthash.codes import n_bytes, pack
-from sthash.documents import as_document
 from sthash.evaluation.relevance import nearest_neighbours
 from sthash.hashing import SelfTaughtHashing
 from sthash.hashing.sth import Recipe
 from sthash.hashing.vectors import check_vectors
 from sthash.index import HammingIndex
 from sthash.index.hamming import MAX_BITS
+from sthash.sources import as_document
 from sthash.text import TextVectorizer
 
 Aim = Literal["neighbors", "topics"]

@@ -16,7 +16,6 @@ from sthash.codes import Codes
 from sthash.collection import Collection, Hit
 from sthash.collection.building import Progress
 from sthash.collection.encoder import Encoded
-from sthash.documents import Document, as_document
 from sthash.index.arguments import Ids
 from sthash.index.hamming import Distances
 from sthash.milvus.layout import prepare
@@ -25,6 +24,7 @@ from sthash.milvus.nearest import LIMIT, Found, Searcher
 from sthash.milvus.pushing import FIRST_OWN_ID, check_documents, push_documents
 from sthash.milvus.rows import BATCH_ROWS, DOCUMENT_FIELDS, Entry, Row, as_key, batches, make_row, read_row, with_codes
 from sthash.milvus.server import Server
+from sthash.sources import Document, as_document
 
 # So many documents are ranked anew for each one asked for; their texts have to come from Milvus.
 FACTOR = 100

@@ -25,7 +25,7 @@ from urllib.parse import quote, unquote
 from pymilvus import DataType
 
 from sthash.codes import Codes
-from sthash.documents import Document
+from sthash.sources import Document
 
 LONGEST = 65_535  # bytes of a string, or of JSON
 BATCH_ROWS, BATCH_BYTES = 1000, 1 << 24  # of one request; a server takes 64 MiB

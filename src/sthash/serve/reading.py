@@ -11,12 +11,12 @@ from starlette.responses import Response
 
 from sthash.collection import Collection
 from sthash.collection.search import documents_at, read_document
-from sthash.documents import Document
 from sthash.serve import landscape, schemas
 from sthash.serve.batching import How
 from sthash.serve.catalog import Served
 from sthash.serve.describing import ERRORS, answers
 from sthash.serve.errors import ApiError, json_response, no_such_document
+from sthash.sources import Document
 
 router = APIRouter(responses=ERRORS)
 

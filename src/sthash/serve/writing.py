@@ -6,11 +6,11 @@ from fastapi import APIRouter
 from starlette.responses import Response
 
 from sthash.collection import Collection
-from sthash.documents import Document
 from sthash.serve import schemas
 from sthash.serve.describing import CONFLICT, ERRORS, answers
 from sthash.serve.errors import ApiError, json_response, no_such_document
 from sthash.serve.reading import Chosen
+from sthash.sources import Document
 
 router = APIRouter(responses=ERRORS)
 

@@ -18,7 +18,7 @@ from sthash.collection.encoder import Scatter, load_encoder, stored_row
 from sthash.collection.learning import put_text_model, put_vector_model
 from sthash.collection.store import Store
 from sthash.collection.writing import change_codes, put_documents
-from sthash.documents import Document, as_document
+from sthash.sources import Document, as_document
 from sthash.spark.columns import check_columns, is_text, quoted
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ class Document:
 
     Examples
     --------
-    >>> from sthash.documents import Document
+    >>> from sthash.sources import Document
     >>> Document("a", "some text").label is None
     True
     """
@@ -41,7 +41,7 @@ def as_document(value: Any, position: int) -> Document:
 
     Examples
     --------
-    >>> from sthash.documents import as_document
+    >>> from sthash.sources import as_document
     >>> as_document({"key": 7, "text": "some text"}, 0)
     Document(key='7', text='some text', label=None, metadata={})
     """

@@ -1,0 +1,84 @@
+"""The parameters of a search: stated, documented and validated here, and nowhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, TypedDict
+
+from sthash.checks import check_whole
+
+Where = Mapping[str, Any]
+
+
+class SearchKeywords(TypedDict, total=False):
+    """The fields of `SearchOptions` after ``k``, as keyword arguments of ``search`` and ``search_many``."""
+
+    radius: int | None
+    rerank: bool
+    where: Where | None
+    factor: int
+    explain: bool
+
+
+@dataclass(frozen=True)
+class SearchOptions:
+    """How to search; the same for `Collection`, `Client`, `MilvusCollection` and the HTTP interface.
+
+    Parameters
+    ----------
+    k : int
+        Number of hits.
+    radius : int, optional
+        Radius of the Hamming ball in bits. By default the ball grows until it holds ``factor`` documents per hit; a
+        bit then counts as much as the query is sure of it, which brings more of the nearest documents into the ball.
+    rerank : bool
+        Rank the documents in the ball by the cosine of their vectors. If False, the hits are the documents with the
+        nearest codes, in that order.
+    where : dict, optional
+        Only documents whose metadata has these values; for a list, one of its values.
+    factor : int
+        Number of documents in the ball per hit, if there is no radius.
+    explain : bool
+        Look up the terms that made a hit match.
+
+    Examples
+    --------
+    >>> from sthash.collection import SearchOptions
+    >>> SearchOptions(k=3, where={"year": (2025, 2026)}).where
+    {'year': [2025, 2026]}
+    """
+
+    k: int = 10
+    radius: int | None = None
+    rerank: bool = True
+    where: Where | None = None
+    factor: int = 500
+    explain: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "k", check_whole("k", self.k))
+        object.__setattr__(self, "factor", check_whole("factor", self.factor))
+        if self.radius is not None:
+            object.__setattr__(self, "radius", check_whole("radius", self.radius, least=0))
+        if self.where is not None:
+            object.__setattr__(self, "where", check_where(self.where))
+
+    def keywords(self) -> dict[str, Any]:
+        """Give all fields by name, to pass them on: ``search(query, **options.keywords())``."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+
+def check_where(where: Where) -> dict[str, Any]:
+    """Return conditions with plain lists for several values, or say what is wrong with them."""
+    if not isinstance(where, Mapping):
+        raise TypeError(f"where={where!r} must be a dict from a metadata field to a value or a list of values.")
+    return {str(name): _checked_values(name, value) for name, value in where.items()}
+
+
+def _checked_values(name: str, wanted: Any) -> Any:
+    several = isinstance(wanted, list | tuple | set | frozenset)
+    for value in wanted if several else [wanted]:
+        if value is not None and not isinstance(value, str | int | float):
+            raise TypeError(f"where[{name!r}]={value!r} must be a str, a number, a bool or None, or a list of them.")
+    return list(wanted) if several else wanted

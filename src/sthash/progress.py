@@ -1,0 +1,12 @@
+"""How long work reports its progress."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+# Called with the name of the step, how much is done, and of how much (None if not known).
+Progress = Callable[[str, int, int | None], None]
+
+
+def silent(step: str, done: int, total: int | None) -> None:
+    """Report no progress."""
