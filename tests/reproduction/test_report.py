@@ -99,7 +99,7 @@ def test_a_reference_that_is_not_met_fails_loudly(sth, experiments, tmp_path, mo
     run = choose(conditions, ["small"], ["sth"])
     summary = Summary(run, carry_out(run, Results(tmp_path / "out" / "measured")))
     known = {"radii": [0, 1, 2, 3], "code_lengths": [4, 8, 16]}
-    for name, (relevance, measure) in report.checks.REFERENCE_SERIES.items():
+    for name, (relevance, measure) in report.verification.REFERENCE_SERIES.items():
         known[name] = [
             [summary.ball(run.experiments[0], "sth", relevance, n, radius)[measure].mean for n in (4, 8, 16)]
             for radius in range(4)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
+from sthash import __version__
 from sthash.files import replacing
 from sthash.reproduction.report import better_codes, claims, figures, sections, verification
 from sthash.reproduction.report.page import html_page, table
@@ -84,10 +85,9 @@ def machine() -> dict[str, str]:
         pass
     described["cores"] = str(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count())
     described["system"] = f"{platform.system()} {platform.release()}"
-    names = ("sthash", "numpy", "scipy", "scikit-learn")
-    described["versions"] = ", ".join(
-        [f"Python {platform.python_version()}", *(f"{name} {version(name)}" for name in names)]
-    )
+    versions = {"Python": platform.python_version(), "sthash": __version__}
+    versions |= {name: version(name) for name in ("numpy", "scipy", "scikit-learn")}
+    described["versions"] = ", ".join(f"{name} {number}" for name, number in versions.items())
     return described
 
 
