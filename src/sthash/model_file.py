@@ -26,7 +26,7 @@ FORMAT = 1
 # What a file may hold, and where it is defined. Nothing else is ever imported on a file's behalf.
 KINDS = {
     "AnchorGraphHashing": "sthash.baselines.anchor_graph_hashing",
-    "BinarisedLSI": "sthash.baselines.binarised_lsi",
+    "BinarizedLSI": "sthash.baselines.binarized_lsi",
     "BoostedSSC": "sthash.baselines.boosted_ssc",
     "ForgivingHashing": "sthash.baselines.forgiving_hashing",
     "IterativeQuantization": "sthash.baselines.iterative_quantization",
@@ -37,6 +37,8 @@ KINDS = {
     "StackedRBMHashing": "sthash.baselines.stacked_rbm_hashing",
     "TextVectorizer": "sthash.text.vectorizer",
 }
+# Kinds that files of earlier versions name otherwise.
+FORMER_KINDS = {"BinarisedLSI": "BinarizedLSI"}
 
 
 class ModelFileError(ValueError):
@@ -114,6 +116,7 @@ def _header(path: Path, text: str) -> dict[str, Any]:
     try:
         header = json.loads(text)
         version, kind = header["format"], header["kind"]
+        kind = header["kind"] = FORMER_KINDS.get(kind, kind)
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise ModelFileError(f"{path} is damaged: its header cannot be read; save the model again.") from error
     if isinstance(version, int) and version > FORMAT:

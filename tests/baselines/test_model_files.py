@@ -1,4 +1,4 @@
-"""Model files of the rivals whose parts do not fit are refused, not run."""
+"""Model files of the baselines whose parts do not fit are refused, not run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sthash import baselines, model_file
 
 HASHERS = {
     "AnchorGraphHashing": baselines.AnchorGraphHashing(8, n_anchors=20),
-    "BinarisedLSI": baselines.BinarisedLSI(8),
+    "BinarizedLSI": baselines.BinarizedLSI(8),
     "BoostedSSC": baselines.BoostedSSC(8, n_neighbors=5),
     "ForgivingHashing": baselines.ForgivingHashing(8, n_neighbors=5),
     "IterativeQuantization": baselines.IterativeQuantization(8),
@@ -29,7 +29,7 @@ def saved(name):
 
 
 @pytest.mark.parametrize("name", HASHERS)
-def test_every_rival_may_be_loaded(name):
+def test_every_baseline_may_be_loaded(name):
     assert set(HASHERS) == set(baselines.__all__)
     assert model_file.KINDS[name].startswith("sthash.baselines.")
 

@@ -12,7 +12,7 @@ from sthash.lazy import lazy_names
 
 if TYPE_CHECKING:
     from sthash.baselines.anchor_graph_hashing import AnchorGraphHashing
-    from sthash.baselines.binarised_lsi import BinarisedLSI
+    from sthash.baselines.binarized_lsi import BinarizedLSI
     from sthash.baselines.boosted_ssc import BoostedSSC
     from sthash.baselines.forgiving_hashing import ForgivingHashing
     from sthash.baselines.iterative_quantization import IterativeQuantization
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AnchorGraphHashing",
-    "BinarisedLSI",
+    "BinarizedLSI",
     "BoostedSSC",
     "ForgivingHashing",
     "IterativeQuantization",
@@ -37,7 +37,7 @@ __getattr__ = lazy_names(
     __name__,
     {
         "AnchorGraphHashing": "sthash.baselines.anchor_graph_hashing",
-        "BinarisedLSI": "sthash.baselines.binarised_lsi",
+        "BinarizedLSI": "sthash.baselines.binarized_lsi",
         "BoostedSSC": "sthash.baselines.boosted_ssc",
         "ForgivingHashing": "sthash.baselines.forgiving_hashing",
         "IterativeQuantization": "sthash.baselines.iterative_quantization",

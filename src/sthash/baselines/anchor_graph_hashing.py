@@ -1,6 +1,6 @@
 """Anchor graph hashing, with one or two layers of thresholds.
 
-A few anchors u_1 … u_m, the centres of a k-means clustering, stand for the corpus. Each document is joined to its s
+A few anchors u_1 … u_m, the centers of a k-means clustering, stand for the corpus. Each document is joined to its s
 nearest anchors with weights that sum to one,
 
     Z_ij ∝ exp(−|x_i − u_j|² / t),
@@ -12,7 +12,7 @@ eigenvectors of A, and their extension to any document, are
     Y = Z W,    W = √n Λ^-½ V Σ^-½.
 
 *One layer*: bit p is on where y_p(x) > 0. *Two layers*: each eigenvector gives a second bit, which halves either side
-of the first: it is on where y_p > b⁺ on the positive side, and where y_p < b⁻ on the other. The thresholds minimise
+of the first: it is on where y_p > b⁺ on the positive side, and where y_p < b⁻ on the other. The thresholds minimize
 zᵀ L z, L = I − A, over z = (y − b⁺ on the positive side; −y + b⁻ on the other) with 1ᵀz = 0. With ȳ = |y| for the
 first terms, μ its mean, and g = 1/n⁺ on the positive and −1/n⁻ on the other side this is one number:
 
@@ -37,7 +37,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from sthash.baselines.baseline import Baseline, Learnt, check_rank
+from sthash.baselines.baseline import Baseline, LearnedArrays, check_rank
 from sthash.checks import check_whole
 from sthash.hashing.linear import project
 from sthash.hashing.vectors import Vectors, squared_norms
@@ -61,7 +61,7 @@ class AnchorGraphHashing(Baseline):
     n_nearest : int, default=2
         Anchors that a document is joined to.
     random_state : int, RandomState or None, default=0
-        Of the first centres of k-means.
+        Of the first centers of k-means.
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ class AnchorGraphHashing(Baseline):
     (2, 1)
     """
 
-    _learnt: ClassVar[Learnt] = {
+    _learned_arrays: ClassVar[LearnedArrays] = {
         "anchors_": (np.float32, (None, "m")),
         "bandwidth_": (np.float64, (1,)),
         "weights_": (np.float64, (None, None)),
@@ -181,25 +181,25 @@ def second_thresholds(Z: sp.csr_array, y: Array) -> tuple[float, float]:
 
 
 def k_means(X: Vectors, k: int, rng: np.random.Generator, rounds: int = 10) -> npt.NDArray[np.float32]:
-    """Return the centres of k clusters, or of as many as there are distinct documents among k drawn ones."""
+    """Return the centers of k clusters, or of as many as there are distinct documents among k drawn ones."""
     drawn = X[rng.choice(X.shape[0], size=min(k, X.shape[0]), replace=False)]
-    centres = np.unique(drawn.toarray() if sp.issparse(drawn) else drawn, axis=0)
+    centers = np.unique(drawn.toarray() if sp.issparse(drawn) else drawn, axis=0)
     for _ in range(rounds):
-        nearest = squared_distances(X, centres).argmin(axis=1)
+        nearest = squared_distances(X, centers).argmin(axis=1)
         places = (nearest, np.arange(len(nearest)))
-        member = sp.csr_array((np.ones(len(nearest)), places), shape=(len(centres), len(nearest)))
-        sizes = np.bincount(nearest, minlength=len(centres))
+        member = sp.csr_array((np.ones(len(nearest)), places), shape=(len(centers), len(nearest)))
+        sizes = np.bincount(nearest, minlength=len(centers))
         sums = member @ X
         sums = sums.toarray() if sp.issparse(sums) else sums
-        # A centre without documents stays where it is.
-        moved = np.where(sizes[:, None] > 0, sums / np.maximum(sizes, 1)[:, None], centres).astype(np.float32)
-        if np.array_equal(moved, centres):
+        # A center without documents stays where it is.
+        moved = np.where(sizes[:, None] > 0, sums / np.maximum(sizes, 1)[:, None], centers).astype(np.float32)
+        if np.array_equal(moved, centers):
             break
-        centres = moved
-    return np.ascontiguousarray(centres, dtype=np.float32)
+        centers = moved
+    return np.ascontiguousarray(centers, dtype=np.float32)
 
 
-def squared_distances(X: Vectors, centres: npt.NDArray[np.float32]) -> Array:
-    """Squared Euclidean distances, rows of X by centres; never negative."""
-    products = project(X, np.ascontiguousarray(centres.T), None)
-    return np.maximum(squared_norms(X)[:, None] + squared_norms(centres) - 2 * products.astype(np.float64), 0)
+def squared_distances(X: Vectors, centers: npt.NDArray[np.float32]) -> Array:
+    """Squared Euclidean distances, rows of X by centers; never negative."""
+    products = project(X, np.ascontiguousarray(centers.T), None)
+    return np.maximum(squared_norms(X)[:, None] + squared_norms(centers) - 2 * products.astype(np.float64), 0)

@@ -1,4 +1,4 @@
-"""What every rival does alike: checks, learning with reproducible rounding, codes of the corpus, model files."""
+"""What every baseline does alike: checks, learning with reproducible rounding, codes of the corpus, model files."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from sthash import codes, model_file
 from sthash.hashing.hasher import Hasher, saved_seed
 from sthash.hashing.vectors import Vectors
 
-Learnt: TypeAlias = dict[str, tuple[type[Any], tuple[str | int | None, ...]]]
+LearnedArrays: TypeAlias = dict[str, tuple[type[Any], tuple[str | int | None, ...]]]
 
 
 class Baseline(Hasher):
-    """Base of the rivals: a subclass gives ``_learn`` and ``_margins``, and names what it has learnt.
+    """Base of the baselines: a subclass gives ``_learn`` and ``_margins``, and names what it has learned.
 
     The corpus gets its codes as unseen documents do: ``codes_`` equals ``transform`` of the training data.
     """
 
     # What a model file keeps: the type and shape of each array, where m stands for the features, l for the bits and
     # None for any length.
-    _learnt: ClassVar[Learnt]
+    _learned_arrays: ClassVar[LearnedArrays]
 
     def _learn(self, X: Vectors) -> None:
         raise NotImplementedError
@@ -53,7 +53,7 @@ class Baseline(Hasher):
         if "random_state" in settings:
             settings["random_state"] = saved_seed(settings["random_state"])
         settings = {name: value.item() if isinstance(value, np.generic) else value for name, value in settings.items()}
-        arrays = {name: getattr(self, name) for name in (*self._learnt, "codes_")}
+        arrays = {name: getattr(self, name) for name in (*self._learned_arrays, "codes_")}
         return {"settings": settings, "n_features": self.n_features_in_}, arrays
 
     @classmethod
@@ -61,7 +61,7 @@ class Baseline(Hasher):
         hasher = cls(**config["settings"])
         hasher.n_features_in_ = config["n_features"]
         sizes = {"m": hasher.n_features_in_, "l": hasher.n_bits}
-        for name, (dtype, shape) in cls._learnt.items():
+        for name, (dtype, shape) in cls._learned_arrays.items():
             wanted = tuple(sizes[side] if isinstance(side, str) else side for side in shape)
             model_file.check_array(arrays, name, dtype, wanted)
             setattr(hasher, name, arrays[name])

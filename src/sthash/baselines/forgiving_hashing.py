@@ -2,7 +2,7 @@
 
 Only pairs that belong together are given. A stump that never splits them is easy to have (let it be on for nobody),
 so it must also split strangers, and of those two documents drawn at random are an example: a stump that is on for a
-share p of the corpus gives them the same answer with probability p² + (1 − p)². Weak learner t therefore minimises
+share p of the corpus gives them the same answer with probability p² + (1 − p)². Weak learner t therefore minimizes
 
     ε(h) = ½ Σ w_i [h splits similar pair i] + ½ (p_h² + (1 − p_h)²),
 
@@ -30,14 +30,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from sthash.baselines.baseline import Learnt, check_rank
+from sthash.baselines.baseline import LearnedArrays, check_rank
 from sthash.baselines.stumps import PairStumps, StumpHasher, similar_pairs, splits
 from sthash.checks import check_whole
 from sthash.hashing.vectors import Vectors
 
 
 class ForgivingHashing(StumpHasher):
-    """Forgiving hashing: balanced stumps that keep neighbours together.
+    """Forgiving hashing: balanced stumps that keep neighbors together.
 
     Bits are in the order in which they were picked: a shorter code is a prefix.
 
@@ -45,7 +45,7 @@ class ForgivingHashing(StumpHasher):
     ----------
     n_bits : int, default=64
     n_neighbors : int, default=25
-        Pairs among so many nearest neighbours, by cosine, count as similar.
+        Pairs among so many nearest neighbors, by cosine, count as similar.
     n_pairs : int, default=10000
         Pairs to learn from at most.
     random_state : int, RandomState or None, default=0
@@ -69,7 +69,7 @@ class ForgivingHashing(StumpHasher):
     True
     """
 
-    _learnt: ClassVar[Learnt] = {
+    _learned_arrays: ClassVar[LearnedArrays] = {
         "features_": (np.int64, ("l",)),
         "thresholds_": (np.float32, ("l",)),
         "alphas_": (np.float64, ("l",)),

@@ -1,6 +1,6 @@
-"""Iterative quantisation after principal component analysis (PCA-ITQ).
+"""Iterative quantization after principal component analysis (PCA-ITQ).
 
-The centred corpus, projected onto its l principal axes, is V. A rotation R that brings V close to the corners of the
+The centerd corpus, projected onto its l principal axes, is V. A rotation R that brings V close to the corners of the
 cube {−1, 1}^l is found by turns, from a random start:
 
     B = sgn(V R);    R = S Ŝᵀ, where Vᵀ B = S Ω Ŝᵀ is a singular value decomposition.
@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from sthash.baselines.baseline import Baseline, Learnt, check_rank
+from sthash.baselines.baseline import Baseline, LearnedArrays, check_rank
 from sthash.baselines.decompositions import principal_axes
 from sthash.checks import check_whole
 from sthash.hashing.linear import project
@@ -34,7 +34,7 @@ class IterativeQuantization(Baseline):
     Parameters
     ----------
     n_bits : int, default=64
-        At most the rank of the centred corpus.
+        At most the rank of the centerd corpus.
     max_iter : int, default=50
         Turns at most.
     random_state : int, RandomState or None, default=0
@@ -62,7 +62,7 @@ class IterativeQuantization(Baseline):
     True
     """
 
-    _learnt: ClassVar[Learnt] = {
+    _learned_arrays: ClassVar[LearnedArrays] = {
         "weights_": (np.float32, ("m", "l")),
         "offsets_": (np.float32, ("l",)),
         "losses_": (np.float64, (None,)),

@@ -13,7 +13,7 @@ U S = D₁^-½ A D₂^-½ V, a document lies at the mean of its terms, stretched
 
 which also places unseen documents. (Zhang et al. give no other way to fold them in that could be verified here.)
 
-The spectrum of text falls slowly, so a randomised decomposition stopped early gives other codes: here the triplets
+The spectrum of text falls slowly, so a randomized decomposition stopped early gives other codes: here the triplets
 are those of a converged Lanczos iteration.
 
 References
@@ -29,7 +29,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from sthash.baselines.baseline import Baseline, Learnt, check_not_negative, check_rank
+from sthash.baselines.baseline import Baseline, LearnedArrays, check_not_negative, check_rank
 from sthash.baselines.decompositions import leading_svd, sums
 from sthash.hashing.binarize import median_thresholds
 from sthash.hashing.linear import project
@@ -64,7 +64,7 @@ class LaplacianCoHashing(Baseline):
     (2, 1)
     """
 
-    _learnt: ClassVar[Learnt] = {
+    _learned_arrays: ClassVar[LearnedArrays] = {
         "terms_": (np.float32, ("m", "l")),
         "thresholds_": (np.float32, ("l",)),
         "singular_values_": (np.float64, ("l",)),

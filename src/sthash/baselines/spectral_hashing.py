@@ -22,7 +22,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from sthash.baselines.baseline import Baseline, Learnt
+from sthash.baselines.baseline import Baseline, LearnedArrays
 from sthash.baselines.decompositions import principal_axes
 from sthash.hashing.linear import project
 from sthash.hashing.vectors import Vectors
@@ -57,7 +57,7 @@ class SpectralHashing(Baseline):
     [0, 0, 0, 1, 0]
     """
 
-    _learnt: ClassVar[Learnt] = {
+    _learned_arrays: ClassVar[LearnedArrays] = {
         "components_": (np.float32, ("m", None)),
         "low_": (np.float32, (None,)),
         "axis_": (np.int64, ("l",)),

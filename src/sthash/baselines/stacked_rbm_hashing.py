@@ -43,7 +43,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from sthash.baselines.baseline import Baseline, Learnt, check_not_negative
+from sthash.baselines.baseline import Baseline, LearnedArrays, check_not_negative
 from sthash.baselines.decompositions import sums
 from sthash.baselines.rbm import RBM, Array, Descent, dense, minibatches, sigmoid, softmax, train_rbm
 from sthash.checks import check_choice, check_whole
@@ -248,7 +248,7 @@ class StackedRBMHashing(Baseline):
         tags.input_tags.positive_only = True
         return tags
 
-    _learnt: ClassVar[Learnt] = {
+    _learned_arrays: ClassVar[LearnedArrays] = {
         "terms_": (np.int64, (None,)),
         "counted_": (np.bool_, (1,)),
         "thresholds_": (np.float32, ("l",)),

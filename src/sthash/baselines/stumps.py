@@ -22,7 +22,7 @@ Pairs = npt.NDArray[np.int64]
 
 
 class StumpHasher(Baseline):
-    """A rival whose bits are stumps: bit p is on where feature ``features_[p]`` is above ``thresholds_[p]``."""
+    """A baseline whose bits are stumps: bit p is on where feature ``features_[p]`` is above ``thresholds_[p]``."""
 
     def _margins(self, X: Vectors) -> npt.NDArray[Any]:
         chosen = X[:, self.features_]
@@ -86,7 +86,7 @@ def splits(X: Vectors, pairs: Pairs, feature: int, threshold: float) -> npt.NDAr
 
 
 def similar_pairs(X: Vectors, n_neighbors: int, n_pairs: int, rng: np.random.Generator) -> tuple[Pairs, Any]:
-    """Draw pairs of near neighbours by cosine, all different; also return the graph they come from."""
+    """Draw pairs of near neighbors by cosine, all different; also return the graph they come from."""
     if check_whole("n_neighbors", n_neighbors, 1) >= X.shape[0]:
         raise ValueError(
             f"n_neighbors={n_neighbors} must be less than the number of documents, n_samples={X.shape[0]}; "
@@ -103,7 +103,7 @@ def similar_pairs(X: Vectors, n_neighbors: int, n_pairs: int, rng: np.random.Gen
 
 
 def dissimilar_pairs(W: Any, n_pairs: int, rng: np.random.Generator) -> Pairs:
-    """Draw pairs of documents at random, less those that are neighbours in W."""
+    """Draw pairs of documents at random, less those that are neighbors in W."""
     n = W.shape[0]
     drawn = np.sort(rng.integers(n, size=(n_pairs, 2)), axis=1)
     drawn = drawn[drawn[:, 0] < drawn[:, 1]]

@@ -17,7 +17,7 @@ from typing import Any
 from sthash.reproduction.datasets import DatasetError
 
 EXPERIMENTS = Path(__file__).with_name("experiments")
-SOURCES = ("reuters21578_counts", "reuters21578", "20newsgroups", "tdt2", "labelled")
+SOURCES = ("reuters21578_counts", "reuters21578", "20newsgroups", "tdt2", "labeled")
 _OTHERS = ("protocol", "methods", "recipes")
 
 
@@ -38,7 +38,7 @@ class Method:
     estimator : str
         Import path ``package.module:Class`` of a class that is made with ``n_bits`` and `settings`.
     lengths : {"prefix", "each"}
-        Whether shorter codes are the first bits of the longest one, or are learnt anew.
+        Whether shorter codes are the first bits of the longest one, or are learned anew.
     reduce : int or None
         Dimensions to which a truncated SVD reduces the vectors first.
     own : bool
@@ -127,8 +127,8 @@ def load_conditions(folder: str | Path | None = None) -> Conditions:
 
 
 def own_dataset(path: str) -> Experiment:
-    """Make the conditions of one's own file of labelled texts: its own split, or a random one."""
-    return Experiment(name=Path(path).name, title=Path(path).name, source="labelled", path=path)
+    """Make the conditions of one's own file of labeled texts: its own split, or a random one."""
+    return Experiment(name=Path(path).name, title=Path(path).name, source="labeled", path=path)
 
 
 def own_method(estimator: str) -> Method:
@@ -140,15 +140,15 @@ def _experiment(name: str, given: dict[str, Any], where: Path) -> Experiment:
     found = Experiment(name=name, **given)
     if found.source not in SOURCES:
         raise ConditionsError(f"source={found.source!r} is not known; use one of: {', '.join(SOURCES)}")
-    if found.source == "labelled":
+    if found.source == "labeled":
         if found.path is None:
-            raise ConditionsError("source: labelled needs the path of a .jsonl or .csv file")
+            raise ConditionsError("source: labeled needs the path of a .jsonl or .csv file")
         found = Experiment(**{**vars(found), "path": str(where / found.path)})
     return found
 
 
 def _check_protocol(protocol: dict[str, Any]) -> None:
-    for name in ("neighbours", "ranking", "anatomy", "dense", "paper", "judging"):
+    for name in ("neighbors", "ranking", "error_analysis", "dense", "paper", "judging"):
         protocol[name]
     lengths, radii, tested = protocol["lengths"], protocol["radii"], protocol["significance"]
     if not lengths or any(a >= b for a, b in zip([0, *lengths], lengths, strict=False)):

@@ -17,10 +17,10 @@ FORMAT = 1
 
 # What a result of each kind depends on in the protocol.
 DECIDING = {
-    "scores": ("radii", "neighbours", "ranking", "significance"),
-    "significance": ("neighbours", "significance"),
-    "anatomy": ("anatomy",),
-    "recipe": ("radii", "neighbours"),
+    "scores": ("radii", "neighbors", "ranking", "significance"),
+    "significance": ("neighbors", "significance"),
+    "error_analysis": ("error_analysis",),
+    "recipe": ("radii", "neighbors"),
     "timing": (),
     "dense": ("dense",),
 }

@@ -13,7 +13,7 @@ from itertools import groupby
 from typing import Any
 
 from sthash.reproduction.conditions import Conditions, ConditionsError, Experiment, Method, own_dataset, own_method
-from sthash.reproduction.corpora import Prepared, prepare
+from sthash.reproduction.corpora import CorpusSplit, prepare
 from sthash.reproduction.datasets import DatasetError
 from sthash.reproduction.estimators import find_class
 from sthash.reproduction.results import Job, Results, fingerprint
@@ -50,7 +50,7 @@ class Run:
                 jobs += [Job("scores", experiment.name, split, name) for name in present]
                 if "sth" in present:
                     jobs += [Job("significance", experiment.name, split, name) for name in present if name != "sth"]
-                    jobs += [Job("anatomy", experiment.name, 0, "sth")] * (split == 0)
+                    jobs += [Job("error_analysis", experiment.name, 0, "sth")] * (split == 0)
             jobs += [Job("recipe", experiment.name, split, name) for name in self.recipes if split in self._seeds()]
             if split == 0 and self.recipes:
                 jobs.append(Job("timing", experiment.name, 0, "+".join(self.recipes)))
@@ -59,7 +59,7 @@ class Run:
 
     @property
     def dense_recipe(self) -> str:
-        """The recipe that is tried on dense vectors: the one for nearest neighbours, if there is such."""
+        """The recipe that is tried on dense vectors: the one for nearest neighbors, if there is such."""
         return "neighbors" if "neighbors" in self.recipes else "paper"
 
     def _seeds(self) -> list[int]:
@@ -135,7 +135,7 @@ def _carry_out_on(
 ) -> Iterator[Job]:
     by_name = {method.name: method for method in run.methods}
     for split, group in groupby(jobs, key=lambda job: job.split if experiment.splits > 1 else 0):
-        data: Prepared | None = None
+        data: CorpusSplit | None = None
         missing: str | None = None
         for job in group:
             try:
@@ -160,10 +160,10 @@ def _carry_out_on(
             yield job
 
 
-def _measure(job: Job, data: Prepared, run: Run, outcome: Outcome) -> dict[str, Any]:
+def _measure(job: Job, data: CorpusSplit, run: Run, outcome: Outcome) -> dict[str, Any]:
     from sthash.reproduction import measurements, recipes
-    from sthash.reproduction.anatomy import measure_anatomy
-    from sthash.reproduction.embeddings import measure_dense
+    from sthash.reproduction.dense_vectors import measure_dense
+    from sthash.reproduction.error_analysis import measure_error
 
     protocol = run.protocol
     if job.kind == "scores":
@@ -174,8 +174,8 @@ def _measure(job: Job, data: Prepared, run: Run, outcome: Outcome) -> dict[str, 
         if pair[0] is None or pair[1] is None:
             raise ValueError(f"no scores of sth and {job.method} to compare")
         return measurements.measure_significance(data, pair[0], pair[1], protocol)
-    if job.kind == "anatomy":
-        return measure_anatomy(data, protocol)
+    if job.kind == "error_analysis":
+        return measure_error(data, protocol)
     if job.kind == "timing":
         return recipes.time_recipes(data, list(run.recipes), run.conditions.recipes["timed_bits"])
     if job.kind == "dense":

@@ -10,9 +10,9 @@ from typing import Any
 from sthash.reproduction.conditions import Experiment
 from sthash.reproduction.report.summary import RELEVANCE_TITLES, Summary
 
-# Stands for the page's own text colour until the file is written.
+# Stands for the page's own text color until the file is written.
 INK = "#010203"
-COLOURS = (
+COLORS = (
     "#e0344e", "#2f7fe0", "#159a68", "#e08600", "#7c848f", "#9a5be0", "#d163a7", "#8c6d46", "#0f9fb5", "#8f9a12",
 )  # fmt: skip
 MARKERS = "os^DvPX*<>"
@@ -28,11 +28,11 @@ def f1_figure(summary: Summary, relevance: str, strict: bool, references: dict[s
         balls = summary.balls(experiment, "sth", relevance)
         for place, radius in enumerate(summary.run.protocol["radii"]):
             points = [(ball.n_bits, ball[measure].mean) for ball in balls if ball.radius == radius]
-            style = {"color": COLOURS[place], "marker": MARKERS[place], "markersize": 4, "linewidth": 1.6}
+            style = {"color": COLORS[place], "marker": MARKERS[place], "markersize": 4, "linewidth": 1.6}
             axes.plot(*zip(*points, strict=True), label=f"radius {radius}", **style)
             known = references.get(experiment.name)
             if known and not strict:
-                row = known["nn_f1" if relevance == "neighbours" else "topic_f1"][known["radii"].index(radius)]
+                row = known["nn_f1" if relevance == "neighbors" else "topic_f1"][known["radii"].index(radius)]
                 label = "authors' toolbox" if place == len(summary.run.protocol["radii"]) - 1 else None
                 ring = {"marker": "o", "markersize": 8, "markerfacecolor": "none", "linestyle": "none"}
                 axes.plot(known["code_lengths"], row, color=INK, alpha=0.45, markeredgewidth=0.8, label=label, **ring)
@@ -55,7 +55,7 @@ def curve_figure(summary: Summary, relevance: str, strict: bool) -> str:
             axes.plot(
                 [point.recall for point in points],
                 [point.precision for point in points],
-                color=COLOURS[place % len(COLOURS)],
+                color=COLORS[place % len(COLORS)],
                 marker=MARKERS[place % len(MARKERS)],
                 markersize=4.5 if own else 3,
                 linewidth=2.2 if own else 1.1,
@@ -75,7 +75,7 @@ def recipe_figure(summary: Summary, measure: str, values: Callable[[Experiment, 
             for prefix, style, suffix in (("", "-", ""), ("weighted_", "--", ", by margins")):
                 points = values(experiment, recipe, prefix + measure)
                 if points:
-                    look = {"color": COLOURS[place], "marker": MARKERS[place], "markersize": 4, "linewidth": 1.6}
+                    look = {"color": COLORS[place], "marker": MARKERS[place], "markersize": 4, "linewidth": 1.6}
                     axes.plot(list(points), list(points.values()), style, label=f"{recipe}{suffix}", **look)
         axes.set_xscale("log", base=2)
         axes.set_xticks([16, 32, 64, 128, 256], ["16", "32", "64", "128", "256"])
@@ -156,7 +156,7 @@ def _tidy(svg: str, name: str) -> str:
 
 
 def standalone(svg: str) -> str:
-    """Make a file of its own of a drawing: it then follows the reader's colour scheme by itself."""
+    """Make a file of its own of a drawing: it then follows the reader's color scheme by itself."""
     return re.sub(r"(<svg[^>]*>)", rf"\1{STANDALONE}", svg, count=1)
 
 

@@ -53,7 +53,7 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[Any]], *, words: int 
 
     Examples
     --------
-    >>> from sthash.reproduction.report.page import table
+    >>> from sthash.reproduction.report.markup import table
     >>> print(table(("method", "F1"), [("STH", "0.5")]))
     | method | F1 |
     | --- | ---: |

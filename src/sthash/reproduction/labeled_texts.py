@@ -1,4 +1,4 @@
-"""A loader for anyone's own labelled texts: JSON lines or CSV, as they are or compressed."""
+"""A loader for anyone's own labeled texts: JSON lines or CSV, as they are or compressed."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from typing import Any, TextIO
 
 import numpy as np
 
-from sthash.reproduction.datasets import DatasetError, LabelledTexts
+from sthash.reproduction.datasets import DatasetError, LabeledTexts
 
 _OPENERS: dict[str, Callable[..., Any]] = {".xz": lzma.open, ".gz": gzip.open, ".bz2": bz2.open}
 
 
-def load_labelled(
+def load_labeled(
     path: str | Path,
     *,
     text: str = "text",
@@ -27,8 +27,8 @@ def load_labelled(
     split: str = "split",
     test_size: float = 0.4,
     seed: int = 0,
-) -> LabelledTexts:
-    """Load labelled texts from ``.jsonl`` or ``.csv`` (also ``.xz``, ``.gz``, ``.bz2``), in UTF-8.
+) -> LabeledTexts:
+    """Load labeled texts from ``.jsonl`` or ``.csv`` (also ``.xz``, ``.gz``, ``.bz2``), in UTF-8.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def load_labelled(
 
     Returns
     -------
-    LabelledTexts
+    LabeledTexts
         Labels are numbered in the alphabetical order of their names.
     """
     path = Path(path)
@@ -57,7 +57,7 @@ def load_labelled(
         parts.append(_part(path, line, record, split))
     train = _training(path, parts, split, test_size, seed)
     names, numbers = np.unique(np.array(labels), return_inverse=True)
-    return LabelledTexts(
+    return LabeledTexts(
         path.name.split(".")[0],
         [texts[i] for i in np.flatnonzero(train)],
         numbers[train].astype(np.int64),
