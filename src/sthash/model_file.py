@@ -37,7 +37,7 @@ KINDS = {
     "StackedRBMHashing": "sthash.baselines.stacked_rbm_hashing",
     "TextVectorizer": "sthash.text.vectorizer",
 }
-# Kinds that files of earlier versions name otherwise.
+# Names that files of version 0.1 have for a kind.
 FORMER_KINDS = {"BinarisedLSI": "BinarizedLSI"}
 
 

@@ -19,6 +19,13 @@ from sthash.reproduction.datasets import DatasetError
 EXPERIMENTS = Path(__file__).with_name("experiments")
 SOURCES = ("reuters21578_counts", "reuters21578", "20newsgroups", "tdt2", "labeled")
 _OTHERS = ("protocol", "methods", "recipes")
+# Words of version 0.1 in a folder that someone has copied; they are read until version 0.3.
+_FORMER_WORDS = {
+    "anatomy": "error_analysis",
+    "labelled": "labeled",
+    "neighbours": "neighbors",
+    "rivals": "baselines",
+}
 
 
 class ConditionsError(ValueError):
@@ -175,7 +182,15 @@ def _read(path: Path) -> dict[str, Any]:
         raise ConditionsError(f"{path} cannot be read: {error}") from error
     if not isinstance(content, dict):
         raise ConditionsError(f"{path} must hold names and values, got {type(content).__name__}")
-    return content
+    return _in_present_words(content)  # type: ignore[no-any-return]
+
+
+def _in_present_words(content: Any) -> Any:
+    if isinstance(content, dict):
+        return {_in_present_words(name): _in_present_words(value) for name, value in content.items()}
+    if isinstance(content, list):
+        return [_in_present_words(value) for value in content]
+    return _FORMER_WORDS.get(content, content) if isinstance(content, str) else content
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from typing import Any
 from sthash.files import replacing
 from sthash.reproduction.conditions import Conditions, Experiment, Method
 
-FORMAT = 1
+FORMAT = 2  # 1 spelled the kinds and the relevances otherwise
 
 # What a result of each kind depends on in the protocol.
 DECIDING = {
