@@ -222,7 +222,7 @@ def test_a_recipe_of_another_version_is_not_known(experiments):
 
 
 def test_unknown_datasets_are_named(experiments):
-    with pytest.raises(ConditionsError, match=r"dataset 'nothing' is not known; use one of small, or a \.jsonl"):
+    with pytest.raises(ConditionsError, match=r"dataset 'nothing' is not known. Use one of small, or name a folder"):
         choose(load_conditions(experiments), ["nothing"])
 
 
@@ -260,7 +260,7 @@ def test_a_corpus_of_another_size_is_refused(experiments, tmp_path):
         ("methods", "a: {title: A}", r"methods\.yaml: .*estimator"),
         ("methods", "a: {title: A, estimator: 'x:Y', lengths: some}", "lengths of a must be prefix or each"),
         ("small", "{title: Small, source: moon}", "source='moon' is not known; use one of: reuters21578_counts"),
-        ("small", "{title: Small, source: labeled}", r"needs the path of a \.jsonl or \.csv"),
+        ("small", "{title: Small, source: labeled}", "source: labeled needs a path"),
         ("small", "{title: Small, source: tdt2, color: red}", r"small\.yaml: .*color"),
     ],
 )

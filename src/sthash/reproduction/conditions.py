@@ -83,11 +83,15 @@ class Experiment:
         """What tells this corpus from another: its counts, or the content of one's own file."""
         if self.path is None:
             return f"{self.source} {self.documents}"
+        path = Path(self.path)
+        digest = hashlib.sha256()
         try:
-            content = Path(self.path).read_bytes()
+            for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
+                if not file.is_dir():
+                    digest.update(f"{file.relative_to(path)}\n".encode() + file.read_bytes())
         except OSError as error:
-            raise DatasetError(f"{self.path} cannot be read: {error.strerror or error}") from error
-        return hashlib.sha256(content).hexdigest()
+            raise DatasetError(f"{path} cannot be read ({error.strerror or error}). Check the path.") from error
+        return digest.hexdigest()
 
 
 @dataclass(frozen=True)
@@ -149,7 +153,7 @@ def _experiment(name: str, given: dict[str, Any], where: Path) -> Experiment:
         raise ConditionsError(f"source={found.source!r} is not known; use one of: {', '.join(SOURCES)}")
     if found.source == "labeled":
         if found.path is None:
-            raise ConditionsError("source: labeled needs the path of a .jsonl or .csv file")
+            raise ConditionsError("source: labeled needs a path. Name a file or a folder of labeled texts.")
         found = Experiment(**{**vars(found), "path": str(where / found.path)})
     return found
 

@@ -73,7 +73,7 @@ def prepare(experiment: Experiment, split: int) -> CorpusSplit:
 
 def _load(experiment: Experiment, split: int) -> LabeledTexts | LabeledCounts:
     if experiment.source == "labeled" and experiment.path is not None:
-        return load_labeled(experiment.path, seed=split)
+        return load_labeled(experiment.path, random_state=split)
     if experiment.source == "tdt2":
         return datasets.split_tdt2(datasets.load_tdt2(), split)
     loaders: dict[str, Any] = {

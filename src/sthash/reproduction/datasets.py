@@ -183,14 +183,14 @@ def load_tdt2() -> UnsplitCounts:
     return UnsplitCounts("tdt2", counts, labels)
 
 
-def split_tdt2(collection: UnsplitCounts, seed: int) -> LabeledCounts:
+def split_tdt2(collection: UnsplitCounts, random_state: int) -> LabeledCounts:
     """Split TDT2 at random as the paper does: 5597 documents for training, the other 3797 for testing.
 
-    The documents of both parts stay in their order, so a split depends on `seed` alone.
+    The documents of both parts stay in their order, so a split depends on ``random_state`` alone.
     """
     if collection.counts.shape[0] != 9394:
         raise DatasetError(f"collection has {collection.counts.shape[0]} documents, TDT2 has 9394; pass load_tdt2()")
-    order = np.random.default_rng(seed).permutation(9394)
+    order = np.random.default_rng(random_state).permutation(9394)
     train, test = np.sort(order[:5597]), np.sort(order[5597:])
     counts, labels = collection.counts, collection.labels
     return LabeledCounts(collection.name, counts[train], labels[train], counts[test], labels[test])

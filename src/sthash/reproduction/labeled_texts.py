@@ -1,22 +1,17 @@
-"""A loader for anyone's own labeled texts: JSON lines or CSV, as they are or compressed."""
+"""A loader for any labeled texts, in every format that `sthash.sources` reads."""
 
 from __future__ import annotations
 
-import bz2
-import csv
-import gzip
-import json
-import lzma
-import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from sthash.reproduction.datasets import DatasetError, LabeledTexts
-
-_OPENERS: dict[str, Callable[..., Any]] = {".xz": lzma.open, ".gz": gzip.open, ".bz2": bz2.open}
+from sthash.sources import Document, SourceFields, read_documents
 
 
 def load_labeled(
@@ -26,36 +21,50 @@ def load_labeled(
     label: str = "label",
     split: str = "split",
     test_size: float = 0.4,
-    seed: int = 0,
+    random_state: int = 0,
 ) -> LabeledTexts:
-    """Load labeled texts from ``.jsonl`` or ``.csv`` (also ``.xz``, ``.gz``, ``.bz2``), in UTF-8.
+    r"""Load labeled texts from a file or a folder.
 
     Parameters
     ----------
-    path : path of the file
-        JSON lines hold one object each; a CSV file starts with the names of its columns.
-    text, label : names of the fields with the text and its label
-    split : name of the field that says ``train`` or ``test``
-        If no record has it, the records are split at random.
-    test_size : share of the records that a random split takes for testing
-    seed : seed of the random split
+    path : path
+        Anything that `sthash.sources.read_documents` reads: JSON lines, tables, Parquet, compressed or not, or a folder
+        with one folder of files per label.
+    text, label : str
+        Names of the fields with the text and its label.
+    split : str
+        Name of the field that says ``train`` or ``test``. If no record has it, the records are split at random.
+    test_size : float
+        Share of the records that a random split takes for testing.
+    random_state : int
+        Seed of the random split.
 
     Returns
     -------
     LabeledTexts
         Labels are numbered in the alphabetical order of their names.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from sthash.reproduction import load_labeled
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "mine.csv")
+    ...     _ = path.write_text("text,label,split\nrain,weather,train\na goal,sport,test\n")
+    ...     load_labeled(path).label_names
+    ('sport', 'weather')
     """
     path = Path(path)
     if not 0 < test_size < 1:
-        raise ValueError(f"test_size={test_size} must lie between 0 and 1, both excluded")
-    texts: list[str] = []
-    labels: list[str] = []
-    parts: list[str | None] = []
-    for line, record in _records(path):
-        texts.append(_field(path, line, record, text))
-        labels.append(_field(path, line, record, label))
-        parts.append(_part(path, line, record, split))
-    train = _training(path, parts, split, test_size, seed)
+        raise ValueError(f"test_size={test_size} must lie between 0 and 1, both excluded.")
+    texts, labels, parts = [], [], []
+    fields = SourceFields(text=text, label=label, required=("text", "label"))
+    with _dataset_errors(path):
+        for position, document in enumerate(read_documents(path, fields)):
+            texts.append(document.text)
+            labels.append(document.label)
+            parts.append(_part(path, position, document, split))
+    train = _training(path, parts, split, test_size, random_state)
     names, numbers = np.unique(np.array(labels), return_inverse=True)
     return LabeledTexts(
         path.name.split(".")[0],
@@ -67,72 +76,42 @@ def load_labeled(
     )
 
 
-def _records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Line number and fields of each record; blank lines are skipped."""
-    suffixes = [suffix.lower() for suffix in path.suffixes]
-    opener = _OPENERS.get(suffixes[-1], open) if suffixes else open
-    kind = next((suffix for suffix in reversed(suffixes) if suffix not in _OPENERS), "")
-    reader = {".jsonl": _json_records, ".csv": _csv_records}.get(kind)
-    if reader is None:
-        raise DatasetError(f"{path} is neither .jsonl nor .csv (.xz, .gz and .bz2 may follow); rename or convert it")
+@contextmanager
+def _dataset_errors(path: Path) -> Iterator[None]:
+    """Turn what reading raises into a DatasetError, after which the other corpora are still measured."""
     try:
-        with opener(path, mode="rt", encoding="utf-8-sig", newline="") as stream:
-            yield from reader(path, stream)
-    except (OSError, EOFError, UnicodeDecodeError, zlib.error, lzma.LZMAError) as error:
-        raise DatasetError(f"{path} cannot be read ({error})") from error
+        yield
+    except (ValueError, ImportError) as error:
+        raise DatasetError(str(error)) from error
+    except OSError as error:
+        raise DatasetError(f"{path} cannot be read ({error.strerror or error}). Check the path.") from error
 
 
-def _json_records(path: Path, stream: TextIO) -> Iterator[tuple[int, dict[str, Any]]]:
-    for number, line in enumerate(stream, start=1):
-        if not line.strip():
-            continue
-        try:
-            record = json.loads(line)
-        except ValueError as error:
-            raise DatasetError(f"{path}, line {number}: not JSON ({error})") from error
-        if not isinstance(record, dict):
-            raise DatasetError(f"{path}, line {number}: a JSON object is needed, got {type(record).__name__}")
-        yield number, record
-
-
-def _csv_records(path: Path, stream: TextIO) -> Iterator[tuple[int, dict[str, Any]]]:
-    reader = csv.DictReader(stream, strict=True)
-    try:
-        for record in reader:
-            yield reader.line_num, record
-    except csv.Error as error:
-        raise DatasetError(f"{path}, line {reader.line_num}: {error}; JSON lines have no such limits") from error
-
-
-def _field(path: Path, line: int, record: dict[str, Any], name: str) -> str:
-    value = record.get(name)
-    if isinstance(value, bool | int):
-        value = str(value)
-    if not isinstance(value, str) or not value:
-        raise DatasetError(
-            f"{path}, line {line}: field {name!r} must be a text that is not empty, got {value!r}; "
-            f"the record has {sorted(map(str, record))}"
-        )
-    return value
-
-
-def _part(path: Path, line: int, record: dict[str, Any], name: str) -> str | None:
-    part = record.get(name) or None
+def _part(path: Path, position: int, document: Document, name: str) -> Any:
+    part = document.metadata.get(name) or None
     if part not in (None, "train", "test"):
-        raise DatasetError(f"{path}, line {line}: field {name!r} must be 'train' or 'test', got {part!r}")
+        raise DatasetError(
+            f"{path}: field {name!r} of document {position} is {part!r}. It must be 'train' or 'test', or empty in all "
+            "documents."
+        )
     return part
 
 
-def _training(path: Path, parts: list[str | None], name: str, test_size: float, seed: int) -> Any:
-    """Which records are for training, as booleans."""
+def _training(
+    path: Path, parts: list[str | None], name: str, test_size: float, random_state: int
+) -> npt.NDArray[np.bool_]:
+    """Tell which documents are for training."""
     if any(parts):
         if not all(parts):
-            raise DatasetError(f"{path}: some records have a field {name!r} and some have not; give all or none")
+            raise DatasetError(f"{path}: only some documents have a field {name!r}. Give it to all of them or to none.")
         train = np.array([part == "train" for part in parts])
     else:
-        order = np.random.default_rng(seed).permutation(len(parts))
+        order = np.random.default_rng(random_state).permutation(len(parts))
         train = np.ones(len(parts), dtype=bool)
         train[order[: round(test_size * len(parts))]] = False
     if not train.any() or train.all():
-        raise DatasetError(f"{path}: {int(train.sum())} of {len(parts)} records are for training; both parts need some")
+        raise DatasetError(
+            f"{path}: {int(train.sum())} of {len(parts)} documents are for training. "
+            "Training and testing both need some."
+        )
     return train

@@ -7,22 +7,19 @@ found in their folder. A method that fails does not stop the others; its error i
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
+from sthash.progress import Progress, silent
 from sthash.reproduction.conditions import Conditions, ConditionsError, Experiment, Method, own_dataset, own_method
 from sthash.reproduction.corpora import CorpusSplit, prepare
 from sthash.reproduction.datasets import DatasetError
 from sthash.reproduction.estimators import find_class
 from sthash.reproduction.results import Job, Results, fingerprint
-
-Report = Callable[[str, int, int | None], None]
-
-
-def _silent(step: str, done: int, total: int | None) -> None:
-    """Tell nobody."""
+from sthash.sources import FORMATS
 
 
 @dataclass(frozen=True)
@@ -112,21 +109,22 @@ def choose(
 
 
 def _own_dataset(name: str, conditions: Conditions) -> Experiment:
-    if any(name.endswith(f"{kind}{packed}") for kind in (".jsonl", ".csv") for packed in ("", ".gz", ".xz", ".bz2")):
+    if Path(name).is_dir() or {suffix.lower().lstrip(".") for suffix in Path(name).suffixes[-2:]} & set(FORMATS):
         return own_dataset(name)
     raise ConditionsError(
-        f"dataset {name!r} is not known; use one of {', '.join(conditions.experiments)}, or a .jsonl or .csv file"
+        f"dataset {name!r} is not known. Use one of {', '.join(conditions.experiments)}, or name a folder or a file of "
+        f"labeled texts ({', '.join(FORMATS)})."
     )
 
 
-def carry_out(run: Run, results: Results, report: Report = _silent) -> Outcome:
+def carry_out(run: Run, results: Results, progress: Progress = silent) -> Outcome:
     """Measure everything that the folder of results does not hold yet."""
     outcome = Outcome()
     for experiment in run.experiments:
         jobs = run.jobs(experiment)
-        report(experiment.title, 0, len(jobs))
+        progress(experiment.title, 0, len(jobs))
         for done, _ in enumerate(_carry_out_on(experiment, jobs, run, results, outcome), start=1):
-            report(experiment.title, done, len(jobs))
+            progress(experiment.title, done, len(jobs))
     return outcome
 
 
