@@ -6,6 +6,7 @@ import io
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
+from xml.etree import ElementTree
 
 from sthash.reproduction.conditions import Experiment
 from sthash.reproduction.report.summary import RELEVANCE_TITLES, Summary
@@ -15,6 +16,8 @@ INK = "#010203"
 COLORS = (
     "#e0344e", "#2f7fe0", "#159a68", "#e08600", "#7c848f", "#9a5be0", "#d163a7", "#8c6d46", "#0f9fb5", "#8f9a12",
 )  # fmt: skip
+LONG_NUMBER = re.compile(r"(\d+\.\d{2})\d+")
+SVG, XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
 MARKERS = "os^DvPX*<>"
 FONT = "system-ui, 'Segoe UI', Helvetica, Arial, sans-serif"
 STANDALONE = "<style>svg{color:#1f2328}@media(prefers-color-scheme:dark){svg{color:#e6edf3}}</style>"
@@ -140,24 +143,36 @@ def _draw(
 
 
 def _tidy(svg: str, name: str) -> str:
-    """Strip what a page does not need, let the ink follow the page, and shorten the numbers."""
-    svg = svg[svg.index("<svg") :]
-    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
-    svg = re.sub(r"<!--.*?-->", "", svg, flags=re.DOTALL)
-    svg = svg.replace(INK, "currentColor").replace("'DejaVu Sans'", FONT)
-    svg = re.sub(r"(\d+\.\d{2})\d+", r"\1", svg)
-    svg = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", svg, count=1)
+    """Remove what a page does not need, let the ink follow the page, and shorten the numbers."""
+    ElementTree.register_namespace("", SVG)
+    ElementTree.register_namespace("xlink", XLINK)
+    root = ElementTree.fromstring(svg)  # noqa: S314  # our own drawing
+    for metadata in root.findall(f"{{{SVG}}}metadata"):
+        root.remove(metadata)
+    del root.attrib["height"]
     # Points become so many pixels that three panels fill a page.
-    svg = re.sub(r'width="([\d.]+)pt"', lambda found: f'width="{round(1.5 * float(found[1]))}"', svg, count=1)
-    # Identifiers of several figures on one page must not meet.
-    for identifier in set(re.findall(r'id="([^"]+)"', svg)):
-        svg = re.sub(rf'(id="|#){re.escape(identifier)}(?=["\)])', rf"\g<1>{name}-{identifier}", svg)
-    return re.sub(r"\s*\n\s*", "\n", svg)
+    root.set("width", str(round(1.5 * float(root.attrib["width"].removesuffix("pt")))))
+    for element in root.iter():
+        for attribute, value in element.items():
+            element.set(attribute, _own(attribute, value, name))
+    text = ElementTree.tostring(root, encoding="unicode")
+    return "\n".join(line.strip() for line in text.splitlines() if line.strip())
+
+
+def _own(attribute: str, value: str, name: str) -> str:
+    """Adapt the value of an attribute to a page with several figures, whose identifiers must not meet."""
+    if attribute == "id":
+        return f"{name}-{value}"
+    if attribute == f"{{{XLINK}}}href":
+        return value.replace("#", f"#{name}-", 1)
+    value = value.replace("url(#", f"url(#{name}-").replace(INK, "currentColor").replace("'DejaVu Sans'", FONT)
+    return LONG_NUMBER.sub(r"\1", value)
 
 
 def standalone(svg: str) -> str:
-    """Make a file of its own of a drawing: it then follows the reader's color scheme by itself."""
-    return re.sub(r"(<svg[^>]*>)", rf"\1{STANDALONE}", svg, count=1)
+    """Make a file of its own of a drawing: it then follows the color scheme of the reader by itself."""
+    root, _, content = svg.partition(">")
+    return f"{root}>{STANDALONE}{content}"
 
 
 def caption(kind: str, relevance: str, strict: bool) -> str:
