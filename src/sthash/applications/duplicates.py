@@ -97,12 +97,12 @@ def near_duplicates(
     """
     from sklearn.base import clone
 
-    from sthash.hashing.vectors import as_rows
+    from sthash.rows import row_parts
     from sthash.text import TextVectorizer
 
     check_cosine(min_cosine)
     X = (TextVectorizer() if vectorizer is None else clone(vectorizer)).fit_transform(texts)
-    rows = as_rows(X)
+    rows = row_parts(X)
     vectors = stacked(rows.indptr, rows.indices, rows.values, X.shape[1])
     left, right = close_pairs(vectors, *sketch(vectors, min_cosine), min_cosine)
     return [group.tolist() for group in joined(X.shape[0], left, right)]

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from sthash.checks import check_choice, check_whole
+from sthash.codes import as_words, row_distances
 from sthash.collection.search import documents_at, encode_queries
-from sthash.collection.shelf import as_words
 
 if TYPE_CHECKING:
     from sthash.collection import Collection
@@ -82,7 +82,7 @@ def classify(
             wanted *= 4
     if radius is None and not voters:
         raise ValueError(f"no document of {collection.path} has a label; build it with labels to classify by them.")
-    distances = np.bitwise_count(ball.words ^ as_words(code)[0]).sum(axis=1, dtype=np.int64)
+    distances = row_distances(ball.codes, code)
     votes: Counter[str] = Counter()
     for label, weight in zip(labels, vote_weights(distances, voting).tolist(), strict=True):
         if label is not None:

@@ -33,7 +33,7 @@ from sthash.baselines.baseline import Baseline, LearnedArrays, check_not_negativ
 from sthash.baselines.decompositions import leading_svd, sums
 from sthash.hashing.binarize import median_thresholds
 from sthash.hashing.linear import project
-from sthash.hashing.vectors import Vectors
+from sthash.rows import Vectors
 
 
 class LaplacianCoHashing(Baseline):

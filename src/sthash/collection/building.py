@@ -14,10 +14,11 @@ import numpy as np
 
 from sthash.checks import check_choice, check_positive, check_whole
 from sthash.codes import pack
-from sthash.collection.encoder import Scatter, batched, load_encoder, unit_vectors
+from sthash.collection.encoder import Scatter, batched, load_encoder
 from sthash.collection.learning import Progress, draw, encode_texts, learn_from_texts, learn_from_vectors, texts
 from sthash.collection.store import CollectionBusyError, CollectionError, Store
 from sthash.collection.writing import change_codes, put_documents
+from sthash.rows import check_dense, unit_rows
 from sthash.sources import Document, as_document
 
 if TYPE_CHECKING:
@@ -155,7 +156,7 @@ def _fill_with_vectors(store: Store, documents: Iterable[Any] | None, vectors: I
     width: int | None = None
     count = 0
     for batch in batched(paired(documents, vectors)):
-        rows = unit_vectors([vector for _, vector in batch], width)
+        rows = unit_rows(check_dense([vector for _, vector in batch], width))
         width = rows.shape[1]
         kept = put_documents(store, [document for document, _ in batch], replace=plan.replace)
         store.put_many("vectors", [(number, rows[place].tobytes()) for place, number in kept])

@@ -19,8 +19,9 @@ from sthash import _core
 from sthash.checks import resolve_threads
 from sthash.codes import Codes, pack
 from sthash.collection.store import Store, decode, encode
+from sthash.rows import check_dense, unit_rows
 from sthash.text.analyzer import WordAnalyzer
-from sthash.text.counting import WordCounter
+from sthash.text.counters import WordCounter
 from sthash.text.weighting import CorpusStatistics, Weighting, term_weights
 
 # A batch with more terms than this reads the whole vocabulary, once, instead of one term after the other.
@@ -224,7 +225,7 @@ class VectorEncoder:
 
     def encode(self, inputs: npt.ArrayLike) -> Encoded:
         """Give the rows and the margins of vectors."""
-        rows = unit_vectors(inputs, self.n_columns)
+        rows = unit_rows(check_dense(inputs, self.n_columns))
         n, m = rows.shape
         indptr = np.arange(n + 1, dtype=np.int64) * m
         return Encoded(indptr, np.tile(np.arange(m, dtype=np.int32), n), rows.reshape(-1), self._margins(rows))
@@ -239,18 +240,6 @@ class VectorEncoder:
         margins = _core.project(indptr, columns, rows.reshape(-1), True, self._weights, resolve_threads(None))
         learnt: Margins = margins[:, : self.n_bits] + self._intercept
         return learnt
-
-
-def unit_vectors(vectors: npt.ArrayLike, width: int | None = None) -> npt.NDArray[np.float32]:
-    """Check dense vectors, one a row, and scale them to unit length; zero stays zero."""
-    rows = np.atleast_2d(np.asarray(vectors, dtype=np.float32))
-    if rows.ndim != 2 or (width is not None and rows.shape[1] != width):
-        raise ValueError(f"vectors must have {width or 'equally many'} values each, got shape {rows.shape}.")
-    if not np.isfinite(rows).all():
-        raise ValueError("vectors must be finite, got NaN or infinity; check how they were made.")
-    norms = np.sqrt(np.square(rows, dtype=np.float64).sum(axis=1, keepdims=True))
-    norms[norms == 0] = 1
-    return np.ascontiguousarray(rows / norms, dtype=np.float32)
 
 
 def batched(documents: Any, size: int = 4096, characters: int = 1 << 24) -> Any:

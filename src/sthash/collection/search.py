@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sthash.checks import check_whole
+from sthash.codes import row_distances
 from sthash.collection.encoder import Encoded, TextEncoder
 from sthash.collection.hits import Hit
 from sthash.collection.shelf import Found, Shelf, Vectors, search_balls
@@ -109,7 +110,7 @@ def _scored(shelf: Shelf, vectors: Vectors, queries: Encoded, places: npt.NDArra
     """Add the cosines and the distances in bits to places that are ranked."""
     distances = np.full(places.shape, -1, dtype=np.int32)
     held = np.nonzero(places >= 0)
-    distances[held] = np.bitwise_count(shelf.codes[places[held]] ^ queries.codes[held[0]]).sum(axis=1)
+    distances[held] = row_distances(shelf.codes[places[held]], queries.codes[held[0]])
     scores = np.zeros(places.shape, dtype=np.float32)
     spread = np.zeros(vectors.n_columns, dtype=np.float32)
     for query in range(len(queries)):

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from sthash import _core
 from sthash.checks import resolve_threads
-from sthash.codes import Codes, n_bytes
+from sthash.codes import Codes, as_words, n_bytes
 from sthash.collection.encoder import Encoded
 from sthash.collection.store import CHUNK, Store
 
@@ -106,13 +106,6 @@ class Found:
     places: npt.NDArray[np.int64]
     scores: npt.NDArray[np.float32]
     distances: npt.NDArray[np.int32]
-
-
-def as_words(codes: Codes) -> npt.NDArray[np.uint64]:
-    """Packed codes as 64-bit words, filled up with zeros."""
-    missing = -codes.shape[1] % 8
-    padded = np.pad(codes, ((0, 0), (0, missing))) if missing else codes
-    return np.ascontiguousarray(padded).view("<u8").astype(np.uint64, copy=False)
 
 
 def load_shelf(store: Store, n_bits: int) -> Shelf:
