@@ -38,11 +38,10 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from sthash.baselines.baseline import Baseline, LearnedArrays, check_rank
+from sthash.baselines.matrices import Array, column_signs, dense, inverses
 from sthash.checks import check_whole
 from sthash.hashing.linear import project
 from sthash.rows import Vectors, squared_norms
-
-Array = npt.NDArray[np.float64]
 
 # Eigenvalues below this are zero but for rounding: their vectors mean nothing.
 TINY = 1e-9
@@ -150,7 +149,7 @@ def anchor_eigenvectors(Z: sp.csr_array, n_vectors: int) -> tuple[Array, int]:
     """
     n = Z.shape[0]
     mass = np.asarray(Z.sum(axis=0)).ravel()
-    scale = np.divide(1, np.sqrt(mass), out=np.zeros_like(mass), where=mass > 0)
+    scale = inverses(np.sqrt(mass))
     M = scale[:, None] * (Z.T @ Z).toarray() * scale
     trivial = np.sqrt(mass / n)
     # The constant eigenvector is moved out of the way, so that it is not mixed with others of eigenvalue one.
@@ -158,8 +157,7 @@ def anchor_eigenvectors(Z: sp.csr_array, n_vectors: int) -> tuple[Array, int]:
     values, vectors = values[::-1][:n_vectors], vectors[:, ::-1][:, :n_vectors]
     kept = values > TINY
     values, vectors = values[kept], vectors[:, kept]
-    largest = vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])]
-    W = np.sqrt(n) * scale[:, None] * vectors * np.where(largest < 0, -1, 1) / np.sqrt(values)
+    W = np.sqrt(n) * scale[:, None] * vectors * column_signs(vectors) / np.sqrt(values)
     return W, len(values)
 
 
@@ -172,8 +170,7 @@ def second_thresholds(Z: sp.csr_array, y: Array) -> tuple[float, float]:
     size = np.abs(y)
     g = np.where(positive, 1 / n_positive, -1 / n_other)
     mass = np.asarray(Z.sum(axis=0)).ravel()
-    inverse = np.divide(1, mass, out=np.zeros_like(mass), where=mass > 0)
-    smooth = g - Z @ (inverse * (Z.T @ g))
+    smooth = g - Z @ (inverses(mass) * (Z.T @ g))
     curvature = float(smooth @ g)
     c = float(smooth @ size) / curvature if curvature > TINY * float(g @ g) else 0.0
     mean = float(size.mean())
@@ -183,16 +180,15 @@ def second_thresholds(Z: sp.csr_array, y: Array) -> tuple[float, float]:
 def k_means(X: Vectors, k: int, rng: np.random.Generator, rounds: int = 10) -> npt.NDArray[np.float32]:
     """Return the centers of k clusters, or of as many as there are distinct documents among k drawn ones."""
     drawn = X[rng.choice(X.shape[0], size=min(k, X.shape[0]), replace=False)]
-    centers = np.unique(drawn.toarray() if sp.issparse(drawn) else drawn, axis=0)
+    centers = np.unique(dense(drawn), axis=0)
     for _ in range(rounds):
         nearest = squared_distances(X, centers).argmin(axis=1)
         places = (nearest, np.arange(len(nearest)))
         member = sp.csr_array((np.ones(len(nearest)), places), shape=(len(centers), len(nearest)))
         sizes = np.bincount(nearest, minlength=len(centers))
-        sums = member @ X
-        sums = sums.toarray() if sp.issparse(sums) else sums
+        totals = dense(member @ X)
         # A center without documents stays where it is.
-        moved = np.where(sizes[:, None] > 0, sums / np.maximum(sizes, 1)[:, None], centers).astype(np.float32)
+        moved = np.where(sizes[:, None] > 0, totals / np.maximum(sizes, 1)[:, None], centers).astype(np.float32)
         if np.array_equal(moved, centers):
             break
         centers = moved

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from sklearn.utils import check_random_state
 
 from sthash import codes, model_file
+from sthash.baselines.matrices import entries
 from sthash.blas import one_blas_thread
 from sthash.hashing.hasher import Hasher, saved_seed
 from sthash.rows import Vectors
@@ -26,6 +27,8 @@ class Baseline(Hasher):
     # What a model file keeps: the type and shape of each array, where m stands for the features, l for the bits and
     # None for any length.
     _learned_arrays: ClassVar[LearnedArrays]
+    # Whether rows must not hold negative weights.
+    _non_negative: ClassVar[bool] = False
 
     def _learn(self, X: Vectors) -> None:
         raise NotImplementedError
@@ -42,6 +45,17 @@ class Baseline(Hasher):
         # Taken over together, at the end: an interrupted fit leaves an earlier one whole.
         self.__dict__.update(learner.__dict__)
         return self
+
+    def _check(self, X: Vectors, *, reset: bool) -> Vectors:
+        X = super()._check(X, reset=reset)
+        if self._non_negative:
+            check_not_negative(X, type(self).__name__)
+        return X
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = self._non_negative
+        return tags
 
     def _generator(self) -> np.random.Generator:
         """Return the source of randomness that ``random_state`` stands for."""
@@ -89,7 +103,7 @@ def check_rank(n_bits: int, rank: int, X: Vectors, source: str = "independent di
 
 def check_not_negative(X: Vectors, method: str) -> None:
     """Refuse negative weights, in the words that scikit-learn uses."""
-    smallest = (X.data if hasattr(X, "indptr") else X).min(initial=0)
+    smallest = entries(X).min(initial=0)
     if smallest < 0:
         raise ValueError(
             f"Negative values in data passed to {method} (smallest {smallest:.3g}): it needs counts or weights of "

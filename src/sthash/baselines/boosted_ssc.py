@@ -34,9 +34,8 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from sthash.baselines.baseline import LearnedArrays, check_rank
+from sthash.baselines.baseline import LearnedArrays
 from sthash.baselines.stumps import PairStumps, StumpHasher, dissimilar_pairs, similar_pairs, splits
-from sthash.checks import check_whole
 from sthash.rows import Vectors
 
 
@@ -77,29 +76,13 @@ class BoostedSSC(StumpHasher):
     True
     """
 
-    _learned_arrays: ClassVar[LearnedArrays] = {
-        "features_": (np.int64, ("l",)),
-        "thresholds_": (np.float32, ("l",)),
+    _learned_arrays: ClassVar[LearnedArrays] = StumpHasher._learned_arrays | {
         "votes_": (np.float64, ("l", 2)),
         "normalizers_": (np.float64, ("l",)),
         "training_errors_": (np.float64, ("l",)),
     }
 
-    def __init__(
-        self,
-        n_bits: int = 64,
-        *,
-        n_neighbors: int = 25,
-        n_pairs: int = 10_000,
-        random_state: int | np.random.RandomState | None = 0,
-    ) -> None:
-        self.n_bits = n_bits
-        self.n_neighbors = n_neighbors
-        self.n_pairs = n_pairs
-        self.random_state = random_state
-
     def _learn(self, X: Vectors) -> None:
-        check_whole("n_pairs", self.n_pairs, 1)
         rng = self._generator()
         similar, W = similar_pairs(X, self.n_neighbors, self.n_pairs, rng)
         dissimilar = dissimilar_pairs(W, self.n_pairs, rng)
@@ -134,8 +117,7 @@ class BoostedSSC(StumpHasher):
             weights /= normalizers[-1]
             score += says
             errors.append(start[score * labels <= 0].sum())
-        check_rank(self.n_bits, len(picked), X, "stumps that are better than chance")
-        self.features_, self.thresholds_ = stumps.features[picked], stumps.thresholds[picked]
+        self._keep(X, stumps, picked)
         self.votes_, self.normalizers_, self.training_errors_ = np.array(votes), np.array(normalizers), np.array(errors)
 
 

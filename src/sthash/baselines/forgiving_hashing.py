@@ -30,9 +30,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from sthash.baselines.baseline import LearnedArrays, check_rank
+from sthash.baselines.baseline import LearnedArrays
 from sthash.baselines.stumps import PairStumps, StumpHasher, similar_pairs, splits
-from sthash.checks import check_whole
 from sthash.rows import Vectors
 
 
@@ -69,28 +68,12 @@ class ForgivingHashing(StumpHasher):
     True
     """
 
-    _learned_arrays: ClassVar[LearnedArrays] = {
-        "features_": (np.int64, ("l",)),
-        "thresholds_": (np.float32, ("l",)),
+    _learned_arrays: ClassVar[LearnedArrays] = StumpHasher._learned_arrays | {
         "alphas_": (np.float64, ("l",)),
         "errors_": (np.float64, ("l",)),
     }
 
-    def __init__(
-        self,
-        n_bits: int = 64,
-        *,
-        n_neighbors: int = 25,
-        n_pairs: int = 10_000,
-        random_state: int | np.random.RandomState | None = 0,
-    ) -> None:
-        self.n_bits = n_bits
-        self.n_neighbors = n_neighbors
-        self.n_pairs = n_pairs
-        self.random_state = random_state
-
     def _learn(self, X: Vectors) -> None:
-        check_whole("n_pairs", self.n_pairs, 1)
         pairs, _ = similar_pairs(X, self.n_neighbors, self.n_pairs, self._generator())
         stumps = PairStumps(X, pairs)
         on = stumps.share_on(X)
@@ -109,6 +92,5 @@ class ForgivingHashing(StumpHasher):
             picked.append(best)
             alphas.append(alpha)
             errors.append(error[best])
-        check_rank(self.n_bits, len(picked), X, "stumps that are better than chance")
-        self.features_, self.thresholds_ = stumps.features[picked], stumps.thresholds[picked]
+        self._keep(X, stumps, picked)
         self.alphas_, self.errors_ = np.array(alphas), np.array(errors)

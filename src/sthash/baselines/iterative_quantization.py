@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sthash.baselines.baseline import Baseline, LearnedArrays, check_rank
-from sthash.baselines.decompositions import principal_axes
+from sthash.baselines.decompositions import principal_components
 from sthash.checks import check_whole
 from sthash.hashing.linear import project
 from sthash.hashing.rotation import quantizing_rotation
@@ -77,7 +77,7 @@ class IterativeQuantization(Baseline):
 
     def _learn(self, X: Vectors) -> None:
         check_whole("max_iter", self.max_iter, 1)
-        mean, axes = principal_axes(X, self.n_bits)
+        mean, axes = principal_components(X, self.n_bits)
         check_rank(self.n_bits, axes.shape[1], X)
         V = np.asarray(X @ axes) - mean @ axes
         start = np.linalg.qr(self._generator().standard_normal((self.n_bits, self.n_bits)))[0]

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 
+from sthash.baselines.matrices import dense
 from sthash.rows import Vectors
 
 Array = npt.NDArray[np.float32]
@@ -85,11 +85,6 @@ def minibatches(n: int, size: int, rng: np.random.Generator) -> Iterator[npt.NDA
     order = rng.permutation(n)
     for first in range(0, n, size):
         yield order[first : first + size]
-
-
-def dense(rows: Vectors) -> Array:
-    """Return rows as a dense array."""
-    return np.asarray(rows.toarray() if sp.issparse(rows) else rows)
 
 
 def sigmoid(x: Array) -> Array:
