@@ -134,11 +134,11 @@ def _in_texts(
 ) -> list[list[int]]:
     from sklearn.base import clone
 
-    from sthash.hashing.vectors import as_rows
+    from sthash.rows import row_parts
     from sthash.text import TextVectorizer
 
     X = (TextVectorizer(threads=threads) if vectorizer is None else clone(vectorizer)).fit_transform(texts)
-    rows = as_rows(X)
+    rows = row_parts(X)
     vectors = packed(rows.indptr, rows.indices, rows.values, X.shape[1])
     left, right = close_pairs(vectors, *sketch(vectors, min_cosine, threads), min_cosine, threads)
     return [group.tolist() for group in joined(X.shape[0], left, right)]

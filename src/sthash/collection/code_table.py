@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from sthash import _core
 from sthash.checks import resolve_threads
-from sthash.codes import Codes, n_bytes
+from sthash.codes import Codes, as_words, n_bytes
 from sthash.collection.packed_vectors import Ids, PackedVectors
 from sthash.collection.store import CHUNK, Store
 from sthash.model import EncodedRows
@@ -91,13 +91,6 @@ class CodeTable:
     def _weights(self, queries: EncodedRows, radius: int | None) -> npt.NDArray[np.float32] | None:
         """Return how much each bit counts for the balls of queries, or None where all count alike."""
         return queries.margins if radius is None and self.n_bits <= MOST_WEIGHTED_BITS else None
-
-
-def as_words(codes: Codes) -> npt.NDArray[np.uint64]:
-    """Packed codes as 64-bit words, filled up with zeros."""
-    missing = -codes.shape[1] % 8
-    padded = np.pad(codes, ((0, 0), (0, missing))) if missing else codes
-    return np.ascontiguousarray(padded).view("<u8").astype(np.uint64, copy=False)
 
 
 def load_codes(store: Store, n_bits: int) -> CodeTable:

@@ -17,7 +17,7 @@ from sthash.collection.document_table import put_encoded, read_texts
 from sthash.collection.packed_vectors import Ids, join_vectors
 from sthash.collection.store import Store
 from sthash.model import EncodedRows, Model, TextModel, VectorModel
-from sthash.model.vector_model import unit_vectors
+from sthash.rows import check_dense, unit_rows
 
 if TYPE_CHECKING:
     from sthash.hashing import SelfTaughtHashing
@@ -119,7 +119,7 @@ class VectorCorpus:
 
     def add(self, ids: list[int], inputs: list[Any]) -> None:
         """Store the unit rows of vectors."""
-        rows = unit_vectors(inputs, self._width)
+        rows = unit_rows(check_dense(inputs, self._width))
         self._width = rows.shape[1]
         self._store.put_many("vectors", [(number, row.tobytes()) for number, row in zip(ids, rows, strict=True)])
 

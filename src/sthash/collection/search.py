@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from sthash.codes import row_distances
 from sthash.collection.code_table import CodeTable, Positions, Ranking
 from sthash.collection.hits import Hit
 from sthash.collection.options import SearchOptions
@@ -79,7 +80,7 @@ def _scored(table: CodeTable, vectors: PackedVectors, queries: EncodedRows, posi
     """Add the cosines and the distances in bits to positions that are ranked."""
     distances = np.full(positions.shape, -1, dtype=np.int32)
     held = np.nonzero(positions >= 0)
-    distances[held] = np.bitwise_count(table.codes[positions[held]] ^ queries.codes[held[0]]).sum(axis=1)
+    distances[held] = row_distances(table.codes[positions[held]], queries.codes[held[0]])
     scores = np.zeros(positions.shape, dtype=np.float32)
     spread = np.zeros(vectors.n_columns, dtype=np.float32)
     for query in range(len(queries)):

@@ -18,6 +18,7 @@ from sthash.model.encoded import EncodedRows, Margins
 from sthash.model.linear import check_settings, linear_parts, new_hasher, restored_weights, sample
 from sthash.model.scatter import Scatter
 from sthash.model.terms import padded
+from sthash.rows import check_dense, unit_rows
 
 if TYPE_CHECKING:
     from sthash.hashing import SelfTaughtHashing
@@ -72,7 +73,7 @@ class VectorModel:
         threads: int | None = None,
     ) -> Self:
         """Learn a model from vectors, one row per document; the parameters are those of `sthash.TextModel.fit`."""
-        rows = unit_vectors(vectors)
+        rows = unit_rows(check_dense(vectors))
         chosen = sample(len(rows), sample_size, random_state)
         function = new_hasher(hasher, n_bits, n_neighbors, recipe, random_state, threads).fit(rows[chosen])
         return cls.of(function, scatter=scatter, random_state=random_state, threads=threads)
@@ -127,7 +128,7 @@ class VectorModel:
 
     def encode(self, inputs: npt.ArrayLike) -> EncodedRows:
         """Return the unit rows and the margins of vectors."""
-        rows = unit_vectors(inputs, self.n_columns)
+        rows = unit_rows(check_dense(inputs, self.n_columns))
         n, m = rows.shape
         indptr = np.arange(n + 1, dtype=np.int64) * m
         return EncodedRows(indptr, np.tile(np.arange(m, dtype=np.int32), n), rows.reshape(-1), self._margins(rows))
@@ -157,18 +158,3 @@ class VectorModel:
         check_settings(config, "vectors")
         n_columns, n_bits = check_whole("n_columns", config["n_columns"]), check_whole("n_bits", config["n_bits"])
         return cls(config, restored_weights(arrays, n_columns, n_bits))
-
-
-def unit_vectors(vectors: npt.ArrayLike, width: int | None = None) -> npt.NDArray[np.float32]:
-    """Check dense vectors, one per row, and scale them to unit length; zero stays zero."""
-    rows = np.atleast_2d(np.asarray(vectors, dtype=np.float32))
-    if rows.ndim != 2 or (width is not None and rows.shape[1] != width):
-        raise ValueError(
-            f"vectors must have {width or 'equally many'} values each, got shape {rows.shape}. "
-            "Use the encoder that made those of the collection."
-        )
-    if not np.isfinite(rows).all():
-        raise ValueError("vectors must be finite, got NaN or infinity. Check how they were made.")
-    norms = np.sqrt(np.square(rows, dtype=np.float64).sum(axis=1, keepdims=True))
-    norms[norms == 0] = 1
-    return np.ascontiguousarray(rows / norms, dtype=np.float32)
