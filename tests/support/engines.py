@@ -121,11 +121,12 @@ class MilvusEngine:
 
 class SparkEngine:
     def __init__(self, corpus: Corpus, spark: object) -> None:
-        from sthash.spark import Learnt, SelfTaughtHashingModel
+        from sthash.model import TextModel
+        from sthash.spark import SelfTaughtHashingModel
 
         self._spark = spark
         self._n_bits = corpus.n_bits
-        self._model = SelfTaughtHashingModel(Learnt(corpus.vectorizer, corpus.hasher, len(corpus.texts)))
+        self._model = SelfTaughtHashingModel(TextModel.of(corpus.vectorizer, corpus.hasher))
         self._model.setInputCol("text").setOutputCol("code").setIdCol("id")
         self._table = self._model.transform(self._documents(corpus.texts).repartition(3)).cache()
 
