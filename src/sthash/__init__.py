@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sthash.sources import Document
     from sthash.text import TextVectorizer
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "Client",

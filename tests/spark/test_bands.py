@@ -4,11 +4,14 @@ import numpy as np
 import pytest
 
 import sthash
+from support.components import require
 
-pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed; pip install 'sthash[spark]'")
+require("PyArrow")
 
-from sthash.spark.arrow import binary_column, packed_codes  # noqa: E402
-from sthash.spark.bands import BOTH, Bands, find_links, find_pairs, first_shared, words  # noqa: E402
+import pyarrow as pa
+
+from sthash.spark.arrow import binary_column, packed_codes
+from sthash.spark.bands import BOTH, Bands, find_links, find_pairs, first_shared, words
 
 
 def some_codes(n, n_bits, seed=0):
