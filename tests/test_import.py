@@ -1,4 +1,4 @@
-"""Importing the package is cheap, offline, and enters no room that is not asked for."""
+"""Importing the package is cheap, and loads no library that is not asked for."""
 
 import pytest
 
