@@ -5,11 +5,14 @@ import pytest
 
 import sthash
 from sthash.codes import as_words
+from support.components import require
 
-pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed; pip install 'sthash[spark]'")
+require("PyArrow")
 
-from sthash.spark.arrow import binary_column, packed_codes  # noqa: E402
-from sthash.spark.bands import BOTH, Bands, find_links, find_pairs, first_shared  # noqa: E402
+import pyarrow as pa
+
+from sthash.spark.arrow import binary_column, packed_codes
+from sthash.spark.bands import BOTH, Bands, find_links, find_pairs, first_shared
 
 
 def some_codes(n, n_bits, seed=0):
