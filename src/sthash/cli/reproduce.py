@@ -47,9 +47,7 @@ def reproduce(
         with progress_bar() as report:
             outcome = carry_out(run, results, report)
     except KeyboardInterrupt:
-        typer.echo(
-            f"stopped; the results so far are in {folder / 'measured'}: run the command again to continue", err=True
-        )
+        typer.echo(f"stopped; the results so far are in {folder / 'measured'}: run again to go on", err=True)
         raise
     written = write_report(run, outcome, folder)
     for line in written.verdicts:
