@@ -21,7 +21,6 @@ from sthash.hashing import landmarks, laplacian_eigenpairs, neighbors, ridge, to
 from sthash.hashing.neighbors import balanced_bits, neighbor_places, normal_scores
 from sthash.hashing.rotation import principal_axes, quantizing_frames
 from sthash.hashing.subspace import STRONG, WEAK, spectral_subspace
-from sthash.hashing.vectors import unit_rows
 from sthash.reproduction.datasets import (
     load_20newsgroups,
     load_reuters21578_counts,
@@ -30,6 +29,7 @@ from sthash.reproduction.datasets import (
     tfidf_counts,
 )
 from sthash.reproduction.recipes import time_recipes, weighted_hits
+from sthash.rows import unit_rows
 
 MOST_QUERIES = 1000
 RECIPES = ("paper", "topics", "neighbors")

@@ -37,6 +37,28 @@ def test_distances(bits):
         codes.distances(packed, np.zeros((1, 100), dtype=np.uint8))
 
 
+def test_row_distances(bits):
+    packed = codes.pack(bits)
+    wanted = (bits != bits[::-1]).sum(axis=1)
+    np.testing.assert_array_equal(codes.row_distances(packed, packed[::-1]), wanted)
+    np.testing.assert_array_equal(codes.row_distances(packed, packed[7:8]), (bits != bits[7]).sum(axis=1))
+    assert codes.row_distances(packed[:0], packed[:1]).shape == (0,)
+    with pytest.raises(ValueError, match="60, or one, got 3"):
+        codes.row_distances(packed, packed[:3])
+    with pytest.raises(ValueError, match="equally wide"):
+        codes.row_distances(packed, np.zeros((1, 100), dtype=np.uint8))
+
+
+def test_as_words(bits):
+    words = codes.as_words(codes.pack(bits))
+    assert words.dtype == np.uint64
+    assert words.shape == (60, -(-bits.shape[1] // 64))
+    for row, unpacked in zip(words.tolist(), bits, strict=True):
+        for p, bit in enumerate(unpacked):
+            assert bool(row[p // 64] >> (p % 64) & 1) == bit
+        assert sum(word.bit_count() for word in row) == unpacked.sum()
+
+
 def test_balance_correlation_and_entropy(bits):
     packed, n_bits = codes.pack(bits), bits.shape[1]
     np.testing.assert_allclose(codes.bit_balance(packed, n_bits), [np.mean(column) for column in bits.T])
@@ -62,7 +84,7 @@ def test_constant_bits():
     [
         (np.zeros((2, 2), dtype=np.int8), TypeError, "uint8, got int8"),
         (np.zeros(2, dtype=np.uint8), ValueError, "two dimensions"),
-        (np.zeros((2, 3), dtype=np.uint8), ValueError, "2 bytes a row for 12 bits, got 3"),
+        (np.zeros((2, 3), dtype=np.uint8), ValueError, "2 bytes per row for 12 bits, got 3"),
         (np.array([[0, 0], [0, 16]], dtype=np.uint8), ValueError, "beyond bit 12, but row 1"),
     ],
 )

@@ -152,7 +152,7 @@ def test_a_chain_of_codes_is_one_group(spark, tmp_path_factory):
 def test_vectors_of_all_kinds_give_the_same_codes(spark):
     from pyspark.ml.linalg import Vectors
 
-    from sthash.collection.encoder import unit_vectors
+    from sthash.rows import check_dense, unit_rows
     from sthash.spark import SelfTaughtHashing
 
     X = np.random.default_rng(0).normal(size=(120, 10)) * (np.random.default_rng(1).random((120, 10)) < 0.6)
@@ -164,7 +164,7 @@ def test_vectors_of_all_kinds_give_the_same_codes(spark):
     sparse = spark.createDataFrame(mixed, ["id", "features"])
     arrays = spark.createDataFrame([(n, row.tolist()) for n, row in enumerate(X)], "id long, features array<double>")
     model = SelfTaughtHashing(inputCol="features", numBits=8, numNeighbors=6, idCol="id").fit(dense)
-    expected = model.learnt.hasher.transform(unit_vectors(X))
+    expected = model.learnt.hasher.transform(unit_rows(check_dense(X)))
     for table in (dense, sparse, arrays):
         found = {row["id"]: bytes(row["code"]) for row in model.transform(table).collect()}
         assert found == {n: code.tobytes() for n, code in enumerate(expected)}

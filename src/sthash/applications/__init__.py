@@ -1,27 +1,11 @@
-"""What people do with codes: find near-duplicates, and classify."""
+"""What people do with codes: find near-duplicates, and classify.
+
+The public names are listed in ``__init__.pyi`` and imported when they are first used: only the classifier needs
+scikit-learn.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from sthash.lazy import public_names
 
-from sthash.lazy import lazy_names
-
-if TYPE_CHECKING:
-    from sthash.applications.duplicates import Duplicates, duplicates_in, near_duplicates
-    from sthash.applications.knn import KNNHashClassifier
-    from sthash.applications.votes import Prediction, classify
-
-__all__ = ["Duplicates", "KNNHashClassifier", "Prediction", "classify", "duplicates_in", "near_duplicates"]
-
-# The classifier needs scikit-learn; the others do not.
-__getattr__ = lazy_names(
-    __name__,
-    {
-        "Duplicates": "sthash.applications.duplicates",
-        "KNNHashClassifier": "sthash.applications.knn",
-        "Prediction": "sthash.applications.votes",
-        "classify": "sthash.applications.votes",
-        "duplicates_in": "sthash.applications.duplicates",
-        "near_duplicates": "sthash.applications.duplicates",
-    },
-)
+__getattr__, __dir__, __all__ = public_names(__name__, __file__)

@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from sthash.applications.votes import Voting, vote_weights
 from sthash.checks import check_choice, check_whole
 from sthash.hashing import SelfTaughtHashing
-from sthash.hashing.vectors import Vectors
 from sthash.index import HammingIndex
+from sthash.rows import Vectors
 
 
 class KNNHashClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]

@@ -40,7 +40,7 @@ import scipy.sparse as sp
 from sthash.baselines.baseline import Baseline, Learnt, check_rank
 from sthash.checks import check_whole
 from sthash.hashing.linear import project
-from sthash.hashing.vectors import Vectors, squared_norms
+from sthash.rows import Vectors, squared_norms
 
 Array = npt.NDArray[np.float64]
 

@@ -8,11 +8,11 @@ from typing import Any, ClassVar, Self, TypeAlias
 import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_random_state
-from threadpoolctl import threadpool_limits
 
 from sthash import codes, model_file
+from sthash.blas import one_blas_thread
 from sthash.hashing.hasher import Hasher, saved_seed
-from sthash.hashing.vectors import Vectors
+from sthash.rows import Vectors
 
 Learnt: TypeAlias = dict[str, tuple[type[Any], tuple[str | int | None, ...]]]
 
@@ -36,7 +36,7 @@ class Baseline(Hasher):
         X = learner._check(X, reset=True)
         learner._check_corpus(X)
         # The number of BLAS threads changes the rounding, and through it bits that lie on an edge.
-        with threadpool_limits(limits=1, user_api="blas"):
+        with one_blas_thread():
             learner._learn(X)
         learner.codes_ = codes.pack(learner._margins(X) > 0)
         # Taken over together, at the end: an interrupted fit leaves an earlier one whole.

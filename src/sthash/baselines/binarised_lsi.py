@@ -25,7 +25,7 @@ from sthash.baselines.baseline import Baseline, Learnt, check_rank
 from sthash.baselines.decompositions import leading_svd
 from sthash.hashing.binarize import median_thresholds
 from sthash.hashing.linear import project
-from sthash.hashing.vectors import Vectors
+from sthash.rows import Vectors
 
 
 class BinarisedLSI(Baseline):

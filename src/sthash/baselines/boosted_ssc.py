@@ -37,7 +37,7 @@ import numpy.typing as npt
 from sthash.baselines.baseline import Learnt, check_rank
 from sthash.baselines.stumps import PairStumps, StumpHasher, dissimilar_pairs, similar_pairs, splits
 from sthash.checks import check_whole
-from sthash.hashing.vectors import Vectors
+from sthash.rows import Vectors
 
 
 class BoostedSSC(StumpHasher):

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator, svds
 
-from sthash.hashing.vectors import Vectors, squared_norms
+from sthash.rows import Vectors, squared_norms
 
 Array = npt.NDArray[np.float64]
 

@@ -33,7 +33,7 @@ import numpy as np
 from sthash.baselines.baseline import Learnt, check_rank
 from sthash.baselines.stumps import PairStumps, StumpHasher, similar_pairs, splits
 from sthash.checks import check_whole
-from sthash.hashing.vectors import Vectors
+from sthash.rows import Vectors
 
 
 class ForgivingHashing(StumpHasher):

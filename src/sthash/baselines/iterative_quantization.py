@@ -25,7 +25,7 @@ from sthash.baselines.decompositions import principal_axes
 from sthash.checks import check_whole
 from sthash.hashing.linear import project
 from sthash.hashing.rotation import quantizing_rotation
-from sthash.hashing.vectors import Vectors
+from sthash.rows import Vectors
 
 
 class IterativeQuantization(Baseline):

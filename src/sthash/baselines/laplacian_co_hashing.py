@@ -33,7 +33,7 @@ from sthash.baselines.baseline import Baseline, Learnt, check_not_negative, chec
 from sthash.baselines.decompositions import leading_svd, sums
 from sthash.hashing.binarize import median_thresholds
 from sthash.hashing.linear import project
-from sthash.hashing.vectors import Vectors
+from sthash.rows import Vectors
 
 
 class LaplacianCoHashing(Baseline):

@@ -28,7 +28,7 @@ import numpy.typing as npt
 from sthash.baselines.baseline import Baseline, Learnt
 from sthash.checks import check_positive
 from sthash.hashing.linear import project
-from sthash.hashing.vectors import Vectors
+from sthash.rows import Vectors
 
 
 class RandomHyperplaneHashing(Baseline):

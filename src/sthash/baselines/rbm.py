@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from sthash.hashing.vectors import Vectors
+from sthash.rows import Vectors
 
 Array = npt.NDArray[np.float32]
 

@@ -25,7 +25,7 @@ import numpy.typing as npt
 from sthash.baselines.baseline import Baseline, Learnt
 from sthash.baselines.decompositions import principal_axes
 from sthash.hashing.linear import project
-from sthash.hashing.vectors import Vectors
+from sthash.rows import Vectors
 
 
 class SpectralHashing(Baseline):

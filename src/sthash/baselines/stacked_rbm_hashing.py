@@ -49,8 +49,8 @@ from sthash.baselines.rbm import RBM, Array, Descent, dense, minibatches, sigmoi
 from sthash.checks import check_choice, check_whole
 from sthash.hashing.binarize import median_thresholds
 from sthash.hashing.linear import project
-from sthash.hashing.vectors import Vectors
 from sthash.model_file import check_array
+from sthash.rows import Vectors
 
 RowKind = Literal["auto", "counts", "weights"]
 

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from sthash.baselines.baseline import Baseline
 from sthash.checks import check_whole
 from sthash.hashing.graph import knn_graph
-from sthash.hashing.vectors import Vectors
+from sthash.rows import Vectors
 
 Pairs = npt.NDArray[np.int64]
 

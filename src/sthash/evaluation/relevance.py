@@ -9,6 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from sthash.rows import unit_rows
+
 _CELLS = 1 << 22  # similarities held at once by nearest_neighbours: 32 MiB of float64
 
 
@@ -125,7 +127,7 @@ def nearest_neighbours(train: Any, test: Any, k: int) -> npt.NDArray[np.int64]:
     array([[2, 1],
            [1, 0]])
     """
-    train, test = _unit_rows(train), _unit_rows(test)
+    train, test = _unit_sparse_rows(train), _unit_sparse_rows(test)
     if train.shape[1] != test.shape[1]:
         raise ValueError(f"train has {train.shape[1]} columns, test has {test.shape[1]}; both need the same")
     if not 1 <= k <= train.shape[0]:
@@ -142,9 +144,7 @@ def nearest_neighbours(train: Any, test: Any, k: int) -> npt.NDArray[np.int64]:
     return nearest
 
 
-def _unit_rows(vectors: Any) -> Any:
+def _unit_sparse_rows(vectors: Any) -> Any:
     rows = sparse.csr_array(vectors, dtype=np.float64, copy=True)
     rows.sum_duplicates()
-    norms = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel())
-    rows.data /= np.repeat(np.where(norms > 0, norms, 1.0), np.diff(rows.indptr))
-    return rows
+    return unit_rows(rows)

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from sthash.codes import Codes, n_bytes
+from sthash.codes import Codes, distances, prefix
 from sthash.evaluation.relevance import Relevance
 from sthash.evaluation.tallies import check_codes
 
@@ -132,9 +132,5 @@ def _log_tail(heads: int, tails: int) -> float:
 
 def _within(corpus: Codes, queries: Codes, n_bits: int, radius: int) -> npt.NDArray[np.bool_]:
     """Tell which corpus codes lie within the radius of each query."""
-    distances = np.zeros((len(queries), len(corpus)), dtype=np.uint16)
-    for byte in range(n_bytes(n_bits)):
-        mask = np.uint8((1 << min(8, n_bits - 8 * byte)) - 1)
-        distances += np.bitwise_count((queries[:, byte] & mask)[:, None] ^ (corpus[:, byte] & mask))
-    within: npt.NDArray[np.bool_] = distances <= radius
+    within: npt.NDArray[np.bool_] = distances(prefix(queries, n_bits), prefix(corpus, n_bits)) <= radius
     return within

@@ -20,9 +20,9 @@ from sthash.codes import n_bytes, pack
 from sthash.evaluation.relevance import nearest_neighbours
 from sthash.hashing import SelfTaughtHashing
 from sthash.hashing.sth import Recipe
-from sthash.hashing.vectors import check_vectors
 from sthash.index import HammingIndex
 from sthash.index.hamming import MAX_BITS
+from sthash.rows import check_vectors
 from sthash.sources import as_document
 from sthash.text import TextVectorizer
 

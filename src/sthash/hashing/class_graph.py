@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from sthash.checks import check_whole
 from sthash.hashing.graph import knn_graph
-from sthash.hashing.vectors import Vectors
+from sthash.rows import Vectors
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from sthash.hashing.vectors import Vectors
 from sthash.model_file import check_array
+from sthash.rows import Vectors
 
 # Inner products held at once.
 BLOCK_ENTRIES = 1 << 23

@@ -13,8 +13,8 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
-from threadpoolctl import threadpool_limits
 
+from sthash.blas import one_blas_thread
 from sthash.checks import check_whole
 
 Array = npt.NDArray[np.float64]
@@ -81,7 +81,7 @@ def laplacian_eigenpairs(W: Any, n_components: int) -> Eigenpairs:
             f"got {len(joined)} of {n}; ask for fewer bits, bring more documents, or raise n_neighbors."
         )
     # On a busy machine the threads of a BLAS fight each other, and their number changes the rounding.
-    with threadpool_limits(limits=1, user_api="blas"):
+    with one_blas_thread():
         pairs = _solve(W[joined][:, joined] if len(joined) < n else W, degrees[joined], n_components)
     vectors = np.zeros((n, n_components))
     vectors[joined] = pairs.vectors

@@ -11,13 +11,13 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
-from threadpoolctl import threadpool_limits
 
+from sthash.blas import one_blas_thread
 from sthash.checks import check_positive, check_whole
 from sthash.codes import Bits
 from sthash.hashing.corpus_products import corpus_arrays, corpus_from, product_blocks
-from sthash.hashing.vectors import Vectors, check_vectors, check_width, squared_norms
 from sthash.model_file import check_array
+from sthash.rows import Vectors, check_vectors, check_width, squared_norms
 
 Array = npt.NDArray[np.float32]
 
@@ -84,7 +84,7 @@ class GaussianSVM(BaseEstimator):  # type: ignore[misc]
         self.corpus_ = X
         self.gamma_ = float(self.gamma) if self.gamma is not None else 1 / (_total_variance(X) or 1.0)
         order = np.random.default_rng(int(check_random_state(self.random_state).randint(2**31)))
-        with threadpool_limits(limits=1, user_api="blas"):
+        with one_blas_thread():
             K = np.empty((X.shape[0], X.shape[0]), dtype=np.float32)
             for rows, kernel in self._kernel(X):
                 K[rows] = kernel
@@ -103,7 +103,7 @@ class GaussianSVM(BaseEstimator):  # type: ignore[misc]
         X = check_vectors(X)
         check_width(X, self.corpus_.shape[1])
         margins = np.empty((X.shape[0], self.duals_.shape[1]))
-        with threadpool_limits(limits=1, user_api="blas"):
+        with one_blas_thread():
             for rows, kernel in self._kernel(X):
                 margins[rows] = kernel @ self.duals_
         return margins

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 from sthash import _core
 from sthash.checks import check_choice, check_positive, check_whole, resolve_threads
-from sthash.hashing.vectors import Vectors, as_rows, check_vectors, scaled_rows, squared_norms
+from sthash.rows import Vectors, check_vectors, row_parts, scaled_rows, squared_norms, unit_factors
 
 Metric = Literal["cosine", "euclidean"]
 
@@ -75,8 +75,7 @@ def knn_graph(
         bandwidth = check_positive("bandwidth", bandwidth)
     squares = squared_norms(X)
     if metric == "cosine":
-        scale = 1 / np.sqrt(np.where(squares > 0, squares, 1))
-        rows, cosines = nearest_rows(scaled_rows(X, scale), np.zeros(n), n_neighbors, threads)
+        rows, cosines = nearest_rows(scaled_rows(X, unit_factors(squares)), np.zeros(n), n_neighbors, threads)
         weights = np.clip(cosines, 0, 1)
     else:
         rows, scores = nearest_rows(X, squares / 2, n_neighbors, threads)
@@ -95,7 +94,7 @@ def nearest_rows(
     workers = resolve_threads(threads)
     penalty32 = penalty.astype(np.float32)
     if sp.issparse(X):
-        parts = as_rows(X)
+        parts = row_parts(X)
         return _core.sparse_neighbours(
             parts.indptr, parts.indices, parts.values, X.shape[1], penalty32, k, COMMON_SHARE, workers
         )

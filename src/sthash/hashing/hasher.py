@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sthash import codes, model_file
 from sthash.checks import check_whole
-from sthash.hashing.vectors import Vectors, check_vectors
+from sthash.rows import Vectors, check_vectors
 
 
 class Hasher(TransformerMixin, BaseEstimator):  # type: ignore[misc]

@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from sthash import _core
 from sthash.checks import resolve_threads
 from sthash.hashing.embedding import laplacian_eigenpairs
-from sthash.hashing.vectors import unit_rows
+from sthash.rows import unit_rows
 
 Array = npt.NDArray[np.float64]
 
@@ -73,7 +73,8 @@ def landmark_rows(
     Z = landmark_shares(places, rng, threads)
     joined = int((Z.sum(axis=0) > 0).sum())
     values, vectors = laplacian_eigenpairs(sp.csr_array(Z.T @ Z), min(n_components, joined - 2))
-    return unit_rows(Z @ (vectors * np.maximum(1 - values, 0) ** SCALING_POWER))
+    rows: Array = unit_rows(Z @ (vectors * np.maximum(1 - values, 0) ** SCALING_POWER))
+    return rows
 
 
 def landmark_shares(places: npt.NDArray[Any], rng: np.random.Generator, threads: int | None) -> sp.csr_array:

@@ -11,8 +11,8 @@ from sklearn.exceptions import NotFittedError
 
 from sthash import _core
 from sthash.checks import resolve_threads
-from sthash.hashing.vectors import Vectors, as_rows, check_vectors, check_width
 from sthash.model_file import check_array
+from sthash.rows import Vectors, check_vectors, check_width, row_parts
 
 
 class LinearHash(BaseEstimator):  # type: ignore[misc]
@@ -46,7 +46,7 @@ class LinearHash(BaseEstimator):  # type: ignore[misc]
 
 def project(X: Vectors, weights: npt.NDArray[np.float32], threads: int | None) -> npt.NDArray[np.float32]:
     """Rows times weights. Each output adds up in the order of the row, whatever the threads or the SIMD path."""
-    rows = as_rows(X)
+    rows = row_parts(X)
     n_outputs = weights.shape[1]
     missing = -n_outputs % _core.lanes_in_group
     padded = np.pad(weights, ((0, 0), (0, missing))) if missing else np.ascontiguousarray(weights)

@@ -10,7 +10,7 @@ from sthash.codes import Bits
 from sthash.hashing.binarize import median_thresholds
 from sthash.hashing.linear import LinearHash, project
 from sthash.hashing.ridge import ridge_map
-from sthash.hashing.vectors import Vectors, check_vectors
+from sthash.rows import Vectors, check_vectors
 
 
 class LinearEmbedding(LinearHash):

@@ -27,13 +27,13 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from scipy.special import ndtri
 from scipy.stats import rankdata
-from threadpoolctl import threadpool_limits
 
+from sthash.blas import one_blas_thread
 from sthash.codes import Bits
 from sthash.hashing.rotation import principal_axes, quantizing_frames
 from sthash.hashing.subspace import WEAK, spectral_subspace
 from sthash.hashing.topics import balanced_thresholds
-from sthash.hashing.vectors import Vectors, unit_rows
+from sthash.rows import Vectors, unit_rows
 
 Array = npt.NDArray[np.float64]
 
@@ -94,7 +94,7 @@ def neighbor_places(
         rows = np.hstack([np.sqrt(1 - VECTOR_SHARE) * rows, np.sqrt(VECTOR_SHARE) * own])
         n_axes = SHORT_AXES_PER_BIT * n_bits
     places = np.zeros((len(joined), n_bits))
-    with threadpool_limits(limits=1, user_api="blas"):
+    with one_blas_thread():
         rows = rows @ principal_axes(rows)[:, :n_axes]
         places[joined] = rows @ quantizing_frames(rows, n_bits, rng)
     return places

@@ -15,8 +15,8 @@ from sthash.checks import check_whole
 from sthash.codes import Bits
 from sthash.hashing.binarize import separating_thresholds
 from sthash.hashing.corpus_products import corpus_arrays, corpus_from, product_blocks
-from sthash.hashing.vectors import Vectors, check_vectors, check_width, squared_norms
 from sthash.model_file import check_array
+from sthash.rows import Vectors, check_vectors, check_width, squared_norms
 
 
 class NystromExtension(BaseEstimator):  # type: ignore[misc]

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from sthash.codes import Bits
-from sthash.hashing.vectors import Vectors
+from sthash.rows import Vectors
 
 
 class ClassifierPerBit(BaseEstimator):  # type: ignore[misc]

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from sthash.checks import check_positive
 from sthash.hashing.linear import project
-from sthash.hashing.vectors import Vectors, check_vectors, squared_norms
+from sthash.rows import Vectors, check_vectors, squared_norms
 
 Array = npt.NDArray[np.float32]
 

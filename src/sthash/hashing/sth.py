@@ -28,7 +28,7 @@ from sthash.hashing.nystrom import NystromExtension
 from sthash.hashing.per_bit import ClassifierPerBit
 from sthash.hashing.svm import LinearSVMBank
 from sthash.hashing.topics import learn_topic_codes
-from sthash.hashing.vectors import Vectors
+from sthash.rows import Vectors
 
 Recipe = Literal["paper", "topics", "neighbors"]
 Graph = Callable[[Vectors], Any]

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from threadpoolctl import threadpool_limits
 
+from sthash.blas import one_blas_thread
 from sthash.hashing.embedding import Eigenpairs, laplacian_eigenpairs
 from sthash.hashing.linear import project
 
@@ -62,7 +62,7 @@ def spectral_subspace(
         return laplacian_eigenpairs(W, n_components)
     root = np.sqrt(volumes[joined])
     A = sp.csr_array(W[joined][:, joined] * (1 / root)[:, None] * (1 / root)[None, :], dtype=np.float32)
-    with threadpool_limits(limits=1, user_api="blas"):
+    with one_blas_thread():
         trivial = (root / np.linalg.norm(root)).astype(np.float32)
         values, basis = _filtered(A, trivial, n_components, degrees, threads)
     vectors = np.zeros((n, n_components))

@@ -13,7 +13,7 @@ from sthash import _core
 from sthash.checks import check_choice, check_positive, check_whole, resolve_threads
 from sthash.codes import Bits
 from sthash.hashing.linear import LinearHash
-from sthash.hashing.vectors import Vectors, as_rows, check_vectors, squared_norms
+from sthash.rows import Vectors, check_vectors, row_parts, squared_norms
 
 Loss = Literal["squared_hinge", "hinge"]
 
@@ -89,7 +89,7 @@ class LinearSVMBank(LinearHash):
         curvature = squared_norms(X) + bias**2 + diagonal
         # A zero row moves no weight; with the plain hinge its dual goes to the bound at the first step.
         inverse = (1 / np.maximum(curvature, np.finfo(np.float32).tiny)).astype(np.float32)
-        rows = as_rows(X)
+        rows = row_parts(X)
         self.weights_, self.intercept_, self.n_iter_ = _core.fit_svm_bank(
             rows.indptr,
             rows.indices,

@@ -20,15 +20,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from threadpoolctl import threadpool_limits
 
+from sthash.blas import one_blas_thread
 from sthash.codes import Bits
 from sthash.hashing.landmarks import landmark_rows
 from sthash.hashing.linear import LinearHash
 from sthash.hashing.ridge import LeftOut, left_out_predictions
 from sthash.hashing.rotation import quantizing_frames
 from sthash.hashing.subspace import spectral_subspace
-from sthash.hashing.vectors import Vectors, scaled_rows, squared_norms, unit_rows
+from sthash.rows import Vectors, scaled_rows, squared_norms, unit_rows
 
 Array = npt.NDArray[np.float64]
 
@@ -60,7 +60,7 @@ def learn_topic_codes(X: Vectors, W: Any, n_bits: int, rng: np.random.Generator,
     # Rows of unit length on average, so that one strength of regularisation fits all.
     length = float(np.sqrt(squared_norms(X).mean())) or 1.0
     weights, places = topic_places(scaled_rows(X, np.full(n, 1 / length)), W, rng, threads)
-    with threadpool_limits(limits=1, user_api="blas"):
+    with one_blas_thread():
         directions = quantizing_frames(unit_rows(places), n_bits, rng)
         values = places @ directions
     thresholds = balanced_thresholds(values)
@@ -78,7 +78,7 @@ def topic_places(X: Vectors, W: Any, rng: np.random.Generator, threads: int | No
     def predicted(targets: Array) -> LeftOut:
         return left_out_predictions(X, targets, ALPHA, rng, tol=RIDGE_TOLERANCE, threads=threads)
 
-    with threadpool_limits(limits=1, user_api="blas"):
+    with one_blas_thread():
         learnt = predicted(spectral_rows(W, threads))
         for _ in range(ROUNDS):
             learnt = predicted(landmark_rows(learnt.predictions, COMPONENTS, rng, threads))
@@ -88,7 +88,8 @@ def topic_places(X: Vectors, W: Any, rng: np.random.Generator, threads: int | No
 def spectral_rows(W: Any, threads: int | None) -> Array:
     """Rows of unit length, from the graph's first eigenvectors scaled by (1 − λ)³."""
     values, vectors = spectral_subspace(W, min(COMPONENTS, W.shape[0] - 2), threads=threads)
-    return unit_rows(vectors * np.maximum(1 - values, 0) ** SCALING_POWER)
+    rows: Array = unit_rows(vectors * np.maximum(1 - values, 0) ** SCALING_POWER)
+    return rows
 
 
 def balanced_thresholds(values: Array) -> Array:

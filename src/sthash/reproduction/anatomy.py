@@ -37,6 +37,7 @@ from sthash.hashing.embedding import laplacian_eigenmap
 from sthash.hashing.graph import knn_graph
 from sthash.hashing.svm import LinearSVMBank
 from sthash.reproduction.corpora import Prepared
+from sthash.rows import unit_rows
 
 Array = npt.NDArray[Any]
 _CELLS = 1 << 23
@@ -167,7 +168,7 @@ def ranked(
         found = nearest_neighbours(corpus, queries, k if places is None else k + 1)
         return found if places is None else _without(found, places)
     if cosine:
-        corpus, queries = _unit_rows(corpus), _unit_rows(queries)
+        corpus, queries = unit_rows(corpus), unit_rows(queries)
     squares = (corpus**2).sum(axis=1)
     result = np.empty((len(queries), k), dtype=np.intp)
     step = max(1, _CELLS // len(corpus))
@@ -180,11 +181,6 @@ def ranked(
         order = np.argsort(np.take_along_axis(distances, nearest, axis=1), axis=1, kind="stable")
         result[rows] = np.take_along_axis(nearest, order, axis=1)
     return result
-
-
-def _unit_rows(rows: Array) -> Array:
-    norms = np.linalg.norm(rows, axis=1, keepdims=True)
-    return np.asarray(rows / np.where(norms > 0, norms, 1))
 
 
 def _without(nearest: npt.NDArray[Any], places: npt.NDArray[np.intp]) -> npt.NDArray[Any]:

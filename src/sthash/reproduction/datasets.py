@@ -29,6 +29,8 @@ import numpy.typing as npt
 import scipy.io
 from scipy import sparse
 
+from sthash.rows import unit_rows
+
 Labels = npt.NDArray[np.int64]
 
 _NEWS_SOURCE = "http://qwone.com/~jason/20Newsgroups/ (20news-bydate.tar.gz works as it comes)"
@@ -228,8 +230,7 @@ def _weigh(counts: Any, weight: npt.NDArray[np.float64]) -> sparse.csr_array[Any
     rows = sparse.csr_array(counts)
     rows.data = (1.0 + np.log(rows.data)) * weight[rows.indices]
     rows.eliminate_zeros()
-    norms = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel())
-    rows.data /= np.repeat(np.where(norms > 0, norms, 1.0), np.diff(rows.indptr))
+    rows = unit_rows(rows)
     rows.sort_indices()
     return rows.astype(np.float32)
 

@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sthash.codes import row_distances
 from sthash.collection import Collection, Hit
 from sthash.collection.encoder import Encoded, Margins, stored_row
 from sthash.collection.search import documents_at, encode_queries, ids_where, stored_query
-from sthash.collection.shelf import Vectors, as_words
+from sthash.collection.shelf import Vectors
 from sthash.collection.store import encode
 from sthash.collection.view import View
 from sthash.collection.writing import find
@@ -117,8 +118,7 @@ def survey(collection: Collection, query: Query, axes: Axes) -> dict[str, Any]:
         searched = shelf
         if query.where is not None:
             searched = shelf.at(shelf.places(ids_where(view.store, query.where)))
-        differing = np.bitwise_count(searched.words ^ as_words(encoded.codes)[0])
-        counts = np.bincount(differing.sum(axis=1, dtype=np.int64), minlength=shelf.n_bits + 1)
+        counts = np.bincount(row_distances(searched.codes, encoded.codes), minlength=shelf.n_bits + 1)
         ids = np.array([find(view.store, encode(hit.key)) for hit in hits], dtype=np.int64)
         codes = shelf.codes[shelf.places(ids)]
         row = stored_row(encoded, 0, dense=view.encoder().dense)

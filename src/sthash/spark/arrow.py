@@ -8,11 +8,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from sthash.collection.encoder import unit_vectors
+from sthash import rows
 
 if TYPE_CHECKING:
     from sthash.codes import Codes
-    from sthash.hashing.vectors import Vectors
+    from sthash.rows import Vectors
 
 # How pyspark.ml.linalg marks a dense vector in its struct (type, size, indices, values).
 DENSE = 1
@@ -60,10 +60,10 @@ def unit_rows(column: pa.Array, width: int | None, name: str) -> Vectors:
     """
     refuse_nulls(column, name)
     if not pa.types.is_struct(column.type):
-        return unit_vectors(_dense(column, width, name), width)
+        return rows.unit_rows(rows.check_dense(_dense(column, width, name), width))
     kinds, sizes, indices, values = column.flatten()
     if (kinds.to_numpy(zero_copy_only=False) == DENSE).all():
-        return unit_vectors(_dense(values, width, name), width)
+        return rows.unit_rows(rows.check_dense(_dense(values, width, name), width))
     return _sparse(kinds.to_numpy(zero_copy_only=False) == DENSE, sizes, indices, values, width, name)
 
 
@@ -104,11 +104,7 @@ def _sparse(
     data = np.asarray(values.flatten().to_numpy(zero_copy_only=False), dtype=np.float32)
     if not np.isfinite(data).all():
         raise ValueError("vectors must be finite, got NaN or infinity; check how they were made.")
-    rows: Any = sp.csr_array((data, columns.astype(np.int32), indptr), shape=(len(lengths), width))
-    norms = np.sqrt(np.asarray(rows.astype(np.float64).power(2).sum(axis=1)).ravel())
-    norms[norms == 0] = 1
-    rows.data = (rows.data / np.repeat(norms, lengths)).astype(np.float32)
-    return rows
+    return rows.unit_rows(sp.csr_array((data, columns.astype(np.int32), indptr), shape=(len(lengths), width)))
 
 
 def _check_width(widths: npt.NDArray[Any], width: int | None, name: str) -> int:

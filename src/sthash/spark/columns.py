@@ -11,6 +11,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql.pandas.functions import arrow_udf
 from pyspark.sql.types import ArrayType, BinaryType, DataType, IntegerType, NumericType, StringType
 
+from sthash.codes import row_distances
 from sthash.spark.arrow import packed_codes
 
 
@@ -71,7 +72,7 @@ def _distance(a: pa.Array, b: pa.Array) -> pa.Array:
     left = packed_codes(a.filter(mask), None, "a")
     right = packed_codes(b.filter(mask), left.shape[1], "b")
     distances = np.zeros(len(a), dtype=np.int32)
-    distances[known] = np.bitwise_count(left ^ right).sum(axis=1)
+    distances[known] = row_distances(left, right)
     return pa.array(distances, mask=~known)
 
 

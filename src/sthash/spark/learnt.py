@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from sthash.codes import Codes
     from sthash.hashing import SelfTaughtHashing
-    from sthash.hashing.vectors import Vectors
+    from sthash.rows import Vectors
     from sthash.text import TextVectorizer
 
 Files = dict[str, bytes]

@@ -1,15 +1,11 @@
-"""From strings to sparse unit rows: words, stop words, stems, weights."""
+"""From strings to sparse unit rows: words, stop words, stems, weights.
+
+The public names are listed in ``__init__.pyi`` and imported when they are first used: the vectorizer needs
+scikit-learn; counters and weights, which a query needs, do not.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from sthash.lazy import public_names
 
-from sthash.lazy import lazy_names
-
-if TYPE_CHECKING:
-    from sthash.text.vectorizer import TextVectorizer
-
-__all__ = ["TextVectorizer"]
-
-# The vectorizer needs scikit-learn; counting and weighing, which a query needs, do not.
-__getattr__ = lazy_names(__name__, {"TextVectorizer": "sthash.text.vectorizer"})
+__getattr__, __dir__, __all__ = public_names(__name__, __file__)

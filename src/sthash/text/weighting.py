@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
+from sthash.rows import row_sums, unit_factors
+
 if TYPE_CHECKING:
     import scipy.sparse as sp
 
@@ -44,6 +46,7 @@ def weigh(counts: sp.csr_array, weighting: Weighting, statistics: CorpusStatisti
     weights = term_weights(counts.indptr, counts.indices, counts.data, weighting, statistics)
     weighted = sp.csr_array((weights, counts.indices, counts.indptr), shape=counts.shape)
     if weighting == "tfidf" and (statistics.document_frequency == statistics.n_documents).any():
+        weighted = weighted.copy()  # what follows changes in place what it shares with the counts
         weighted.eliminate_zeros()
     return weighted
 
@@ -68,22 +71,13 @@ def term_weights(
         weights = (1 + np.log(tf)) * idf[indices]
     elif weighting == "bm25":
         idf = np.log1p((statistics.n_documents - df + 0.5) / (df + 0.5)).astype(np.float32)
-        lengths = _row_sums(indptr, counts).astype(np.float32)
+        lengths = row_sums(indptr, counts).astype(np.float32)
         share = 1 - BM25_LENGTH + BM25_LENGTH * lengths / np.float32(statistics.mean_length)
         saturation = np.repeat(BM25_SATURATION * share, np.diff(indptr))
         weights = tf * (BM25_SATURATION + 1) / (tf + saturation) * idf[indices]
     else:
         weights = tf
     result: npt.NDArray[np.float32] = weights.astype(np.float32, copy=False)
-    norms = np.sqrt(_row_sums(indptr, np.square(result, dtype=np.float64)))
-    norms[norms == 0] = 1
-    result *= np.repeat((1 / norms).astype(np.float32), np.diff(indptr))
+    factors = unit_factors(row_sums(indptr, np.square(result, dtype=np.float64)))
+    result *= np.repeat(factors.astype(np.float32), np.diff(indptr))
     return result
-
-
-def _row_sums(indptr: npt.NDArray[Any], values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    sums = np.zeros(len(indptr) - 1, dtype=values.dtype)
-    filled = np.diff(indptr) > 0
-    if filled.any():
-        sums[filled] = np.add.reduceat(values, indptr[:-1][filled])
-    return sums

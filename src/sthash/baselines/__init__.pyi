@@ -1,0 +1,9 @@
+from sthash.baselines.anchor_graph_hashing import AnchorGraphHashing as AnchorGraphHashing
+from sthash.baselines.binarised_lsi import BinarisedLSI as BinarisedLSI
+from sthash.baselines.boosted_ssc import BoostedSSC as BoostedSSC
+from sthash.baselines.forgiving_hashing import ForgivingHashing as ForgivingHashing
+from sthash.baselines.iterative_quantization import IterativeQuantization as IterativeQuantization
+from sthash.baselines.laplacian_co_hashing import LaplacianCoHashing as LaplacianCoHashing
+from sthash.baselines.random_hyperplane_hashing import RandomHyperplaneHashing as RandomHyperplaneHashing
+from sthash.baselines.spectral_hashing import SpectralHashing as SpectralHashing
+from sthash.baselines.stacked_rbm_hashing import StackedRBMHashing as StackedRBMHashing

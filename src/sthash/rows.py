@@ -1,0 +1,168 @@
+"""Rows of vectors, sparse (CSR) or dense: checks, norms, unit length, and the parts that the C++ kernels read.
+
+Nothing here imports SciPy or scikit-learn before a function needs it, because a search needs neither.
+
+Sums and norms are in double precision. There are two ways to unit length, which differ in the last bit, and codes
+depend on it: `unit_rows` divides by the norm in double precision; `scaled_rows` with `unit_factors` multiplies by its
+reciprocal in single precision.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Vectors: TypeAlias = Any  # csr_array | csr_matrix | ndarray; SciPy has no common type for them
+
+
+@dataclass(frozen=True)
+class RowParts:
+    """The parts of a matrix as the C++ kernels read it.
+
+    The rows of a dense matrix share one list of column numbers.
+    """
+
+    indptr: npt.NDArray[np.int64]
+    indices: npt.NDArray[np.int32]
+    values: npt.NDArray[np.float32]
+    dense: bool
+
+
+def row_parts(X: Vectors) -> RowParts:
+    """Return the parts of a checked matrix.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sthash.rows import row_parts
+    >>> parts = row_parts(np.ones((2, 3), dtype=np.float32))
+    >>> parts.indptr, parts.indices, parts.dense
+    (array([0, 3, 6]), array([0, 1, 2], dtype=int32), True)
+    """
+    if is_sparse(X):
+        return RowParts(X.indptr.astype(np.int64), X.indices.astype(np.int32, copy=False), X.data, dense=False)
+    n, m = X.shape
+    return RowParts(np.arange(n + 1, dtype=np.int64) * m, np.arange(m, dtype=np.int32), X.reshape(-1), dense=True)
+
+
+def is_sparse(X: Vectors) -> bool:
+    """Whether X is a CSR matrix, told without SciPy."""
+    return hasattr(X, "indptr")
+
+
+def check_vectors(X: Vectors) -> Vectors:
+    """Return X as C-ordered float32, CSR with sorted columns if sparse; refuse NaN, infinity and odd shapes."""
+    from sklearn.utils import check_array
+
+    X = check_array(X, accept_sparse="csr", dtype=np.float32, order="C", input_name="X")
+    if is_sparse(X) and not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
+
+
+def check_dense(vectors: npt.ArrayLike, width: int | None = None) -> npt.NDArray[np.float32]:
+    """Return dense vectors as float32, one per row; refuse NaN, infinity and another width than the one given.
+
+    Examples
+    --------
+    >>> from sthash.rows import check_dense
+    >>> check_dense([3, 4], width=2)
+    array([[3., 4.]], dtype=float32)
+    """
+    rows = np.atleast_2d(np.ascontiguousarray(vectors, dtype=np.float32))
+    if rows.ndim != 2 or (width is not None and rows.shape[1] != width):
+        raise ValueError(f"vectors must have {width or 'equally many'} values each, got shape {rows.shape}.")
+    if not np.isfinite(rows).all():
+        raise ValueError("vectors must be finite, got NaN or infinity. Check how they were made.")
+    return rows
+
+
+def check_width(X: Vectors, n_features: int) -> None:
+    """Refuse rows of another width than the model has learned from."""
+    if X.shape[1] != n_features:
+        raise ValueError(
+            f"X has {X.shape[1]} features, but this model learned from {n_features}. "
+            "Make the rows with the same vectorizer or encoder as those it was fitted on."
+        )
+
+
+def row_sums(indptr: npt.NDArray[Any], values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return the sum of the values of each sparse row.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sthash.rows import row_sums
+    >>> row_sums(np.array([0, 2, 2, 3]), np.array([1.0, 2.0, 4.0]))
+    array([3., 0., 4.])
+    """
+    sums = np.zeros(len(indptr) - 1, dtype=values.dtype)
+    filled = np.diff(indptr) > 0
+    if filled.any():
+        sums[filled] = np.add.reduceat(values, indptr[:-1][filled])
+    return sums
+
+
+def squared_norms(X: Vectors) -> npt.NDArray[np.float64]:
+    """Return the squared Euclidean length of each row, in double precision.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sthash.rows import squared_norms
+    >>> squared_norms(np.array([[3.0, 4.0], [0.0, 0.0]]))
+    array([25.,  0.])
+    """
+    if is_sparse(X):
+        return row_sums(X.indptr, np.square(X.data, dtype=np.float64))
+    return np.asarray(np.einsum("ij,ij->i", X, X, dtype=np.float64))
+
+
+def unit_factors(squares: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return the factors that bring rows of these squared norms to unit length; 1 for a zero row."""
+    factors: npt.NDArray[np.float64] = 1 / np.sqrt(np.where(squares > 0, squares, 1))
+    return factors
+
+
+def scaled_rows(X: Vectors, factors: npt.NDArray[np.float64]) -> Vectors:
+    """Multiply each row by its factor, in single precision; the columns of a sparse matrix are shared, not copied."""
+    factors32 = factors.astype(np.float32)
+    if is_sparse(X):
+        return _with_data(X, X.data * np.repeat(factors32, np.diff(X.indptr)))
+    return np.ascontiguousarray(X * factors32[:, None])
+
+
+def unit_rows(X: Vectors) -> Vectors:
+    """Divide each row by its norm; a zero row stays zero. The result has the type of X.
+
+    The columns of a sparse matrix are shared, not copied.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sthash.rows import unit_rows
+    >>> unit_rows(np.array([[3.0, 4.0], [0.0, 0.0]]))
+    array([[0.6, 0.8],
+           [0. , 0. ]])
+    """
+    if is_sparse(X):
+        norms = _nonzero_norms(squared_norms(X))
+        return _with_data(X, (X.data / np.repeat(norms, np.diff(X.indptr))).astype(X.dtype, copy=False))
+    # Not `squared_norms`: its sums are in another order.
+    norms = _nonzero_norms(np.square(X, dtype=np.float64).sum(axis=1, keepdims=True))
+    return (X / norms).astype(X.dtype, copy=False)
+
+
+def _nonzero_norms(squares: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    norms = np.sqrt(squares)
+    return np.where(norms > 0, norms, 1)
+
+
+def _with_data(X: Vectors, data: npt.NDArray[Any]) -> Vectors:
+    import scipy.sparse as sp
+
+    return sp.csr_array((data, X.indices, X.indptr), shape=X.shape)

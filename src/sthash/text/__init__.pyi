@@ -1,0 +1,2 @@
+from sthash.text.vectorizer import CorpusCounter as CorpusCounter
+from sthash.text.vectorizer import TextVectorizer as TextVectorizer
