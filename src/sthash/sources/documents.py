@@ -51,8 +51,8 @@ def as_document(value: Any, position: int) -> Document:
         unknown = set(value) - {"key", "text", "label", "metadata"}
         if unknown:
             raise ValueError(
-                f"document {position} has the field {min(map(str, unknown))!r}, but a document has only key, text, label "
-                "and metadata. Put the rest into metadata."
+                f"document {position} has the field {min(map(str, unknown))!r}. A document has key, text, label and "
+                "metadata: put the rest into metadata."
             )
         value = Document(value.get("key"), value.get("text", ""), value.get("label"), dict(value.get("metadata") or {}))
     if not isinstance(value, Document):

@@ -1,4 +1,4 @@
-"""The command that runs the paper's experiments."""
+"""``sth reproduce``: the experiments of the paper."""
 
 from __future__ import annotations
 
@@ -12,32 +12,33 @@ import typer
 def reproduce(
     dataset: Annotated[
         str | None,
-        typer.Option(
-            help="Corpora, with commas between them; also a .jsonl or .csv file.  [default: the paper's three]"
-        ),
+        typer.Option(help="Corpora, separated by commas; also a .jsonl or .csv file.  [default: the paper's three]"),
     ] = None,
     method: Annotated[
         str | None,
-        typer.Option(help="Methods, with commas between them; also package.module:Class.  [default: all]"),
+        typer.Option(help="Methods, separated by commas; also package.module:Class.  [default: all]"),
     ] = None,
-    output: Annotated[str, typer.Option(metavar="DIR", help="Folder for results and report.")] = "reproduction",
-    relearn: Annotated[bool, typer.Option("--relearn", help="Learn every code length anew, not as a prefix.")] = False,
+    output: Annotated[str, typer.Option(metavar="DIR", help="Folder for the results and the report.")] = "reproduction",
+    relearn: Annotated[
+        bool, typer.Option("--relearn", help="Learn each code length on its own, not as a prefix of the longest.")
+    ] = False,
     experiments: Annotated[
         str | None, typer.Option(metavar="DIR", help="Folder of conditions (YAML).  [default: the paper's]")
     ] = None,
 ) -> None:
-    """Run the paper's experiments, and show what holds in an HTML page and a Markdown file.
+    """Run the experiments of the paper.
 
-    Results are kept one by one: a run that was stopped goes on where it was.
+    A report in HTML and Markdown says which claims of the paper hold. Every result is saved at once: a run that
+    was stopped continues when it is started again.
     """
-    from sthash.cli.showing import progress_bar
+    from sthash.cli.output import progress_bar
     from sthash.reproduction.conditions import load_conditions
     from sthash.reproduction.report import check_tools, write_report
     from sthash.reproduction.results import Results
     from sthash.reproduction.runner import carry_out, choose
 
     check_tools()
-    # A script has its own folder on the path; one's own method lies where one stands.
+    # A method of the user's own is imported from the current folder.
     sys.path.insert(0, str(Path.cwd()))
     run = choose(load_conditions(experiments), _names(dataset), _names(method), relearn=relearn)
     folder = Path(output)
@@ -46,7 +47,7 @@ def reproduce(
         with progress_bar() as report:
             outcome = carry_out(run, results, report)
     except KeyboardInterrupt:
-        typer.echo(f"stopped; everything measured so far is in {folder / 'measured'}: run again to go on", err=True)
+        typer.echo(f"stopped; the results so far are in {folder / 'measured'}: run again to go on", err=True)
         raise
     written = write_report(run, outcome, folder)
     for line in written.verdicts:
