@@ -29,13 +29,16 @@ def error(response, status, code):
 
 def test_search_gives_the_collections_hits(still, built):
     with Collection.open(built) as collection:
-        hits = collection.search(TEXT, 4)
-    answer = still.post("/search", json={"text": TEXT, "k": 4}).json()
+        hits = collection.search(TEXT, 4, explain=True)
+    assert any(hit.terms for hit in hits)
+    answer = still.post("/search", json={"text": TEXT, "k": 4, "explain": True}).json()
     assert [(hit["key"], hit["distance"], hit["score"], tuple(hit["terms"])) for hit in answer["hits"]] == [
         (hit.key, hit.distance, hit.score, hit.terms) for hit in hits
     ]
     assert answer["took_ms"] > 0
     assert set(answer) == {"hits", "took_ms"}
+    plain = still.post("/search", json={"text": TEXT, "k": 4}).json()["hits"]
+    assert plain == [hit | {"terms": []} for hit in answer["hits"]]
 
 
 @pytest.mark.parametrize("query", [{"text": TEXT}, {"key": "d5"}, {"text": TEXT, "where": {"parity": 1}}])

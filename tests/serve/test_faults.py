@@ -189,7 +189,7 @@ def test_beyond_what_it_bears_it_says_so_at_once(path, app_of, monkeypatch):
 
 
 def test_neither_slow_questions_nor_changes_hold_up_searches(path, app_of, monkeypatch, wait_until):
-    monkeypatch.setattr("sthash.serve.lanes.WAIT_SECONDS", 0.5)  # whoever has to wait, fails
+    monkeypatch.setattr("sthash.serve.workers.WAIT_SECONDS", 0.5)  # whoever has to wait, fails
     api = app_of(path)
     begun, release = threading.Event(), threading.Event()
 
@@ -270,7 +270,7 @@ def test_a_file_that_is_replaced_during_a_change_is_not_acknowledged(path, tmp_p
 
 
 def test_another_process_that_writes_is_seen_and_waited_for(path, app_of, monkeypatch):
-    monkeypatch.setattr("sthash.serve.lanes.WAIT_SECONDS", 0.3)
+    monkeypatch.setattr("sthash.serve.workers.WAIT_SECONDS", 0.3)
     api = app_of(path)
     assert api.get("/stats").json()["documents"] == 300
     with Collection.open(path) as other:

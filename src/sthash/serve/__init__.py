@@ -1,4 +1,4 @@
-"""A collection over HTTP: an interface for programs and a page for people."""
+"""A collection over HTTP: an interface for programs and a web page for people."""
 
 from __future__ import annotations
 
@@ -8,17 +8,18 @@ from sthash.lazy import lazy_names
 
 if TYPE_CHECKING:
     from sthash.serve.app import create_app
-    from sthash.serve.running import serve
-    from sthash.serve.settings import Limits, Settings
+    from sthash.serve.limits import Limits
+    from sthash.serve.server import serve
+    from sthash.serve.settings import Settings
 
 __all__ = ["Limits", "Settings", "create_app", "serve"]
 
 __getattr__ = lazy_names(
     __name__,
     {
-        "Limits": "sthash.serve.settings",
+        "Limits": "sthash.serve.limits",
         "Settings": "sthash.serve.settings",
         "create_app": "sthash.serve.app",
-        "serve": "sthash.serve.running",
+        "serve": "sthash.serve.server",
     },
 )
