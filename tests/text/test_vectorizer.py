@@ -12,7 +12,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 import sthash
 from sthash import TextVectorizer
-from sthash.text import counting
+from sthash.text import counters
 
 CORPUS = [
     "The cats sat on the mat; the CAT slept.",
@@ -130,7 +130,7 @@ def test_a_callable_analyzer_replaces_words():
 
 
 def test_a_generator_is_read_once_and_not_kept(monkeypatch):
-    monkeypatch.setattr(counting, "BATCH_DOCUMENTS", 10)
+    monkeypatch.setattr(counters, "BATCH_DOCUMENTS", 10)
 
     def texts():
         for i in range(1000):
@@ -146,12 +146,12 @@ def test_a_generator_is_read_once_and_not_kept(monkeypatch):
 def test_batches_do_not_change_the_result(monkeypatch):
     texts = [f"word{i % 7} word{i % 11} common {'x' * (i % 3)}" for i in range(50)]
     whole = TextVectorizer().fit_transform(texts)
-    monkeypatch.setattr(counting, "BATCH_DOCUMENTS", 3)
+    monkeypatch.setattr(counters, "BATCH_DOCUMENTS", 3)
     assert (whole != TextVectorizer(threads=1).fit_transform(texts)).nnz == 0
 
 
 def test_the_words_seen_are_forgotten_in_time(monkeypatch):
-    monkeypatch.setattr(counting, "MAX_REMEMBERED_WORDS", 100)
+    monkeypatch.setattr(counters, "MAX_REMEMBERED_WORDS", 100)
     vectorizer = TextVectorizer().fit(["alpha beta", "gamma"])
     expected = vectorizer.transform(["alpha gamma"])
     for i in range(10):
@@ -203,7 +203,7 @@ def test_save_and_load(tmp_path):
         (["the of and"], ValueError, "stop_words=None"),
         ("a single text", TypeError, r"\[document\]"),
         (b"bytes", TypeError, r"\[document\]"),
-        (["fine", b"bytes"], TypeError, "document 1 is a bytes.*decode"),
+        (["fine", b"bytes"], TypeError, "document 1 is a bytes.*Decode"),
         (["fine", None], TypeError, "document 1 is a NoneType"),
         (["fine", float("nan")], TypeError, "document 1 is a float"),
     ],
@@ -223,7 +223,7 @@ def test_bad_corpora(texts, error, words):
         ({"min_df": 0}, "min_df=0"),
         ({"min_df": 1.5}, "min_df=1.5"),
         ({"max_df": -1}, "max_df=-1"),
-        ({"min_df": 3, "max_df": 2}, "raise max_df"),
+        ({"min_df": 3, "max_df": 2}, "Raise max_df"),
         ({"min_df": 7}, "leave none|allows fewer"),
         ({"max_features": 0}, "max_features=0"),
         ({"threads": 0}, "threads=0"),

@@ -26,11 +26,11 @@ def build(
     force: Annotated[bool, typer.Option("--force", help="Replace the file if there is one.")] = False,
 ) -> None:
     """Learn codes for documents, and store both in a new collection."""
-    from sthash.cli.reading import Fields, read_documents
     from sthash.cli.showing import progress_bar
     from sthash.collection import Collection
+    from sthash.sources import SourceFields, read_documents
 
-    documents = read_documents(sources, Fields(key, text, label, encoding, format))
+    documents = read_documents(sources, SourceFields(key, text, label), encoding=encoding, format=format)
     with (
         progress_bar() as progress,
         Collection.create(
@@ -61,10 +61,10 @@ def add(
     replace: Annotated[bool, typer.Option("--replace", help="Replace documents that have the same key.")] = False,
 ) -> None:
     """Add documents, all of them or, on an error, none."""
-    from sthash.cli.reading import Fields, read_documents
     from sthash.collection import Collection
+    from sthash.sources import SourceFields, read_documents
 
-    documents = read_documents(sources, Fields(key, text, label, encoding, format))
+    documents = read_documents(sources, SourceFields(key, text, label), encoding=encoding, format=format)
     with Collection.open(collection) as opened:
         count = opened.upsert(documents) if replace else opened.add(documents)
     typer.echo(f"{collection}: {count:,} documents added", err=True)

@@ -44,12 +44,12 @@ def tune(
     json: options.Json = False,
 ) -> None:
     """Try code lengths, neighbours and recipes on held-out documents, and say how to build."""
-    from sthash.cli.reading import Fields, read_documents
     from sthash.cli.showing import progress_bar
     from sthash.evaluation.tuning import N_BITS, N_NEIGHBORS, RECIPES
     from sthash.evaluation.tuning import tune as run
+    from sthash.sources import SourceFields, read_documents
 
-    documents = read_documents(sources, Fields(key, text, label, encoding, format))
+    documents = read_documents(sources, SourceFields(key, text, label), encoding=encoding, format=format)
     with progress_bar() as progress:
         tuning = run(
             documents,

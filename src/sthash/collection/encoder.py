@@ -20,7 +20,7 @@ from sthash.checks import resolve_threads
 from sthash.codes import Codes, pack
 from sthash.collection.store import Store, decode, encode
 from sthash.text.analyzer import WordAnalyzer
-from sthash.text.counting import WordCounter
+from sthash.text.counters import WordCounter
 from sthash.text.weighting import CorpusStatistics, Weighting, term_weights
 
 # A batch with more terms than this reads the whole vocabulary, once, instead of one term after the other.

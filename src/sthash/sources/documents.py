@@ -1,4 +1,4 @@
-"""What a document is: a key, a text, and what else is known of it."""
+"""What a document is: a key, a text, a label and metadata."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ class Document:
     Parameters
     ----------
     key : str or None
-        Names the document in its collection.
+        Name of the document in its collection.
     text : str
     label : str or None
-        Its class, for classification.
+        Class of the document, for classification.
     metadata : dict
         Anything else that JSON can hold.
 
@@ -37,7 +37,7 @@ class Document:
 def as_document(value: Any, position: int) -> Document:
     """Return a str, a dict or a Document as a checked Document; ``position`` is for the message of an error.
 
-    A dict has the fields of a Document: key, text, label, metadata. Numbers are taken as keys and labels too.
+    A dict has the fields of a Document: key, text, label, metadata. A number as key or label becomes a string.
 
     Examples
     --------
@@ -51,16 +51,16 @@ def as_document(value: Any, position: int) -> Document:
         unknown = set(value) - {"key", "text", "label", "metadata"}
         if unknown:
             raise ValueError(
-                f"document {position} has the field {min(map(str, unknown))!r}; "
-                "a document has key, text, label and metadata: put the rest into metadata."
+                f"document {position} has the field {min(map(str, unknown))!r}, but a document has only key, text, label "
+                "and metadata. Put the rest into metadata."
             )
         value = Document(value.get("key"), value.get("text", ""), value.get("label"), dict(value.get("metadata") or {}))
     if not isinstance(value, Document):
-        raise TypeError(f"document {position} is a {type(value).__name__}; pass a str, a dict or a Document.")
+        raise TypeError(f"document {position} is a {type(value).__name__}. Pass a str, a dict or a Document.")
     if not isinstance(value.text, str):
-        raise TypeError(f"document {position} has a text of type {type(value.text).__name__}; pass a str.")
+        raise TypeError(f"document {position} has a text of type {type(value.text).__name__}. Pass a str.")
     if not isinstance(value.metadata, dict):
-        raise TypeError(f"document {position} has metadata of type {type(value.metadata).__name__}; pass a dict.")
+        raise TypeError(f"document {position} has metadata of type {type(value.metadata).__name__}. Pass a dict.")
     key, label = _name("key", value.key, position), _name("label", value.label, position)
     if key is value.key and label is value.label:
         return value
@@ -72,4 +72,4 @@ def _name(field_name: str, value: Any, position: int) -> str | None:
         return value
     if isinstance(value, int | float) and not isinstance(value, bool):
         return str(value)
-    raise TypeError(f"document {position} has a {field_name} of type {type(value).__name__}; pass a str.")
+    raise TypeError(f"document {position} has a {field_name} of type {type(value).__name__}. Pass a str.")

@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 from sthash.spark.arrow import null_message, texts
 from sthash.spark.columns import quoted
 from sthash.spark.params import new_vectorizer
-from sthash.text.counting import CorpusCounts
+from sthash.text.counters import CorpusCounts
 
 
 def count_rows(dataset: DataFrame, name: str) -> int:

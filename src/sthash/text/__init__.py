@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 from sthash.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from sthash.text.vectorizer import TextVectorizer
+    from sthash.text.vectorizer import CorpusCounter, TextVectorizer
 
-__all__ = ["TextVectorizer"]
+__all__ = ["CorpusCounter", "TextVectorizer"]
 
 # The vectorizer needs scikit-learn; counting and weighing, which a query needs, do not.
-__getattr__ = lazy_names(__name__, {"TextVectorizer": "sthash.text.vectorizer"})
+__getattr__ = lazy_names(
+    __name__, {"CorpusCounter": "sthash.text.vectorizer", "TextVectorizer": "sthash.text.vectorizer"}
+)

@@ -1,4 +1,4 @@
-"""`TextVectorizer`: strings in, sparse unit rows out."""
+"""`TextVectorizer` makes sparse unit rows of texts; `CorpusCounter` fits it in one scan whose counts can be kept."""
 
 from __future__ import annotations
 
@@ -17,39 +17,40 @@ from sklearn.utils.validation import check_is_fitted
 from sthash import model_file
 from sthash.checks import check_choice, check_whole, resolve_threads
 from sthash.text.analyzer import WordAnalyzer, check_stemmer, resolve_stop_words
-from sthash.text.counting import CorpusCounts, TokenCounter, Tokenizer, WordCounter, batches
+from sthash.text.counters import CorpusCounts, TokenCounter, Tokenizer, WordCounter, text_batches
+from sthash.text.vocabulary import kept_terms, stack, take_columns
 from sthash.text.weighting import WEIGHTINGS, CorpusStatistics, Weighting, weigh
 
 
 class TextVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Turn texts into sparse rows of term weights, each of unit length.
 
-    A word is a run of letters, numbers and combining marks of any script that starts with a letter or a number; it
+    A word is a run of letters, numbers and combining marks of any script that starts with a letter or a number. It
     is lower-cased character by character, dropped if it is a stop word, and stemmed. A text without a known term
     becomes a zero row.
 
-    Any iterable of str will do, a generator too: texts are read once, in batches, and not kept.
+    Texts may be any iterable of str, also a generator. They are read once, in batches, and not kept.
 
     Parameters
     ----------
     analyzer : "word" or callable, default="word"
-        A callable takes a text and returns its terms; stop words and stemmer are then not used.
+        A callable takes one text and returns its terms. Stop words and stemmer are then not used.
     stop_words : "english", None or collection of str, default="english"
     stemmer : str or None, default="porter"
         Name of a Snowball algorithm.
     min_df, max_df : int or float, default=1, 1.0
-        Terms in fewer, or in more, documents are left out: an int counts documents, a float is their share.
+        Terms in fewer or in more documents are left out. An int is a number of documents, a float their share.
     max_features : int or None, default=None
-        Keep only so many terms, those with the highest count over the corpus (ties: in alphabetical order).
+        Largest number of terms. Those with the highest count in the corpus are kept; ties go by the alphabet.
     weighting : {"tfidf", "bm25", "tf"}, default="tfidf"
         ``tfidf`` is (1 + ln tf) · ln(N / df).
     threads : int or None, default=None
-        Threads to scan with; None takes one a core.
+        Threads to scan with; None takes one per available core.
 
     Attributes
     ----------
     vocabulary_ : dict of str to int
-        Column of each term; columns are in alphabetical order.
+        Column of each term. Columns are in alphabetical order.
     statistics_ : CorpusStatistics
         Number of documents, document frequency of each term, mean length.
     stop_words_ : frozenset of str
@@ -88,24 +89,30 @@ class TextVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(self, raw_documents: Iterable[str], y: object = None) -> Self:
         """Learn the vocabulary and the document frequencies."""
-        self._learn(raw_documents, keep_counts=False)
+        counter = CorpusCounter(self)
+        for batch in text_batches(raw_documents):
+            counter.add(batch)
+        counter.finish()
         return self
 
     def fit_transform(self, raw_documents: Iterable[str], y: object = None) -> sp.csr_array:
-        """Learn the vocabulary and return the rows of the same texts, reading them once."""
-        return weigh(self._learn(raw_documents, keep_counts=True), self.weighting, self.statistics_)
+        """Learn the vocabulary and return the rows of the same texts, which are read once."""
+        counter = CorpusCounter(self)
+        counts = counter.add(raw_documents)
+        counter.finish()
+        return counter.rows(counts)
 
     def transform(self, raw_documents: Iterable[str]) -> sp.csr_array:
-        """Return a row a text; terms that were not learnt count for nothing."""
+        """Return one row per text; terms that were not learned count for nothing."""
         check_is_fitted(self)
         counter = self._frozen_counter()
-        rows = [weigh(counter.count(batch), self.weighting, self.statistics_) for batch in batches(raw_documents)]
+        rows = [weigh(counter.count(batch), self.weighting, self.statistics_) for batch in text_batches(raw_documents)]
         return stack(rows, len(self.vocabulary_))
 
     def analyze(self, text: str) -> list[str]:
         """Return the distinct known terms of a text, in alphabetical order."""
         check_is_fitted(self)
-        (batch,) = batches([text])
+        (batch,) = text_batches([text])
         columns = self._frozen_counter().count(batch).indices
         return self.get_feature_names_out()[columns].tolist()  # type: ignore[no-any-return]
 
@@ -148,11 +155,13 @@ class TextVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def count(self, raw_documents: Iterable[str]) -> CorpusCounts:
         """Count the terms of a corpus, or of a part of one, without learning from them; see `fit_counts`."""
-        self._validate()
-        return self._count(raw_documents, self._counter(resolve_stop_words(self.stop_words), {}, grow=True), None)
+        counter = CorpusCounter(self)
+        for batch in text_batches(raw_documents):
+            counter.add(batch)
+        return counter.totals
 
     def fit_counts(self, counts: CorpusCounts) -> Self:
-        """Learn from counts: as `fit` does from texts, for a corpus that was counted in parts and added up.
+        """Learn from counts as `fit` learns from texts: for a corpus that was counted in parts and added up.
 
         Examples
         --------
@@ -163,83 +172,17 @@ class TextVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         True
         """
         self._validate()
-        self._settle(counts, resolve_stop_words(self.stop_words))
+        self._learn(counts, resolve_stop_words(self.stop_words))
         self.__dict__.pop("_frozen", None)
         return self
 
-    def _learn(self, raw_documents: Iterable[str], *, keep_counts: bool) -> sp.csr_array:
-        self._validate()
-        stop_words = resolve_stop_words(self.stop_words)
-        counter = self._counter(stop_words, {}, grow=True)
-        rows: list[sp.csr_array] = []
-        counts = self._count(raw_documents, counter, rows if keep_counts else None)
-        kept = self._settle(counts, stop_words)
-        self._frozen = counter.frozen(self.vocabulary_)
-        if not keep_counts:
-            return sp.csr_array((0, len(kept)), dtype=np.int32)
-        return _take_columns(stack(rows, len(counts.terms)), kept)
-
-    def _count(
-        self, raw_documents: Iterable[str], counter: WordCounter | TokenCounter, rows: list[sp.csr_array] | None
-    ) -> CorpusCounts:
-        n_documents, total = 0, 0
-        document_frequency = np.zeros(0, dtype=np.int64)
-        term_count = np.zeros(0, dtype=np.int64)
-        for batch in batches(raw_documents):
-            counts = counter.count(batch)
-            n_documents += counts.shape[0]
-            total += int(counts.data.sum())
-            width = len(counter.columns)
-            document_frequency = _grown(document_frequency, width) + np.bincount(counts.indices, minlength=width)
-            sums = np.bincount(counts.indices, weights=counts.data, minlength=width)
-            term_count = _grown(term_count, width) + sums.astype(np.int64)
-            if rows is not None:
-                rows.append(counts)
-        terms = np.array(list(counter.columns), dtype=object)
-        return CorpusCounts(terms, document_frequency, term_count, n_documents, total)
-
-    def _settle(self, counts: CorpusCounts, stop_words: frozenset[str]) -> npt.NDArray[np.int64]:
+    def _learn(self, counts: CorpusCounts, stop_words: frozenset[str]) -> npt.NDArray[np.int64]:
         """Take vocabulary and statistics from the counts; return the positions of the terms that were kept."""
-        n_documents, terms = counts.n_documents, counts.terms
-        if n_documents == 0:
-            raise ValueError("the corpus is empty: pass at least one document.")
-        if counts.n_tokens == 0:
-            raise ValueError(
-                f"none of the {n_documents} documents has a single term: they are blank or hold stop words only; "
-                "check the input, or pass stop_words=None."
-            )
-        kept = self._kept(terms, counts.document_frequency, counts.term_count, n_documents)
-        self.vocabulary_ = {term: column for column, term in enumerate(terms[kept])}
-        frequency = counts.document_frequency[kept]
-        self.statistics_ = CorpusStatistics(n_documents, frequency, counts.n_tokens / n_documents)
+        kept = kept_terms(counts, self.min_df, self.max_df, self.max_features)
+        self.vocabulary_ = {term: column for column, term in enumerate(counts.terms[kept])}
+        mean_length = counts.n_tokens / counts.n_documents
+        self.statistics_ = CorpusStatistics(counts.n_documents, counts.document_frequency[kept], mean_length)
         self.stop_words_ = stop_words
-        return kept
-
-    def _kept(
-        self,
-        terms: npt.NDArray[np.object_],
-        document_frequency: npt.NDArray[np.int64],
-        term_count: npt.NDArray[np.int64],
-        n_documents: int,
-    ) -> npt.NDArray[np.int64]:
-        """Positions of the terms that the limits leave, in alphabetical order."""
-        low = self.min_df if isinstance(self.min_df, Integral) else self.min_df * n_documents
-        high = self.max_df if isinstance(self.max_df, Integral) else self.max_df * n_documents
-        if high < low:
-            raise ValueError(
-                f"max_df={self.max_df} allows fewer documents than min_df={self.min_df} asks for "
-                f"in a corpus of {n_documents}; raise max_df or lower min_df."
-            )
-        kept = np.flatnonzero((document_frequency >= low) & (document_frequency <= high))
-        if len(kept) == 0:
-            raise ValueError(
-                f"min_df={self.min_df} and max_df={self.max_df} leave none of the {len(terms)} terms; "
-                "lower min_df or raise max_df."
-            )
-        kept = kept[np.argsort(terms[kept], kind="stable")]
-        if self.max_features is not None and len(kept) > self.max_features:
-            most_frequent = np.argsort(-term_count[kept], kind="stable")[: self.max_features]
-            kept = kept[np.sort(most_frequent)]
         return kept
 
     def _validate(self) -> None:
@@ -264,7 +207,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return WordCounter(analyzer, columns, grow=grow, threads=resolve_threads(self.threads))
 
     def _frozen_counter(self) -> WordCounter | TokenCounter:
-        # What words were seen is a cache: it is not copied or saved with the vectorizer, and comes back with use.
+        # The words that were seen are a cache: not copied, pickled or saved with the vectorizer, but made again.
         if getattr(self, "_frozen", None) is None:
             self._frozen = self._counter(self.stop_words_, self.vocabulary_, grow=False)
         return self._frozen
@@ -281,29 +224,84 @@ class TextVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
 
-def stack(rows: list[sp.csr_array], width: int) -> sp.csr_array:
-    """Put batches of rows under each other; earlier batches may be narrower than ``width``."""
-    if not rows:
-        return sp.csr_array((0, width), dtype=np.float32)
-    if len(rows) == 1 and rows[0].shape[1] == width:
-        return rows[0]
-    for batch in rows:
-        batch.resize((batch.shape[0], width))
-    return sp.csr_array(sp.vstack(rows, format="csr"))
+class CorpusCounter:
+    """Fit a vectorizer in one scan of a corpus whose counts are kept, so that no text is scanned twice.
 
+    Terms get provisional columns in the order in which they appear. When all texts have been counted, the vocabulary
+    is settled, and the kept counts turn into the rows that ``vectorizer.transform`` gives for the same texts, equal
+    to the bit. It is up to the caller where the counts are kept until then.
 
-def _grown(array: npt.NDArray[np.int64], size: int) -> npt.NDArray[np.int64]:
-    return np.pad(array, (0, size - len(array)))
+    Parameters
+    ----------
+    vectorizer : TextVectorizer
+        Unchanged until `finish` fits it.
 
+    Examples
+    --------
+    >>> from sthash import TextVectorizer
+    >>> from sthash.text import CorpusCounter
+    >>> counter = CorpusCounter(TextVectorizer())
+    >>> first = counter.add(["The cats sat.", "A cat and a dog"])
+    >>> second = counter.add(["Dogs bark"])
+    >>> vectorizer = counter.finish()
+    >>> vectorizer.get_feature_names_out().tolist()
+    ['bark', 'cat', 'dog', 'sat']
+    >>> counter.rows(second).shape
+    (1, 4)
+    """
 
-def _take_columns(counts: sp.csr_array, kept: npt.NDArray[np.int64]) -> sp.csr_array:
-    """Return the columns ``kept``, in that order, with the columns of each row ascending."""
-    position = np.full(counts.shape[1], -1, dtype=np.int32)
-    position[kept] = np.arange(len(kept), dtype=np.int32)
-    moved = sp.csr_array((counts.data, position[counts.indices], counts.indptr), shape=counts.shape)
-    if len(kept) < counts.shape[1]:
-        keep = moved.indices >= 0
-        bounds = np.concatenate([[0], np.cumsum(keep)])[moved.indptr].astype(moved.indptr.dtype)
-        moved = sp.csr_array((moved.data[keep], moved.indices[keep], bounds), shape=(counts.shape[0], len(kept)))
-    moved.sort_indices()
-    return moved
+    def __init__(self, vectorizer: TextVectorizer) -> None:
+        vectorizer._validate()
+        self._vectorizer = vectorizer
+        self._stop_words = resolve_stop_words(vectorizer.stop_words)
+        self._counter = vectorizer._counter(self._stop_words, {}, grow=True)
+        self._n_documents, self._n_tokens = 0, 0
+        self._document_frequency = np.zeros(0, dtype=np.int64)
+        self._term_count = np.zeros(0, dtype=np.int64)
+        self._column_of: npt.NDArray[np.int32] | None = None
+
+    @property
+    def totals(self) -> CorpusCounts:
+        """Counts over all texts so far; the position of a term is its provisional column."""
+        terms = np.array(list(self._counter.columns), dtype=object)
+        return CorpusCounts(terms, self._document_frequency, self._term_count, self._n_documents, self._n_tokens)
+
+    def add(self, texts: Iterable[str]) -> sp.csr_array:
+        """Count texts; return their counts, int32, one row per text, one provisional column per term so far."""
+        if self._column_of is not None:
+            raise ValueError("this counter has finished. Make a new CorpusCounter to count more texts.")
+        return stack([self._add(batch) for batch in text_batches(texts)], len(self._counter.columns))
+
+    def finish(self) -> TextVectorizer:
+        """Settle the vocabulary and return the vectorizer, fitted to all texts that were added.
+
+        If no term is left, it raises ValueError, and the vectorizer stays as it was.
+        """
+        kept = self._vectorizer._learn(self.totals, self._stop_words)
+        self._vectorizer._frozen = self._counter.frozen(self._vectorizer.vocabulary_)
+        column_of = np.full(len(self._counter.columns), -1, dtype=np.int32)
+        column_of[kept] = np.arange(len(kept), dtype=np.int32)
+        self._column_of = column_of
+        return self._vectorizer
+
+    def settled(self, counts: sp.csr_array) -> sp.csr_array:
+        """Return counts that `add` gave, or some rows of them, in the columns of the vocabulary."""
+        if self._column_of is None:
+            raise ValueError("the vocabulary is not settled yet. Call finish() when all texts have been added.")
+        return take_columns(counts, self._column_of, len(self._vectorizer.vocabulary_))
+
+    def rows(self, counts: sp.csr_array) -> sp.csr_array:
+        """Return the weighted unit rows of counts that `add` gave, or of some rows of them, as float32."""
+        return weigh(self.settled(counts), self._vectorizer.weighting, self._vectorizer.statistics_)
+
+    def _add(self, texts: list[str]) -> sp.csr_array:
+        counts = self._counter.count(texts)
+        n_terms = len(self._counter.columns)
+        self._n_documents += counts.shape[0]
+        self._n_tokens += int(counts.data.sum())
+        documents = np.bincount(counts.indices, minlength=n_terms)
+        occurrences = np.bincount(counts.indices, weights=counts.data, minlength=n_terms).astype(np.int64)
+        new = (0, n_terms - len(self._document_frequency))
+        self._document_frequency = np.pad(self._document_frequency, new) + documents
+        self._term_count = np.pad(self._term_count, new) + occurrences
+        return counts

@@ -44,6 +44,7 @@ def weigh(counts: sp.csr_array, weighting: Weighting, statistics: CorpusStatisti
     weights = term_weights(counts.indptr, counts.indices, counts.data, weighting, statistics)
     weighted = sp.csr_array((weights, counts.indices, counts.indptr), shape=counts.shape)
     if weighting == "tfidf" and (statistics.document_frequency == statistics.n_documents).any():
+        weighted = weighted.copy()  # what follows changes in place what it shares with the counts
         weighted.eliminate_zeros()
     return weighted
 

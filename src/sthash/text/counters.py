@@ -1,6 +1,6 @@
-"""From texts to term counts.
+"""Counters: from texts to term counts.
 
-The texts are scanned in C++; each distinct word is analysed once, in Python, and its column looked up from then on.
+The texts are scanned in C++. Each distinct word is analyzed once, in Python; after that its column is looked up.
 """
 
 from __future__ import annotations
@@ -10,12 +10,13 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from sthash import _core
+from sthash.batches import BATCH_DOCUMENTS, batched
 from sthash.text.analyzer import WordAnalyzer
 
 if TYPE_CHECKING:
@@ -24,24 +25,25 @@ if TYPE_CHECKING:
 Tokenizer = Callable[[str], Iterable[str]]
 CountParts = tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.int32]]
 
-# Words that no fitted term came from are remembered up to this many, then all are forgotten and looked up anew.
+# A frozen counter remembers up to this many words. Beyond that it forgets all of them and looks them up again.
 MAX_REMEMBERED_WORDS = 2_000_000
-BATCH_DOCUMENTS = 8192
-BATCH_CHARACTERS = 1 << 24
 
 
 @dataclass(frozen=True)
 class CorpusCounts:
-    """How often terms occur in a corpus, or in a part of one.
+    """How often the terms of a corpus, or of a part of one, occur.
 
     Attributes
     ----------
     terms : array of str
-        Each once, in any order.
-    document_frequency, term_count : arrays of int64
-        In how many documents each term occurs, and how often in all.
-    n_documents, n_tokens : int
-        Documents, and terms in them, repetitions included.
+        Each term once, in any order.
+    document_frequency : array of int64
+        Number of documents that have the term.
+    term_count : array of int64
+        Number of occurrences of the term in all documents.
+    n_documents : int
+    n_tokens : int
+        Number of terms in all documents, repetitions included.
     """
 
     terms: npt.NDArray[np.object_]
@@ -51,24 +53,16 @@ class CorpusCounts:
     n_tokens: int
 
 
-class TermCounter(Protocol):
-    """Counts, in each text of a batch, how often each term of ``columns`` occurs."""
-
-    columns: dict[str, int]
-
-    def count(self, texts: list[str]) -> sp.csr_array:
-        """Return a row of counts a text."""
-
-
 class WordCounter:
-    """Counts the terms that an analyser makes of the words of a text.
+    """Counts the terms that an analyzer makes of the words of a text.
 
     Parameters
     ----------
     analyzer : WordAnalyzer
-    columns : dict from term to column
+    columns : dict of str to int
+        Column of each term.
     grow : bool
-        Whether a term that has no column yet is given the next one, or passed over.
+        Whether a term without a column gets the next free one. If not, it is ignored.
     threads : int
     """
 
@@ -82,7 +76,7 @@ class WordCounter:
         self._column_of_word = np.empty(0, dtype=np.int32)
 
     def count(self, texts: list[str]) -> sp.csr_array:
-        """Return a row of counts a text."""
+        """Return the counts of the texts, one row per text."""
         return count_matrix(*self.count_parts(texts), n_columns=len(self.columns))
 
     def count_parts(self, texts: list[str]) -> CountParts:
@@ -107,7 +101,7 @@ class WordCounter:
         return np.where(counts, np.fromiter(found, dtype=np.int32, count=len(words)), np.int32(-1))
 
     def frozen(self, columns: dict[str, int]) -> WordCounter:
-        """Return a counter for a final vocabulary that already knows the words this one has seen."""
+        """Return a counter for a final vocabulary; it already knows the words that this one has seen."""
         counter = WordCounter(self.analyzer, columns, grow=False, threads=self._threads)
         # The last entry is for words without a column, which have the number -1.
         final = np.full(len(self.columns) + 1, -1, dtype=np.int32)
@@ -117,7 +111,7 @@ class WordCounter:
 
 
 class TokenCounter:
-    """Counts the tokens that a callable of the user's makes of a text: the plain way, in Python."""
+    """Counts the tokens that the user's own callable makes of a text, in plain Python."""
 
     def __init__(self, tokenizer: Tokenizer, columns: dict[str, int], *, grow: bool) -> None:
         self.tokenizer = tokenizer
@@ -125,7 +119,7 @@ class TokenCounter:
         self._grow = grow
 
     def count(self, texts: list[str]) -> sp.csr_array:
-        """Return a row of counts a text."""
+        """Return the counts of the texts, one row per text."""
         indptr, indices, counts = [0], list[int](), list[int]()
         for text in texts:
             row: Counter[int] = Counter()
@@ -160,30 +154,25 @@ def count_matrix(
     *,
     n_columns: int,
 ) -> sp.csr_array:
-    """Put the parts of a count matrix together, with 32-bit row bounds where they suffice."""
+    """Return the count matrix of these parts, with 32-bit row bounds where they suffice."""
     import scipy.sparse as sp
 
     bounds: npt.NDArray[Any] = indptr.astype(np.int32) if indptr[-1] <= np.iinfo(np.int32).max else indptr
     return sp.csr_array((counts, indices, bounds), shape=(len(indptr) - 1, n_columns))
 
 
-def batches(documents: Iterable[str]) -> Iterator[list[str]]:
-    """Cut a stream of documents into lists of bounded size, refusing what is not a str."""
+def text_batches(documents: Iterable[str]) -> Iterator[list[str]]:
+    """Cut a stream of documents into lists of bounded size; refuse what is not a str."""
     if isinstance(documents, str | bytes):
         raise TypeError(
-            f"documents must be an iterable of str, got a single {type(documents).__name__}; "
-            "put it into a list: [document]."
+            f"documents must be an iterable of str, got a single {type(documents).__name__}. "
+            "Put it into a list: [document]."
         )
-    batch: list[str] = []
-    characters = 0
-    for position, document in enumerate(documents):
-        if not isinstance(document, str):
-            hint = "decode it first" if isinstance(document, bytes) else "convert it to str or leave it out"
-            raise TypeError(f"document {position} is a {type(document).__name__}, not a str; {hint}.")
-        batch.append(document)
-        characters += len(document)
-        if len(batch) == BATCH_DOCUMENTS or characters >= BATCH_CHARACTERS:
-            yield batch
-            batch, characters = [], 0
-    if batch:
-        yield batch
+    return batched(map(_check_text, itertools.count(), documents), BATCH_DOCUMENTS, length=len)
+
+
+def _check_text(position: int, document: object) -> str:
+    if not isinstance(document, str):
+        remedy = "Decode it first" if isinstance(document, bytes) else "Convert it to str or leave it out"
+        raise TypeError(f"document {position} is a {type(document).__name__}, not a str. {remedy}.")
+    return document

@@ -1,0 +1,79 @@
+"""From the fields of a record to a document: which field holds the key, the text and the label."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sthash.checks import check_choice
+from sthash.sources.documents import Document
+
+USUAL_NAMES = {"key": ("key", "id"), "text": ("text",), "label": ("label",)}
+
+
+@dataclass(frozen=True)
+class SourceFields:
+    """Which field of a record holds the key, the text and the label; all other fields become metadata.
+
+    Parameters
+    ----------
+    key, text, label : str, optional
+        Name of the field. A record without a field that is named here is an error. None takes the field with the usual
+        name if there is one: ``key`` or ``id``, ``text``, ``label``.
+    required : tuple of str
+        Those of ``"key"``, ``"text"`` and ``"label"`` that must not be empty in any record. Every record needs a field
+        for the text in any case, but the text may be empty.
+
+    Examples
+    --------
+    >>> from sthash.sources import SourceFields
+    >>> SourceFields(text="body").document({"id": 7, "body": "some text", "year": 2010}, "record 0")
+    Document(key='7', text='some text', label=None, metadata={'year': 2010})
+    """
+
+    key: str | None = None
+    text: str | None = None
+    label: str | None = None
+    required: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for part in self.required:
+            check_choice("required", part, tuple(USUAL_NAMES))
+
+    def document(self, record: dict[str, Any], place: str) -> Document:
+        """Make a document of a record; ``place`` says where the record stands, for the message of an error."""
+        rest = dict(record)
+        key, text, label = (self._take(part, rest, place, record) for part in USUAL_NAMES)
+        if text is None and self.text is None and "text" not in record:
+            raise ValueError(
+                f"{place} has no field 'text'. Set text to the name of the field that holds the text; "
+                f"the record has {_listed(record)}."
+            )
+        more = rest.pop("metadata", None)
+        if isinstance(more, dict):
+            rest |= more
+        elif more is not None:
+            rest["metadata"] = more
+        return Document(key, text or "", label, rest)
+
+    def _take(self, part: str, rest: dict[str, Any], place: str, record: dict[str, Any]) -> str | None:
+        """Remove the field that holds a part of the document from the rest, and return it as a string."""
+        wanted = getattr(self, part)
+        if wanted is not None and wanted not in rest:
+            raise ValueError(
+                f"{place} has no field {wanted!r}. Set {part} to the name of a field that the record has: "
+                f"{_listed(record)}."
+            )
+        name = wanted or next((name for name in USUAL_NAMES[part] if name in rest), None)
+        value = None if name is None else rest.pop(name)
+        if isinstance(value, list | dict):
+            raise ValueError(
+                f"{place}: field {name!r} is a {type(value).__name__}. Set {part} to a field that holds a string."
+            )
+        if part in self.required and value in (None, ""):
+            raise ValueError(f"{place} has no {part}, or an empty one. Give every record a {part}.")
+        return value if value is None or isinstance(value, str) else str(value)
+
+
+def _listed(record: dict[str, Any]) -> str:
+    return ", ".join(map(repr, record)) or "no fields"
