@@ -137,7 +137,7 @@ def test_errors_are_of_the_same_kind(one):
         (lambda: one.search("a", where=3), TypeError),
         (lambda: one.add([{"key": "d1"}]), ValueError),
         (lambda: one.add([{"key": "x"}, {"key": "x"}]), ValueError),
-        (lambda: one.add([{"key": "x", "colour": "red"}]), ValueError),
+        (lambda: one.add([{"key": "x", "color": "red"}]), ValueError),
         (lambda: one.add("one text"), TypeError),
         (lambda: one.add([3]), TypeError),
         (lambda: one.add(["a"], vectors=[[1.0]]), TypeError),
@@ -166,7 +166,7 @@ def test_one_of_several_collections(path, tmp_path, server_of):
 
 
 def test_who_does_not_answer():
-    with Client("http://127.0.0.1:9") as client, pytest.raises(ServiceError, match="does sth serve run there"):
+    with Client("http://127.0.0.1:9") as client, pytest.raises(ServiceError, match="check that sth serve runs there"):
         client.search("a")
 
 

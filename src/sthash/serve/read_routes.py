@@ -129,7 +129,7 @@ async def duplicates(
 @router.get("/documents", responses=answers(schemas.PageAnswer))
 async def documents(
     served: RequestedCollection,
-    after: Annotated[int, Query(ge=0, le=2**63 - 1, description="The value of next on the page before.")] = 0,
+    after: Annotated[int, Query(ge=-1, le=2**63 - 1, description="The value of next on the page before.")] = -1,
     limit: Annotated[int, Query(ge=1, le=limits.MAX_PAGE)] = limits.PAGE,
 ) -> Response:
     """Return one page of the documents, in the order in which they were added."""
@@ -137,7 +137,6 @@ async def documents(
     def job(collection: Collection) -> dict[str, Any]:
         view = collection._view
         with view.reading():
-            # Ids start with 1, so that 0 is before all of them.
             rows = list(view.store.rows("documents", "WHERE id > ? ORDER BY id LIMIT ?", (after, limit)))
             page = [document_json(read_document(view.store, row)) for row in rows]
         return {"documents": page, "next": rows[-1][0] if len(rows) == limit else None}
