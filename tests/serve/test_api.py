@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from sthash import Collection, Document
+from sthash.serve import limits
 from support.corpus import make_documents
 
 TEXT = "a kitten with fur and a paw"
@@ -249,6 +250,10 @@ def test_batches_are_bounded(still):
     error(still.get("/documents?limit=1001"), 422, "invalid_request")
     error(still.get("/documents?after=" + "9" * 30), 422, "invalid_request")
     error(still.get("/documents?after=-2"), 422, "invalid_request")
+
+
+def test_the_page_has_the_limit_of_the_server(still):
+    assert f"MAX_TEXT_CHARACTERS = {limits.MAX_TEXT_CHARACTERS:_};" in still.get("/page/files.js").text
 
 
 def test_unknown_routes_and_methods(still):
