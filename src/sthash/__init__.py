@@ -8,11 +8,12 @@ from sthash._core import simd_path
 from sthash.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from sthash.applications import KNNHashClassifier, near_duplicates
+    from sthash.applications import KNNHashClassifier, classify, near_duplicates
     from sthash.client import Client, ServiceError
-    from sthash.collection import Collection, CollectionError, Hit
+    from sthash.collection import Collection, CollectionError, Hit, SearchOptions, Snapshot
     from sthash.hashing import LinearSVMBank, SelfTaughtHashing, knn_graph, laplacian_eigenmap, median_bits
     from sthash.index import HammingIndex
+    from sthash.model import TextModel, VectorModel
     from sthash.model_file import ModelFileError, load
     from sthash.sources import Document
     from sthash.text import TextVectorizer
@@ -29,10 +30,15 @@ __all__ = [
     "KNNHashClassifier",
     "LinearSVMBank",
     "ModelFileError",
+    "SearchOptions",
     "SelfTaughtHashing",
     "ServiceError",
+    "Snapshot",
+    "TextModel",
     "TextVectorizer",
+    "VectorModel",
     "__version__",
+    "classify",
     "knn_graph",
     "laplacian_eigenmap",
     "load",
@@ -54,9 +60,14 @@ __getattr__ = lazy_names(
         "KNNHashClassifier": "sthash.applications",
         "LinearSVMBank": "sthash.hashing",
         "ModelFileError": "sthash.model_file",
+        "SearchOptions": "sthash.collection",
         "SelfTaughtHashing": "sthash.hashing",
         "ServiceError": "sthash.client",
+        "Snapshot": "sthash.collection",
+        "TextModel": "sthash.model",
         "TextVectorizer": "sthash.text",
+        "VectorModel": "sthash.model",
+        "classify": "sthash.applications",
         "knn_graph": "sthash.hashing",
         "laplacian_eigenmap": "sthash.hashing",
         "load": "sthash.model_file",

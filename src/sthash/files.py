@@ -30,14 +30,15 @@ def replacing(target: str | os.PathLike[str]) -> Iterator[Path]:
     os.close(os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666))
     try:
         yield temporary
-        _sync(temporary)
+        sync(temporary)
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
-    _sync(path.parent)
+    sync(path.parent)
 
 
-def _sync(path: Path) -> None:
+def sync(path: Path) -> None:
+    """Wait until the disk has a file, or the names in a folder."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -12,7 +12,7 @@ import importlib
 import json
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,7 @@ from safetensors.numpy import save_file
 from sthash.files import replacing
 
 FORMAT = 1
+Loaded = TypeVar("Loaded")
 
 # What a file may hold, and where it is defined. Nothing else is ever imported on a file's behalf.
 KINDS = {
@@ -35,7 +36,9 @@ KINDS = {
     "SelfTaughtHashing": "sthash.hashing.sth",
     "SpectralHashing": "sthash.baselines.spectral_hashing",
     "StackedRBMHashing": "sthash.baselines.stacked_rbm_hashing",
+    "TextModel": "sthash.model.text_model",
     "TextVectorizer": "sthash.text.vectorizer",
+    "VectorModel": "sthash.model.vector_model",
 }
 
 
@@ -76,6 +79,14 @@ def load(path: str | PathLike[str]) -> Any:
         return model._restored(header["config"], arrays)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise ModelFileError(f"{path} is no valid {kind} model: {error}.") from error
+
+
+def load_as(kind: type[Loaded], path: str | PathLike[str]) -> Loaded:
+    """Read a model of this class; a file that holds another one is refused."""
+    model = load(path)
+    if not isinstance(model, kind):
+        raise ModelFileError(f"{path} holds a {type(model).__name__}, not a {kind.__name__}. Read it with sthash.load.")
+    return model
 
 
 def check_array(

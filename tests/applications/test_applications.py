@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from sthash import Collection, Document, KNNHashClassifier, SelfTaughtHashing, near_duplicates
+from sthash import Collection, Document, KNNHashClassifier, SelfTaughtHashing, classify, near_duplicates
 from sthash.applications.duplicates import joined, sketch
-from sthash.collection.shelf import Vectors
+from sthash.collection import PackedVectors
 from sthash.reproduction.datasets import load_reuters21578_counts, tfidf_counts
 
 WORDS = [f"word{letter}{other}" for letter in "abcdefghij" for other in "klmnopqrst"]
@@ -31,7 +31,8 @@ def with_duplicates(tmp_path_factory):
 def test_near_duplicates_equal_their_twin(with_duplicates, min_cosine):
     """With a radius of all bits, the groups are the components of the exact cosine graph."""
     documents = list(with_duplicates)
-    encoded = with_duplicates._view.encoder().encode([document.text for document in documents])
+    with with_duplicates.snapshot() as now:
+        encoded = now.encode([document.text for document in documents])
     rows = np.zeros((len(documents), int(encoded.indices.max()) + 1))
     for place, row in enumerate(rows):
         part = slice(encoded.indptr[place], encoded.indptr[place + 1])
@@ -43,12 +44,12 @@ def test_near_duplicates_equal_their_twin(with_duplicates, min_cosine):
         for member in merged:
             group_of[member] = merged
     expected = {tuple(sorted(group)) for group in group_of.values() if len(group) > 1}
-    found = with_duplicates.near_duplicates(16, min_cosine).groups
+    found = near_duplicates(with_duplicates, min_cosine, radius=16).groups
     assert {tuple(int(key[1:]) for key in group) for group in found} == expected
-    near = with_duplicates.near_duplicates(2, min_cosine).groups
+    near = near_duplicates(with_duplicates, min_cosine, radius=2).groups
     assert all(any(set(group) <= set(whole) for whole in found) for group in near)
     # Without a radius a pair that just reaches the cosine may be missed, but none that does not reach it is joined.
-    sketched = with_duplicates.near_duplicates(min_cosine=min_cosine).groups
+    sketched = near_duplicates(with_duplicates, min_cosine).groups
     assert all(any(set(group) <= set(whole) for whole in found) for group in sketched)
     assert sum(map(len, sketched)) >= 0.97 * sum(map(len, found))
 
@@ -56,7 +57,7 @@ def test_near_duplicates_equal_their_twin(with_duplicates, min_cosine):
 @pytest.mark.parametrize("min_cosine", [0.6, 0.9, 1.0])
 def test_near_duplicates_of_texts_are_those_of_a_collection(with_duplicates, min_cosine):
     texts = [document.text for document in with_duplicates]
-    expected = [[int(key[1:]) for key in group] for group in with_duplicates.near_duplicates(None, min_cosine).groups]
+    expected = [[int(key[1:]) for key in group] for group in near_duplicates(with_duplicates, min_cosine).groups]
     assert near_duplicates(texts, min_cosine) == expected
     assert near_duplicates(["", "word", ""]) == []
     with pytest.raises(ValueError, match="min_cosine=2"):
@@ -73,7 +74,7 @@ def test_sketches_find_what_they_promise(min_cosine):
     right = min_cosine * left + np.sqrt(1 - min_cosine**2) * other
     rows = np.concatenate([left, right]).astype(np.float32)
     bounds = np.arange(8001) * 300
-    vectors = Vectors(rows.ravel().view(np.int32), bounds[:-1], bounds[1:], dense=True, n_columns=300)
+    vectors = PackedVectors(rows.ravel().view(np.int32), bounds[:-1], bounds[1:], dense=True, n_columns=300)
     codes, radius = sketch(vectors, min_cosine)
     distances = np.bitwise_count(codes[:4000] ^ codes[4000:]).sum(axis=1, dtype=int)
     assert (distances <= radius).mean() > 0.98
@@ -82,7 +83,7 @@ def test_sketches_find_what_they_promise(min_cosine):
 
 
 def test_what_is_kept(with_duplicates):
-    duplicates = with_duplicates.near_duplicates(16, 0.8)
+    duplicates = near_duplicates(with_duplicates, 0.8, radius=16)
     for keep in ("first", "longest"):
         kept = list(duplicates.deduplicated(keep))
         assert len(kept) == len(with_duplicates) - sum(len(group) - 1 for group in duplicates.groups)
@@ -93,7 +94,7 @@ def test_what_is_kept(with_duplicates):
     with pytest.raises(ValueError, match="keep='last'"):
         duplicates.dropped("last")
     with pytest.raises(ValueError, match="min_cosine=0"):
-        with_duplicates.near_duplicates(3, 0)
+        near_duplicates(with_duplicates, 0, radius=3)
 
 
 def test_joined():
@@ -103,19 +104,18 @@ def test_joined():
 
 def test_votes_equal_their_twin(with_duplicates):
     documents = list(with_duplicates)
-    encoder = with_duplicates._view.encoder()
     for text in random_texts(10, 20, 5):
-        encoded = encoder.encode([text, *(document.text for document in documents)])
-        distances = np.bitwise_count(encoded.codes[1:] ^ encoded.codes[0]).sum(axis=1, dtype=np.int64)
+        codes = with_duplicates.encode([text, *(document.text for document in documents)])
+        distances = np.bitwise_count(codes[1:] ^ codes[0]).sum(axis=1, dtype=np.int64)
         for radius in (2, 5):
             inside = np.flatnonzero(distances <= radius)
-            prediction = with_duplicates.classify(text, radius=radius)
+            prediction = classify(with_duplicates, text, radius=radius)
             votes = {label: sum(documents[i].label == label for i in inside) for label in "ab"}
             assert prediction.voters == len(inside)
             assert prediction.label == (None if not len(inside) else max("ab", key=votes.__getitem__))
         ball = np.flatnonzero(distances <= np.sort(distances)[9])
         weights = {label: sum(1 / (1 + distances[i]) for i in ball if documents[i].label == label) for label in "ab"}
-        prediction = with_duplicates.classify(text, 10, voting="distance")
+        prediction = classify(with_duplicates, text, 10, voting="distance")
         for label, share in prediction.shares.items():
             assert share == pytest.approx(weights[label] / sum(weights.values()))
 
@@ -123,10 +123,10 @@ def test_votes_equal_their_twin(with_duplicates):
 def test_classify_needs_labels(tmp_path):
     with Collection.create(tmp_path / "c.sth", random_texts(50, 9, 0), n_bits=8, n_neighbors=5) as collection:
         with pytest.raises(ValueError, match="label"):
-            collection.classify("worda")
-        assert collection.classify(collection.get("1").text, radius=0).label is None
+            classify(collection, "worda")
+        assert classify(collection, collection.get("1").text, radius=0).label is None
         collection.add([Document("labelled", "wordak wordal", "x")])
-        assert collection.classify("wordbk", 1).label == "x"
+        assert classify(collection, "wordbk", 1).label == "x"
 
 
 @pytest.mark.filterwarnings("ignore:.*bits did not reach tol")

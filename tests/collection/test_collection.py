@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sthash import Collection, CollectionError, Document, SelfTaughtHashing, TextVectorizer
+from sthash import Collection, CollectionError, Document, SelfTaughtHashing, TextVectorizer, near_duplicates
 from support.corpus import QUERIES, found, make_documents, twin_search
 
 
@@ -32,18 +32,18 @@ def test_balls_of_long_codes_are_plain(tmp_path):
         for text in QUERIES:
             assert found(long, text, 10, factor=3) == twin_search(long, text, 10, 3)
         many = long.search_many(QUERIES, 7, factor=3, explain=True)
-        assert many == [long.search(text, 7, factor=3) for text in QUERIES]
+        assert many == [long.search(text, 7, factor=3, explain=True) for text in QUERIES]
 
 
 def test_many_queries_get_what_each_alone_gets(collection):
     many = collection.search_many(QUERIES, 7, factor=3, explain=True)
-    assert many == [collection.search(text, 7, factor=3) for text in QUERIES]
+    assert many == [collection.search(text, 7, factor=3, explain=True) for text in QUERIES]
     codes = collection.search_many(QUERIES, 7, rerank=False)
-    assert codes == [collection.search(text, 7, rerank=False, explain=False) for text in QUERIES]
+    assert codes == [collection.search(text, 7, rerank=False) for text in QUERIES]
 
 
 def test_hits_tell_why(collection):
-    hits = collection.search("kitten claw", 5)
+    hits = collection.search("kitten claw", 5, explain=True)
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
     assert all(0 < hit.score <= 1 and hit.label == "cats" for hit in hits)
     assert set(hits[0].terms) <= {"kitten", "claw"}
@@ -52,8 +52,8 @@ def test_hits_tell_why(collection):
 
 def test_by_codes_alone_the_margins_decide(collection):
     hits = collection.search("kitten claw", 50, rerank=False)
-    with collection._view.reading():
-        encoded = collection._view.encoder().encode(["kitten claw", *(hit.text for hit in hits)])
+    with collection.snapshot() as now:
+        encoded = now.encode(["kitten claw", *(hit.text for hit in hits)])
     differ = np.unpackbits(encoded.codes[1:] ^ encoded.codes[0], axis=1, bitorder="little")[:, : collection.n_bits]
     assert [hit.distance for hit in hits] == differ.sum(axis=1).tolist()
     weighted = differ @ np.abs(encoded.margins[0])
@@ -155,7 +155,7 @@ def test_everything_can_go(collection):
     assert list(collection) == []
     assert collection.search("cat") == []
     assert collection.search("cat", rerank=False) == []
-    assert collection.near_duplicates().groups == []
+    assert near_duplicates(collection).groups == []
     assert collection.check().documents == 0
     collection.add(["a cat again"])
     assert [hit.text for hit in collection.search("cat")] == ["a cat again"]
@@ -179,8 +179,8 @@ def test_codes_are_those_of_vectorizer_and_hasher(collection):
     texts = [document.text for document in collection]
     X = TextVectorizer().fit_transform(texts)
     hasher = SelfTaughtHashing(16, n_neighbors=10, recipe="neighbors").fit(X)
-    with collection._view.reading():
-        assert (collection._view.shelf().codes == hasher.transform(X)).all()
+    with collection.snapshot() as now:
+        assert (now.codes == hasher.transform(X)).all()
 
 
 def test_readers_see_each_commit_and_writers_wait(path):
@@ -192,7 +192,7 @@ def test_readers_see_each_commit_and_writers_wait(path):
         writer.relearn(n_bits=8)
         assert other.n_bits == 8
         assert other.search("yeast", 1)[0].key == "fresh"
-        with writer._view.writing():
+        with writer._changing():
             assert len(other) == 301
             with pytest.raises(CollectionError, match="another process"):
                 other.add(["no"])

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sthash import Collection, CollectionError, Document
+from sthash import Collection, CollectionError, Document, near_duplicates
 from sthash.cli import main
 from support.corpus import found, make_documents, twin_search
 
@@ -246,7 +246,7 @@ def test_strange_texts_and_keys_come_back_as_they_were(path):
         collection.search("\ud800 \0 kitten", 3, where={"n": None})
         assert len(collection.search("kitten", 300, where={"a\ud800": STRANGE["surrogate"][:9]})) == 1
         collection.relearn()
-        collection.near_duplicates()
+        near_duplicates(collection)
         assert collection.check().documents == 101 + len(STRANGE)
         assert collection.delete(list(STRANGE)) == len(STRANGE)
         assert collection.check().documents == 101

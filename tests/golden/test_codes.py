@@ -69,7 +69,7 @@ def baseline(name: str):
 
 
 def sample(size: int) -> dict[str, int]:
-    return {"learn_on": size}
+    return {"sample_size": size}
 
 
 def blas() -> str:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from sthash import Collection, Document
-from sthash.collection.shelf import MOST_WEIGHED_BITS
+from sthash.collection.code_table import MOST_WEIGHTED_BITS
 
 TOPICS = {
     "cats": ["cat", "kitten", "whisker", "purr", "claw", "fur", "tail", "mouse", "milk", "paw"],
@@ -30,9 +30,8 @@ def make_documents(count: int, seed: int = 0, first: int = 0) -> list[Document]:
 def twin_search(collection: Collection, text: str, k: int, factor: int, radius: int | None = None) -> list[str]:
     """Keys in the order that search must give, from plain dictionaries of weights and plain bits."""
     documents = list(collection)
-    encoder = collection._view.encoder()
-    with collection._view.reading():
-        encoded = encoder.encode([text, *(document.text for document in documents)])
+    with collection.snapshot() as now:
+        encoded = now.encode([text, *(document.text for document in documents)])
     rows = [
         dict(zip(encoded.indices[a:b].tolist(), encoded.values[a:b].tolist(), strict=True))
         for a, b in zip(encoded.indptr[:-1], encoded.indptr[1:], strict=True)
@@ -40,7 +39,7 @@ def twin_search(collection: Collection, text: str, k: int, factor: int, radius: 
     distances = [int(np.bitwise_count(encoded.codes[0] ^ code).sum()) for code in encoded.codes[1:]]
     k = min(k, len(documents))
     if radius is None:
-        if collection.n_bits <= MOST_WEIGHED_BITS:
+        if collection.n_bits <= MOST_WEIGHTED_BITS:
             distances = weighted_distances(encoded.codes[1:], encoded.codes[0], encoded.margins[0]).tolist()
         radius = sorted(distances)[min(k * factor, len(distances)) - 1]
     ranked = []

@@ -19,7 +19,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-import sthash.collection.collection as collection_module
+from sthash.collection import builder
 from sthash import Collection, Document
 from support.corpus import TOPICS, found, twin_search
 
@@ -84,14 +84,14 @@ def make(step: Step, path: Path) -> None:
 
 
 def break_commits() -> None:
-    whole = collection_module.put_encoded
+    whole = builder.put_encoded
 
-    def apart(store, *rest):
+    def apart(store, *rest, **named):
         store.connection.execute("COMMIT")
         store.connection.execute("BEGIN IMMEDIATE")
-        whole(store, *rest)
+        whole(store, *rest, **named)
 
-    collection_module.put_encoded = apart
+    builder.put_encoded = apart
 
 
 def write(path: Path, state: State, seed: str, acknowledge: int) -> None:

@@ -93,9 +93,8 @@ def examine(path: Path, uri: str) -> None:
     """Raise if Milvus does not hold the file's documents, each once."""
     with Collection.open(path) as collection, MilvusCollection.open(uri, "some", collection) as there:
         found = there._server.call("query", "some", filter="id >= 0", output_fields=["*"], limit=16_384)
-        with collection._view.reading():
-            shelf = collection._view.shelf()
-        wanted = [(number, code.tobytes()) for number, code in zip(shelf.ids.tolist(), shelf.codes, strict=True)]
+        with collection.snapshot() as now:
+            wanted = [(number, code.tobytes()) for number, code in zip(now.ids.tolist(), now.codes, strict=True)]
         assert sorted((row["id"], row["code"][0]) for row in found) == wanted, f"{len(found)} of {len(wanted)} rows"
         assert len(there) == len(wanted)
         documents = {document.key: document for document in collection}
@@ -105,7 +104,7 @@ def examine(path: Path, uri: str) -> None:
 def main() -> None:
     folder, kills, rng = Path(sys.argv[1]), int(sys.argv[2]), random.Random(sys.argv[3])
     path, uri = folder / "some.sth", str(folder / "milvus.db")
-    Collection.create(path, make_documents(DOCUMENTS), n_bits=16, n_neighbors=5, learn_on=200).close()
+    Collection.create(path, make_documents(DOCUMENTS), n_bits=16, n_neighbors=5, sample_size=200).close()
     if "broken" in sys.argv[4:]:
         break_keys()
     sent = [run(path, uri, some_kill(rng, number, kills)) for number in range(kills)]

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from sthash.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from sthash.applications.duplicates import Duplicates, duplicates_in, near_duplicates
+    from sthash.applications.duplicates import Duplicates, near_duplicates
     from sthash.applications.knn import KNNHashClassifier
     from sthash.applications.votes import Prediction, classify
 
-__all__ = ["Duplicates", "KNNHashClassifier", "Prediction", "classify", "duplicates_in", "near_duplicates"]
+__all__ = ["Duplicates", "KNNHashClassifier", "Prediction", "classify", "near_duplicates"]
 
 # The classifier needs scikit-learn; the others do not.
 __getattr__ = lazy_names(
@@ -21,7 +21,6 @@ __getattr__ = lazy_names(
         "KNNHashClassifier": "sthash.applications.knn",
         "Prediction": "sthash.applications.votes",
         "classify": "sthash.applications.votes",
-        "duplicates_in": "sthash.applications.duplicates",
         "near_duplicates": "sthash.applications.duplicates",
     },
 )

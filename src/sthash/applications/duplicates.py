@@ -6,7 +6,7 @@ import itertools
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol, get_args
+from typing import TYPE_CHECKING, Literal, Protocol, get_args, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -14,18 +14,16 @@ import numpy.typing as npt
 from sthash import _core
 from sthash.checks import check_choice, check_whole, resolve_threads
 from sthash.codes import Codes, pack
-from sthash.collection.search import fields_at
-from sthash.collection.shelf import Vectors, stacked
+from sthash.collection import Collection, PackedVectors, packed
 from sthash.index import HammingIndex
 from sthash.index.hamming import MAX_BITS
 
 if TYPE_CHECKING:
-    from sthash.collection import Collection
     from sthash.sources import Document
     from sthash.text import TextVectorizer
 
 Keep = Literal["first", "longest"]
-Places = npt.NDArray[np.int64]
+Positions = npt.NDArray[np.int64]
 PAGE = 8192
 
 
@@ -70,24 +68,48 @@ class Duplicates:
         return (document for document in self.collection.export() if document.key not in dropped)
 
 
+@overload
 def near_duplicates(
-    texts: Iterable[str], min_cosine: float = 0.9, *, vectorizer: TextVectorizer | None = None
-) -> list[list[int]]:
-    """Find the texts that say nearly the same, all in memory.
+    source: Collection, min_cosine: float = ..., *, radius: int | None = ..., threads: int | None = ...
+) -> Duplicates: ...
+@overload
+def near_duplicates(
+    source: Iterable[str],
+    min_cosine: float = ...,
+    *,
+    vectorizer: TextVectorizer | None = ...,
+    threads: int | None = ...,
+) -> list[list[int]]: ...
+def near_duplicates(
+    source: Collection | Iterable[str],
+    min_cosine: float = 0.9,
+    *,
+    radius: int | None = None,
+    vectorizer: TextVectorizer | None = None,
+    threads: int | None = None,
+) -> Duplicates | list[list[int]]:
+    """Find the documents that say nearly the same: of a collection, or of texts in memory.
+
+    Pairs whose vectors have at least the cosine are joined to groups. Documents without a known term are left out.
 
     Parameters
     ----------
-    texts : iterable of str
+    source : Collection or iterable of str
     min_cosine : float
-        Cosine that the vectors of two texts must have to be joined.
+        Cosine that the vectors of two documents must have to be joined.
+    radius : int, optional
+        For a collection: compare only documents whose codes differ in at most so many bits. By default other codes,
+        made for this alone, find 99 in 100 of the pairs that just reach the cosine, and more of the closer ones.
     vectorizer : TextVectorizer, optional
-        With settings of your own; it is fitted to the texts.
+        For texts: with settings of your own; it is fitted to the texts.
+    threads : int or None
+        None takes one thread per available core.
 
     Returns
     -------
-    groups : list of lists of int
-        Positions, two or more a group, ascending. Each text of a group is close to another one of it, but not always
-        to all. Of the pairs that just reach ``min_cosine`` one in a hundred may be missed, of closer ones fewer.
+    Duplicates, or groups : list of lists of int
+        For texts: positions, two or more per group, ascending. Each text of a group is close to another one of it, but
+        not always to all.
 
     Examples
     --------
@@ -95,32 +117,40 @@ def near_duplicates(
     >>> sthash.near_duplicates(["a cat and a dog", "sails on the sea", "a dog and a cat"])
     [[0, 2]]
     """
+    check_cosine(min_cosine)
+    if radius is not None:
+        check_whole("radius", radius, least=0)
+    if isinstance(source, Collection):
+        if vectorizer is not None:
+            raise TypeError("a collection has a vectorizer of its own. Leave vectorizer= out.")
+        return _in_collection(source, min_cosine, radius, threads)
+    if radius is not None:
+        raise TypeError("texts have no codes that a radius could apply to. Leave radius= out, or pass a Collection.")
+    return _in_texts(source, min_cosine, vectorizer, threads)
+
+
+def _in_texts(
+    texts: Iterable[str], min_cosine: float, vectorizer: TextVectorizer | None, threads: int | None
+) -> list[list[int]]:
     from sklearn.base import clone
 
     from sthash.hashing.vectors import as_rows
     from sthash.text import TextVectorizer
 
-    check_cosine(min_cosine)
-    X = (TextVectorizer() if vectorizer is None else clone(vectorizer)).fit_transform(texts)
+    X = (TextVectorizer(threads=threads) if vectorizer is None else clone(vectorizer)).fit_transform(texts)
     rows = as_rows(X)
-    vectors = stacked(rows.indptr, rows.indices, rows.values, X.shape[1])
-    left, right = close_pairs(vectors, *sketch(vectors, min_cosine), min_cosine)
+    vectors = packed(rows.indptr, rows.indices, rows.values, X.shape[1])
+    left, right = close_pairs(vectors, *sketch(vectors, min_cosine, threads), min_cosine, threads)
     return [group.tolist() for group in joined(X.shape[0], left, right)]
 
 
-def duplicates_in(collection: Collection, radius: int | None = None, min_cosine: float = 0.9) -> Duplicates:
-    """Find the documents of a collection that say nearly the same, as `Collection.near_duplicates` describes it."""
-    if radius is not None:
-        check_whole("radius", radius, least=0)
-    check_cosine(min_cosine)
-    view = collection._view
-    with view.reading():
-        shelf = view.shelf()
-        vectors = view.vectors(shelf.ids)
-        codes, within = sketch(vectors, min_cosine) if radius is None else (shelf.codes, radius)
-        groups = joined(len(shelf.ids), *close_pairs(vectors, codes, within, min_cosine))
-        ids = [shelf.ids[group].tolist() for group in groups]
-        documents = fields_at(view.store, list(itertools.chain.from_iterable(ids)))
+def _in_collection(collection: Collection, min_cosine: float, radius: int | None, threads: int | None) -> Duplicates:
+    with collection.snapshot() as now:
+        vectors = now.vectors()
+        codes, most = sketch(vectors, min_cosine, threads) if radius is None else (now.codes, radius)
+        groups = joined(len(now), *close_pairs(vectors, codes, most, min_cosine, threads))
+        ids = [now.ids[group].tolist() for group in groups]
+        documents = now.fields(list(itertools.chain.from_iterable(ids)))
     return Duplicates(collection, [[documents[number][0] for number in group] for group in ids])
 
 
@@ -130,7 +160,7 @@ def check_cosine(min_cosine: float) -> None:
         raise ValueError(f"min_cosine={min_cosine!r} must be above 0 and at most 1.")
 
 
-def sketch(vectors: Vectors, min_cosine: float) -> tuple[Codes, int]:
+def sketch(vectors: PackedVectors, min_cosine: float, threads: int | None = None) -> tuple[Codes, int]:
     """Codes of random hyperplanes, and a radius within which 99 of 100 pairs with this cosine lie.
 
     Each bit of two codes differs with probability p = arccos(cosine) / π (Charikar, 2002): unlike a learnt code, such
@@ -143,12 +173,14 @@ def sketch(vectors: Vectors, min_cosine: float) -> tuple[Codes, int]:
     n_bits = min(64 * math.ceil(((2.33 * math.sqrt(p * (1 - p)) + 2.5) / max(0.5 - p, 0.01)) ** 2 / 64), MAX_BITS)
     parts = [np.zeros((0, n_bits // 8), dtype=np.uint8)]
     for start in range(0, len(vectors.starts), PAGE):
-        indptr, columns, values = vectors.at(slice(start, start + PAGE)).parts()
-        parts.append(pack(_core.scatter(indptr, columns, values, n_bits // 64, 0, resolve_threads(None)) > 0))
+        indptr, columns, values = vectors.at(slice(start, start + PAGE)).rows()
+        parts.append(pack(_core.scatter(indptr, columns, values, n_bits // 64, 0, resolve_threads(threads)) > 0))
     return np.concatenate(parts), max(math.ceil(bdtrik(0.99, n_bits, p)), 0)
 
 
-def close_pairs(vectors: Vectors, codes: Codes, radius: int, min_cosine: float) -> tuple[Places, Places]:
+def close_pairs(
+    vectors: PackedVectors, codes: Codes, radius: int, min_cosine: float, threads: int | None = None
+) -> tuple[Positions, Positions]:
     """Pairs of places, smaller first, that join all close documents; those without a known term are left out.
 
     Equal vectors are chained, and only the first of them is compared with others: a text that occurs a thousand times
@@ -159,20 +191,20 @@ def close_pairs(vectors: Vectors, codes: Codes, radius: int, min_cosine: float) 
     bounds = zip((4 * vectors.starts).tolist(), (4 * vectors.ends).tolist(), strict=True)
     first_of = np.array([first_with.setdefault(content[a:b], i) for i, (a, b) in enumerate(bounds)], np.int64)
     every = np.arange(len(first_of), dtype=np.int64)
-    known = vectors.cosines(every, every) > 0
+    known = vectors.cosines(every, every, threads) > 0
     copies = np.flatnonzero((first_of != every) & known)
     firsts = np.flatnonzero((first_of == every) & known)
     left, right = [first_of[copies]], [copies]
     index = HammingIndex(8 * codes.shape[1])
     index.add(codes[firsts], firsts)
     for block in index.pairs(radius):
-        close = vectors.cosines(block.left, block.right) >= min_cosine
+        close = vectors.cosines(block.left, block.right, threads) >= min_cosine
         left.append(block.left[close])
         right.append(block.right[close])
     return np.concatenate(left), np.concatenate(right)
 
 
-def joined(count: int, left: Places, right: Places) -> list[Places]:
+def joined(count: int, left: Positions, right: Positions) -> list[Positions]:
     """Connected components of two or more members, each ascending, ordered by their first member."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components

@@ -10,11 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from sthash.checks import check_choice, check_whole
-from sthash.collection.search import documents_at, encode_queries
-from sthash.collection.shelf import as_words
+from sthash.codes import Codes
 
 if TYPE_CHECKING:
-    from sthash.collection import Collection
+    from sthash.collection import Collection, Snapshot
 
 Voting = Literal["majority", "distance"]
 
@@ -30,7 +29,7 @@ class Prediction:
     shares : dict
         Share of the votes that each label got, the largest first.
     voters : int
-        Labelled documents in the ball.
+        Labeled documents in the ball.
     """
 
     label: str | None
@@ -49,40 +48,53 @@ def classify(
     collection: Collection,
     query: str | npt.ArrayLike,
     k: int = 25,
+    *,
     radius: int | None = None,
     voting: Voting = "majority",
 ) -> Prediction:
-    """Give the label that most of the documents around a query have.
+    """Return the label that most of the documents around a query have.
 
     Parameters
     ----------
     collection : Collection
     query : str or array
     k : int
-        Without a radius, the ball grows until so many labelled documents are in it.
+        Without a radius, the ball grows until it holds so many labeled documents.
     radius : int, optional
+        Radius of the ball in bits.
     voting : {"majority", "distance"}
         Whether near documents count for more: 1 / (1 + d) at d bits.
+
+    Examples
+    --------
+    >>> import tempfile, sthash
+    >>> animals = [("cat", "fish"), ("dog", "bones"), ("rabbit", "carrots")]
+    >>> documents = [{"text": f"{animal} number {n} likes {food}", "label": animal}
+    ...              for n in range(6) for animal, food in animals]
+    >>> with (
+    ...     tempfile.TemporaryDirectory() as folder,
+    ...     sthash.Collection.create(f"{folder}/animals.sth", documents, n_bits=4, n_neighbors=5) as collection,
+    ... ):
+    ...     sthash.classify(collection, "who likes bones?", k=3).label
+    'dog'
     """
     check_whole("k", k)
     check_choice("voting", voting, get_args(Voting))
     if radius is not None:
         check_whole("radius", radius, least=0)
-    view = collection._view
-    with view.reading():
-        code = encode_queries(view, [query]).codes
-        shelf = view.shelf()
+    with collection.snapshot() as now:
+        code = now.encode([query]).codes
         wanted = k
         while True:
-            ball = shelf.at(shelf.ball(as_words(code)[0], radius, wanted))
-            labels = [document.label for document in documents_at(view.store, ball.ids.tolist()).values()]
+            positions, distances = _ball(now, code, radius, wanted)
+            documents = now.documents(now.ids[positions])
+            labels = [documents[number].label for number in now.ids[positions].tolist()]
             voters = sum(label is not None for label in labels)
-            if radius is not None or voters >= k or len(ball.ids) == len(shelf.ids):
+            if radius is not None or voters >= k or len(positions) == len(now):
                 break
             wanted *= 4
     if radius is None and not voters:
-        raise ValueError(f"no document of {collection.path} has a label; build it with labels to classify by them.")
-    distances = np.bitwise_count(ball.words ^ as_words(code)[0]).sum(axis=1, dtype=np.int64)
+        raise ValueError(f"no document of {collection.path} has a label. Build it with labels to classify by them.")
     votes: Counter[str] = Counter()
     for label, weight in zip(labels, vote_weights(distances, voting).tolist(), strict=True):
         if label is not None:
@@ -90,3 +102,14 @@ def classify(
     ranked = sorted(votes, key=lambda label: (-votes[label], label))
     total = sum(votes.values())
     return Prediction(ranked[0] if ranked else None, {label: votes[label] / total for label in ranked}, voters)
+
+
+def _ball(
+    snapshot: Snapshot, code: Codes, radius: int | None, wanted: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
+    """Return positions and distances within the radius, or within the least radius that holds so many as wanted."""
+    if radius is None:
+        nearest = snapshot.index.search(code, min(wanted, max(len(snapshot), 1)))[1]
+        radius = max(int(nearest.max(initial=0)), 0)
+    _, positions, distances = snapshot.index.radius_search(code, radius)
+    return positions, distances

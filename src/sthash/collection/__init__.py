@@ -3,8 +3,26 @@
 from __future__ import annotations
 
 from sthash.collection.collection import Collection
+from sthash.collection.document_table import StoredDocument
 from sthash.collection.hits import Hit
-from sthash.collection.options import SearchOptions
-from sthash.collection.store import CollectionError
+from sthash.collection.options import SearchKeywords, SearchOptions
+from sthash.collection.packed_vectors import PackedVectors, packed
+from sthash.collection.protocol import DocumentCollection
+from sthash.collection.snapshot import Snapshot
+from sthash.collection.store import CollectionBusyError, CollectionError
+from sthash.collection.verification import Verification
 
-__all__ = ["Collection", "CollectionError", "Hit", "SearchOptions"]
+__all__ = [
+    "Collection",
+    "CollectionBusyError",
+    "CollectionError",
+    "DocumentCollection",
+    "Hit",
+    "PackedVectors",
+    "SearchKeywords",
+    "SearchOptions",
+    "Snapshot",
+    "StoredDocument",
+    "Verification",
+    "packed",
+]

@@ -3,50 +3,68 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
 
 import numpy.typing as npt
 
+from sthash.checks import resolve_threads
 from sthash.codes import Codes
-from sthash.collection import building
-from sthash.collection.encoder import batched
+from sthash.collection import builder
+from sthash.collection.document_table import StoredDocument, remove
 from sthash.collection.hits import Hit
-from sthash.collection.search import (
-    Request,
-    Where,
-    answer,
-    documents_at,
-    encode_queries,
-    read_document,
-    stored_query,
-)
-from sthash.collection.store import WAIT_SECONDS, Store, encode
-from sthash.collection.verifying import Report, verify
-from sthash.collection.view import View
-from sthash.collection.writing import find, put_documents, put_encoded, remove
+from sthash.collection.options import SearchKeywords, SearchOptions, Where
+from sthash.collection.packed_vectors import Ids
+from sthash.collection.snapshot import Snapshot
+from sthash.collection.store import WAIT_SECONDS, Store
+from sthash.collection.stored_model import load_model
+from sthash.collection.verification import Verification, verify
+from sthash.model import Margins, Model
+from sthash.progress import Progress, silent
 from sthash.sources import Document
 
 if TYPE_CHECKING:
-    from sthash.applications.duplicates import Duplicates
-    from sthash.applications.votes import Prediction, Voting
     from sthash.hashing import SelfTaughtHashing
     from sthash.hashing.sth import Recipe
     from sthash.text import TextVectorizer
 
-# The ball around a query grows until it holds so many documents for each one asked for.
-FACTOR = 500
-PAGE = 1000
+# Settings of the model that `info` shows, and under which name.
+SHOWN = {
+    "kind": "kind",
+    "n_bits": "n_bits",
+    "n_neighbors": "n_neighbors",
+    "recipe": "recipe",
+    "scatter": "scatter",
+    "learnt_on": "learned_on",
+    "n_terms": "n_terms",
+    "n_columns": "n_columns",
+    "weighting": "weighting",
+    "stemmer": "stemmer",
+}
+
+
+class RelearnChanges(TypedDict, total=False):
+    """The settings that `Collection.relearn` can change."""
+
+    n_bits: int | None
+    n_neighbors: int | None
+    recipe: Recipe | None
+    sample_size: int | None
+    scatter: float | None
+    random_state: int | None
 
 
 class Collection:
-    """Documents in one file, with the model that was learnt from them and their codes.
+    """Documents in one file, with the model that was learned from them and their codes.
 
     Made by `Collection.create` or `Collection.open`. Each change is one transaction: after a crash the file is as it
-    was before the change or after it. Other processes may read meanwhile, and see a change from the next call on; a
-    second one that wants to change the file waits. One object may be used by several threads.
+    was before the change or after it. Other processes can read meanwhile, and see a change from the next call on; a
+    second one that wants to change the file waits. Several threads can use one object.
 
     Examples
     --------
@@ -56,87 +74,95 @@ class Collection:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "animals.sth")
     ...     with sthash.Collection.create(path, texts, n_bits=4, n_neighbors=5) as animals:
-    ...         hit = animals.search("a dog that likes bones", k=1)[0]
-    >>> hit.terms
-    ('bone', 'dog')
+    ...         hit = animals.search("a dog that likes bones", k=1, explain=True)[0]
+    >>> hit.key, hit.terms
+    ('1', ('bone', 'dog'))
     """
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, *, threads: int | None = None) -> None:
         self._store = store
-        self._view = View(store)
+        self._threads = resolve_threads(threads)
+        self._lock = threading.RLock()
+        self._current: Snapshot | None = None
 
     @classmethod
     def create(
         cls,
         path: str | PathLike[str],
-        documents: Iterable[Any] | None = None,
+        documents: Any = None,
         *,
         vectors: Iterable[Any] | None = None,
         n_bits: int = 64,
         n_neighbors: int = 25,
         recipe: Recipe = "neighbors",
-        learn_on: int | None = 20_000,
+        sample_size: int | None = builder.SAMPLE_SIZE,
         scatter: float = 0.0,
         vectorizer: TextVectorizer | None = None,
         hasher: SelfTaughtHashing | None = None,
+        model: Model | None = None,
         random_state: int = 0,
         replace: bool = False,
         overwrite: bool = False,
-        progress: building.Progress | None = None,
+        threads: int | None = None,
+        progress: Progress | None = None,
     ) -> Self:
         """Learn, encode and store documents in a new file, and open it.
 
         The documents are read once and not kept in memory. The vocabulary is that of all of them; the hash functions
-        are learnt from ``learn_on`` of them. A build that is interrupted leaves nothing at the path.
+        are learned from a sample. A build that is interrupted leaves nothing at the path.
 
         Parameters
         ----------
         path : path
-        documents : iterable of str, dict or Document
-            May be left out where there are vectors.
+        documents : iterable of str, dict or Document; path object; table
+            As `sthash.sources.open_documents` takes them. Not needed where there are vectors.
         vectors : array or iterable of arrays, optional
-            Dense vectors of your own, one a document. They are then hashed and compared instead of the texts.
+            Dense vectors of your own, one per document. They are hashed and compared instead of the texts.
         n_bits, n_neighbors : int
             Of the hasher. More bits find more of the nearest documents in a ball of the same size.
         recipe : str
             Of the hasher. The default finds the most of the nearest documents by cosine (docs/better-codes.md);
             `sthash.evaluation.tune` finds which is best for documents like yours.
-        learn_on : int or None
+        sample_size : int or None
             Learn from a random sample of this size; None takes all documents.
         scatter : float
-            How much random hyperplanes are mixed into the learnt ones: so many times as large as these on average.
+            How much random hyperplanes are mixed into the learned ones: so many times as large as these on average.
             With 0, as published, codes bring together what is about the same topic. With about 4 and long codes
-            (``n_bits=512``) a small ball holds most of the nearest documents by cosine, also those that are near for
-            the sake of rare terms; codes of 64 bits gain little.
+            (``n_bits=512``) a small ball holds most of the nearest documents by cosine, also those that are near
+            because of rare terms; codes of 64 bits gain little.
         vectorizer, hasher : TextVectorizer, SelfTaughtHashing, optional
-            With settings of your own. The hasher's take the place of ``n_bits``, ``n_neighbors`` and ``recipe``.
+            With settings of your own. Those of the hasher replace ``n_bits``, ``n_neighbors`` and ``recipe``.
+        model : TextModel or VectorModel, optional
+            Encode by this model; nothing is learned, and the parameters of learning are not used.
         random_state : int
-            Of the sample and the hasher.
+            Seed of the sample and the hasher.
         replace : bool
-            Let a later document take the place of an earlier one with the same key; otherwise that is an error.
+            Let a later document replace an earlier one with the same key; otherwise that is an error.
         overwrite : bool
-            Whether there may be a file at the path already.
+            Replace the file if there is one at the path.
+        threads : int or None
+            None takes one thread per available core. The codes do not depend on it.
         progress : callable, optional
             Called with the name of the step, how much is done, and of how much (None if not known).
         """
         target = Path(path)
         if target.exists() and not overwrite:
             raise FileExistsError(
-                f"{target} exists already; pass overwrite=True (--force) to replace it, or add to it."
+                f"{target} exists already. Pass overwrite=True (--force) to replace it, or add to it."
             )
-        plan = building.Plan(
-            n_bits, n_neighbors, recipe, learn_on, scatter, vectorizer, hasher, random_state, replace, progress
+        plan = model or builder.LearningPlan(
+            n_bits, n_neighbors, recipe, sample_size, scatter, vectorizer, hasher, random_state, threads
         )
-        building.build(target, documents, vectors, plan)
-        return cls.open(target)
+        builder.build(target, documents, vectors, plan, replace_keys=replace, progress=progress)
+        return cls.open(target, threads=threads)
 
     @classmethod
-    def open(cls, path: str | PathLike[str], *, wait: float = WAIT_SECONDS) -> Self:
+    def open(cls, path: str | PathLike[str], *, wait: float = WAIT_SECONDS, threads: int | None = None) -> Self:
         """Open a collection; ``wait`` is how many seconds to wait for another process that is changing it."""
         writable = os.access(path, os.W_OK) and os.access(Path(path).absolute().parent, os.W_OK)
-        collection = cls(Store(path, "rw" if writable else "ro", wait))
+        collection = cls(Store(path, "rw" if writable else "ro", wait), threads=threads)
         try:
-            with collection._view.reading():
+            with collection._reading():
                 pass
         except BaseException:
             collection.close()
@@ -153,6 +179,50 @@ class Collection:
     def __exit__(self, *exception: object) -> None:
         self.close()
 
+    # One state of the file
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Snapshot]:
+        """Read one state of the file throughout, whatever others change meanwhile.
+
+        Other threads that use the same object wait until the ``with`` statement ends.
+        """
+        with self._reading():
+            version = self._store.version()
+            if self._current is None or self._current.version != version:
+                self._current = Snapshot(self._store, version, self._present_model(), self._threads)
+            yield self._current
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        with self._lock, self._store.reading():
+            yield
+
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        """Make all changes of the block or none of them."""
+        with self._lock:
+            try:
+                with self._store.writing():
+                    yield
+            except BaseException:
+                self._current = None
+                raise
+
+    def _present_model(self) -> Model:
+        """Return the model of the file: the one that is in memory, if the file still has it."""
+        if self._current is not None:
+            known = self._current.model
+            if self._store.setting("model").get("generation") == known.settings.get("generation"):
+                return known
+        return load_model(self._store, self._threads)
+
+    @property
+    def version(self) -> int:
+        """A number that grows with every change of the file, as long as it is open."""
+        with self._reading():
+            return self._store.version()
+
     @property
     def path(self) -> Path:
         """Where the file is."""
@@ -160,147 +230,130 @@ class Collection:
 
     @property
     def n_bits(self) -> int:
-        """Bits of a code."""
-        with self._view.reading():
-            return self._view.encoder().n_bits
+        """Number of bits of a code."""
+        with self.snapshot() as now:
+            return now.n_bits
 
     def __len__(self) -> int:
-        with self._view.reading():
-            return len(self._view.shelf().ids)
+        with self.snapshot() as now:
+            return len(now)
 
     def __contains__(self, key: object) -> bool:
-        with self._view.reading():
-            return isinstance(key, str) and find(self._store, encode(key)) is not None
+        with self.snapshot() as now:
+            return isinstance(key, str) and now.find(key) is not None
 
     def get(self, key: str) -> Document:
-        """Give a document; KeyError if there is none with this key."""
-        with self._view.reading():
-            number = self._id(key)
-            return documents_at(self._store, [number])[number]
+        """Return a document; KeyError if there is none with this key."""
+        with self.snapshot() as now:
+            number = self._id(now, key)
+            return now.documents([number])[number]
 
-    def _id(self, key: str) -> int:
-        number = find(self._store, encode(key))
+    def _id(self, snapshot: Snapshot, key: str, consequence: str = "") -> int:
+        number = snapshot.find(key)
         if number is None:
-            raise KeyError(f"there is no document with the key {key!r} in {self.path}")
+            raise KeyError(f"there is no document with the key {key!r} in {self.path}{consequence}")
         return number
+
+    def page(self, after: int = -1, limit: int = 1000) -> list[StoredDocument]:
+        """Return the first documents whose ids are greater than ``after``, at most ``limit`` of them.
+
+        The id of the last one is where the next page starts.
+        """
+        with self.snapshot() as now:
+            return now.page(after, limit)
 
     def __iter__(self) -> Iterator[Document]:
         return self.export()
 
     def export(self) -> Iterator[Document]:
-        """Give all documents in the order in which they came.
+        """Iterate over all documents in the order in which they came.
 
         They are read some at a time: one that is changed meanwhile comes as it was or as it is.
         """
         last = -1
-        while True:
-            with self._view.reading():
-                rows = list(self._store.rows("documents", "WHERE id > ? ORDER BY id LIMIT ?", (last, PAGE)))
-                documents = [read_document(self._store, row) for row in rows]
-            if not rows:
-                return
-            yield from documents
-            last = rows[-1][0]
+        while page := self.page(last):
+            for stored in page:
+                yield stored.document
+            last = page[-1].id
+
+    def ids_where(self, where: Where) -> Ids:
+        """Return the ids of the documents whose metadata has these values; see `SearchOptions`."""
+        with self.snapshot() as now:
+            return now.ids_where(where)
+
+    def info(self) -> dict[str, Any]:
+        """Return what the file holds and how it was learned."""
+        with self.snapshot() as now:
+            settings = now.model.settings
+            return {
+                "path": str(self.path),
+                "documents": len(now),
+                "bytes": self.path.stat().st_size,
+                **{shown: settings[name] for name, shown in SHOWN.items() if name in settings},
+            }
+
+    def check(self) -> Verification:
+        """Read everything and compare it with its checksums and with each other; CollectionError if it is damaged."""
+        with self.snapshot() as now:
+            return verify(self._store, now.model)
 
     # Changes
 
-    def add(self, documents: Iterable[Any], *, vectors: Iterable[Any] | None = None) -> int:
+    def add(self, documents: Any, *, vectors: Iterable[Any] | None = None) -> int:
         """Add documents, all or, on an error, none of them; a key that is there already is an error.
 
         Returns
         -------
         count : int
-            How many were added.
+            Number of documents that were added.
         """
-        return self._put(documents, vectors, replace=False)
+        return self._put(documents, vectors, replace_keys=False)
 
-    def upsert(self, documents: Iterable[Any], *, vectors: Iterable[Any] | None = None) -> int:
+    def upsert(self, documents: Any, *, vectors: Iterable[Any] | None = None) -> int:
         """Add documents, each in place of the one with the same key, if there is one."""
-        return self._put(documents, vectors, replace=True)
+        return self._put(documents, vectors, replace_keys=True)
 
-    def _put(self, documents: Iterable[Any], vectors: Iterable[Any] | None, *, replace: bool) -> int:
-        with self._view.writing():
-            encoder = self._view.encoder()
-            building.check_kind(encoder.dense, vectors)
-            count = 0
-            for batch in batched(building.paired(documents, vectors)):
-                kept = put_documents(self._store, [document for document, _ in batch], replace=replace)
-                inputs = [batch[place][1] if encoder.dense else batch[place][0].text for place, _ in kept]
-                put_encoded(self._store, encoder, [number for _, number in kept], inputs)
-                count += len(batch)
-            return count
+    def _put(self, documents: Any, vectors: Iterable[Any] | None, *, replace_keys: bool) -> int:
+        with self._changing():
+            # Another process may have learned a new model; from here on the lock keeps it as it is.
+            model = self._present_model()
+            return builder.add_documents(self._store, model, documents, vectors, replace_keys=replace_keys)
 
     def delete(self, keys: str | Iterable[str], *, missing_ok: bool = False) -> int:
-        """Delete documents by their keys, all or, if one is missing, none of them; give how many were deleted."""
-        with self._view.writing():
+        """Delete documents by their keys, none if one is missing; return how many were deleted."""
+        with self._changing(), self.snapshot() as now:
             ids: dict[int, None] = {}
             for key in [keys] if isinstance(keys, str) else keys:
-                number = find(self._store, encode(key))
-                if number is None and not missing_ok:
-                    raise KeyError(f"there is no document with the key {key!r} in {self.path}; nothing was deleted")
-                if number is not None:
-                    ids[number] = None
+                if missing_ok and now.find(key) is None:
+                    continue
+                ids[self._id(now, key, "; nothing was deleted")] = None
             remove(self._store, list(ids))
             return len(ids)
 
     def compact(self) -> None:
-        """Give the room that deleted documents took back to the disk."""
-        with self._view.lock, self._store.clear_errors():
-            self._store.connection.execute("VACUUM")
+        """Give the space of deleted documents back to the disk."""
+        with self._lock, self._store.clear_errors():
+            self._store.execute("VACUUM")
 
-    def relearn(
-        self,
-        *,
-        n_bits: int | None = None,
-        n_neighbors: int | None = None,
-        recipe: Recipe | None = None,
-        learn_on: int | None = 20_000,
-        scatter: float | None = None,
-        random_state: int = 0,
-        progress: building.Progress | None = None,
-    ) -> None:
-        """Learn a new model from the documents as they are now; it takes the old one's place in one step.
+    def relearn(self, *, progress: Progress | None = None, **changes: Unpack[RelearnChanges]) -> None:
+        """Learn a new model from the documents as they are now; it replaces the old one in one step.
 
-        What is left out of ``n_bits``, ``n_neighbors``, ``recipe`` and ``scatter`` stays as it was.
+        Every setting that is not given stays as it was.
+
+        Parameters
+        ----------
+        n_bits, n_neighbors, recipe, sample_size, scatter, random_state
+            As of `create`. For ``sample_size``, None takes all documents.
+        progress : callable, optional
         """
-        with self._view.writing():
-            model = self._store.setting("model")
-            n_bits = model["n_bits"] if n_bits is None else n_bits
-            n_neighbors = model["n_neighbors"] if n_neighbors is None else n_neighbors
-            scatter = model.get("scatter", 0.0) if scatter is None else scatter
-            recipe = model.get("recipe", "paper") if recipe is None else recipe
-            plan = building.Plan(
-                n_bits, n_neighbors, recipe, learn_on, scatter, None, None, random_state, False, progress
+        unknown = set(changes) - set(RelearnChanges.__annotations__)
+        if unknown:
+            raise TypeError(
+                f"relearn has no parameter {min(unknown)!r}. It takes: {', '.join(RelearnChanges.__annotations__)}."
             )
-            building.relearn(self._store, model, plan)
-
-    def check(self) -> Report:
-        """Read everything and compare it with its checksums and with each other; CollectionError if it is damaged."""
-        with self._view.reading():
-            return verify(self._store, self._view.encoder())
-
-    def info(self) -> dict[str, Any]:
-        """Tell what the file holds."""
-        with self._view.reading():
-            model = self._store.setting("model")
-            shown = (
-                "kind",
-                "n_bits",
-                "n_neighbors",
-                "recipe",
-                "scatter",
-                "learnt_on",
-                "n_terms",
-                "n_columns",
-                "weighting",
-                "stemmer",
-            )
-            return {
-                "path": str(self.path),
-                "documents": len(self),
-                "bytes": self.path.stat().st_size,
-                **{name: model[name] for name in shown if name in model},
-            }
+        given = {name: value for name, value in changes.items() if value is not None or name == "sample_size"}
+        with self._changing():
+            builder.relearn(self._store, given, self._threads, progress or silent)
 
     # Search
 
@@ -310,11 +363,7 @@ class Collection:
         k: int = 10,
         *,
         key: str | None = None,
-        radius: int | None = None,
-        rerank: bool = True,
-        where: Where | None = None,
-        factor: int = FACTOR,
-        explain: bool = True,
+        **options: Unpack[SearchKeywords],
     ) -> list[Hit]:
         """Find the documents that are most like a text, a vector, or another document.
 
@@ -325,73 +374,34 @@ class Collection:
         query : str or array
             A text; or a vector, in a collection of vectors.
         k : int
+            Number of hits.
         key : str, optional
             Instead of a query: the key of a document, which is then not among the hits.
-        radius : int, optional
-            Of the ball, in bits. By default it grows until it holds ``factor`` documents for each one asked for; a bit
-            then counts as much as the query is sure of it, which brings more of the nearest documents into the ball.
-        rerank : bool
-            Without, the hits are those with the nearest codes, in this order, by the weights of the bits that differ.
-        where : dict, optional
-            Only documents whose metadata has these values; for a list, one of its values.
-        factor : int
-        explain : bool
-            Whether to look up the terms that made a hit match.
+        radius, rerank, where, factor, explain
+            See `SearchOptions`.
         """
+        chosen = SearchOptions(k, **options)
         if (query is None) == (key is None):
-            raise TypeError("search takes either a query or a key.")
-        with self._view.reading():
+            raise TypeError("search takes either a query or a key. Pass one of them.")
+        with self.snapshot() as now:
             if key is None:
-                request = Request(k, radius, rerank, where, factor, explain)
-                return answer(self._view, encode_queries(self._view, [query]), request)[0]
+                return now.search(now.encode([query]), chosen)[0]
             # One more, because the document itself is the nearest.
-            request = Request(k + 1, radius, rerank, where, factor, explain)
-            hits = answer(self._view, stored_query(self._view, self._id(key)), request)[0]
+            hits = now.search(now.encode_stored(self._id(now, key)), replace(chosen, k=chosen.k + 1))[0]
             return [hit for hit in hits if hit.key != key][:k]
 
-    def search_many(
-        self,
-        queries: Iterable[Any],
-        k: int = 10,
-        *,
-        radius: int | None = None,
-        rerank: bool = True,
-        where: Where | None = None,
-        factor: int = FACTOR,
-        explain: bool = False,
-    ) -> list[list[Hit]]:
+    def search_many(self, queries: Iterable[Any], k: int = 10, **options: Unpack[SearchKeywords]) -> list[list[Hit]]:
         """Like `search`, for many texts or vectors at once: a list of hits for each."""
-        request = Request(k, radius, rerank, where, factor, explain)
-        with self._view.reading():
-            return answer(self._view, encode_queries(self._view, list(queries)), request)
-
-    # Applications
+        chosen = SearchOptions(k, **options)
+        with self.snapshot() as now:
+            return now.search(now.encode(list(queries)), chosen)
 
     def encode(self, queries: Iterable[Any]) -> Codes:
-        """Give the packed codes of texts, or of vectors, by the collection's own model."""
-        with self._view.reading():
-            return encode_queries(self._view, list(queries)).codes
+        """Return the packed codes of texts, or of vectors, by the model of the collection."""
+        with self.snapshot() as now:
+            return now.encode(list(queries)).codes
 
-    def near_duplicates(self, radius: int | None = None, min_cosine: float = 0.9) -> Duplicates:
-        """Find the documents that say nearly the same.
-
-        Pairs whose vectors have at least the cosine are joined to groups. Documents without a known term are left out.
-
-        Parameters
-        ----------
-        radius : int, optional
-            Compare only documents whose codes differ in at most so many bits. By default other codes, made for this
-            alone, find 99 in 100 of the pairs that just reach the cosine, and more of the closer ones.
-        min_cosine : float
-        """
-        from sthash.applications.duplicates import duplicates_in
-
-        return duplicates_in(self, radius, min_cosine)
-
-    def classify(
-        self, query: str | npt.ArrayLike, k: int = 25, *, radius: int | None = None, voting: Voting = "majority"
-    ) -> Prediction:
-        """Give the label that most of the documents around a query have; see `sthash.applications.votes`."""
-        from sthash.applications.votes import classify
-
-        return classify(self, query, k, radius, voting)
+    def margins(self, queries: Iterable[Any]) -> Margins:
+        """Return the margins of texts, or of vectors: a bit is on where its margin is positive."""
+        with self.snapshot() as now:
+            return now.encode(list(queries)).margins

@@ -25,13 +25,14 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
+
+from sthash.checksums import row_checksum
 
 APPLICATION_ID = 0x53544861  # "STHa"
 FORMAT = 2
@@ -87,6 +88,7 @@ class Store:
                 check_same_thread=False,
             )
         self._read_only = mode == "ro"
+        self._own_changes = 0
         # Text stands only where bytes have been altered; the sums tell, so reading it must not fail first.
         self.connection.text_factory = lambda content: content.decode("utf-8", "replace")
         try:
@@ -169,6 +171,7 @@ class Store:
             try:
                 yield
                 self.connection.execute("COMMIT")
+                self._own_changes += 1
             except BaseException:
                 self._end("ROLLBACK")
                 raise
@@ -179,23 +182,35 @@ class Store:
             self.connection.execute(how)
 
     def version(self) -> int:
-        """Give a number that changes when another connection commits."""
+        """Return a number that grows with every change of the file, by this connection or another one."""
         with self.clear_errors():
-            number: int = self.connection.execute("PRAGMA data_version").fetchone()[0]
-            return number
+            changes_of_others: int = self.connection.execute("PRAGMA data_version").fetchone()[0]
+            return changes_of_others + self._own_changes
 
     # Rows in and out. Every statement lists its columns in the order of the sum.
 
     def put(self, table: str, *values: Any) -> None:
         """Insert a row, replacing one with the same first column."""
         marks = ", ".join("?" * (len(values) + 1))
-        self.connection.execute(f"INSERT OR REPLACE INTO {table} VALUES ({marks})", (*values, row_sum(values)))  # noqa: S608
+        self.connection.execute(f"INSERT OR REPLACE INTO {table} VALUES ({marks})", (*values, row_checksum(values)))  # noqa: S608
 
-    def put_many(self, table: str, rows: list[tuple[Any, ...]]) -> None:
+    def execute(self, statement: str, arguments: tuple[Any, ...] = ()) -> sqlite3.Cursor:
+        """Run a statement."""
+        return self.connection.execute(statement, arguments)
+
+    def execute_many(self, statement: str, arguments: list[tuple[Any, ...]]) -> None:
+        """Run a statement once per row of arguments."""
+        self.connection.executemany(statement, arguments)
+
+    def value(self, query: str) -> Any:
+        """Return the one value that a query gives."""
+        return self.connection.execute(query).fetchone()[0]
+
+    def put_many(self, table: str, rows: Sequence[tuple[Any, ...]]) -> None:
         """Insert new rows."""
         if rows:
             marks = ", ".join("?" * (len(rows[0]) + 1))
-            summed = ((*row, row_sum(row)) for row in rows)
+            summed = ((*row, row_checksum(row)) for row in rows)
             self.connection.executemany(f"INSERT INTO {table} VALUES ({marks})", summed)  # noqa: S608
 
     def rows(self, table: str, condition: str = "", arguments: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -206,7 +221,7 @@ class Store:
     def checked(self, table: str, row: tuple[Any, ...]) -> tuple[Any, ...]:
         """Give a row without its sum, which must be right."""
         try:
-            right = row_sum(row[:-1]) == row[-1]
+            right = row_checksum(row[:-1]) == row[-1]
         except TypeError:
             right = False
         if not right:
@@ -231,34 +246,6 @@ class Store:
         """Set the model, which makes the file one of the newest format."""
         self.put("settings", "model", json.dumps(model, sort_keys=True).encode())
         self.connection.execute(f"PRAGMA user_version = {FORMAT}")
-
-
-def row_sum(values: tuple[Any, ...]) -> int:
-    """CRC-32 of a row: of each value in turn, starting from the sum so far with the value's kind and size mixed in."""
-    total = 0
-    for value in values:
-        kind = type(value)
-        if kind is bytes:
-            total = zlib.crc32(value, total ^ len(value))
-        elif kind is int:
-            total = zlib.crc32(b"%d" % value, total ^ 0x80000000)
-        elif value is None:
-            total = zlib.crc32(b"", total ^ 0xC0000000) ^ 0xFFFFFFFF
-        elif kind is str:
-            total = zlib.crc32(value.encode("utf-8", "surrogatepass"), total ^ 0xE0000000)
-        else:
-            raise TypeError(f"no sum for a {kind.__name__}")
-    return total
-
-
-def encode(text: str) -> bytes:
-    """UTF-8 of any str: lone surrogates, which UTF-8 proper has not, are let through."""
-    return text.encode("utf-8", "surrogatepass")
-
-
-def decode(content: bytes) -> str:
-    """Give back what `encode` was given."""
-    return content.decode("utf-8", "surrogatepass")
 
 
 def _explained(path: Path, error: sqlite3.Error) -> CollectionError:

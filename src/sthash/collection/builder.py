@@ -1,0 +1,250 @@
+"""Building a collection: documents are stored, a model is learned, everything is encoded; then the file appears."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
+
+import numpy as np
+
+from sthash.batches import batched
+from sthash.checks import check_choice, check_positive, check_whole
+from sthash.collection.corpus import LearningCorpus, TextCorpus, VectorCorpus
+from sthash.collection.document_table import all_ids, count_documents, put_documents, put_encoded, read_texts
+from sthash.collection.store import CollectionBusyError, CollectionError, Store
+from sthash.collection.stored_model import write_model
+from sthash.files import sync
+from sthash.model import Model
+from sthash.model.linear import new_hasher, sample
+from sthash.progress import Progress, silent
+from sthash.sources import Document, paired
+
+if TYPE_CHECKING:
+    from sthash.hashing import SelfTaughtHashing
+    from sthash.hashing.sth import Recipe
+    from sthash.text import TextVectorizer
+
+SAMPLE_SIZE = 20_000
+
+
+@dataclass(frozen=True)
+class LearningPlan:
+    """How to learn, as `Collection.create` describes it."""
+
+    n_bits: int = 64
+    n_neighbors: int = 25
+    recipe: Recipe = "neighbors"
+    sample_size: int | None = SAMPLE_SIZE
+    scatter: float = 0.0
+    vectorizer: TextVectorizer | None = None
+    hasher: SelfTaughtHashing | None = None
+    random_state: int = 0
+    threads: int | None = None
+
+    def __post_init__(self) -> None:
+        check_whole("n_bits", self.n_bits)
+        check_whole("n_neighbors", self.n_neighbors)
+        if self.sample_size is not None:
+            check_whole("sample_size", self.sample_size)
+        check_positive("scatter", self.scatter, or_zero=True)
+        check_whole("random_state", self.random_state, least=0)
+        # Before all documents are read, not when they have been.
+        from sthash.hashing.sth import Recipe
+
+        check_choice("recipe", self.recipe, get_args(Recipe))
+
+    def new_hasher(self) -> SelfTaughtHashing:
+        """Return the user's hasher, or one with the settings of the plan."""
+        return new_hasher(self.hasher, self.n_bits, self.n_neighbors, self.recipe, self.random_state, self.threads)
+
+    def new_vectorizer(self) -> TextVectorizer:
+        """Return the user's vectorizer, or the default one."""
+        from sklearn.base import clone
+
+        from sthash.text import TextVectorizer
+
+        if self.vectorizer is None:
+            return TextVectorizer(threads=self.threads)
+        if callable(self.vectorizer.analyzer):
+            raise TypeError("a collection cannot store a vectorizer whose analyzer is a callable. Use analyzer='word'.")
+        vectorizer: TextVectorizer = clone(self.vectorizer)
+        return vectorizer
+
+
+def build(
+    target: Path,
+    documents: Any,
+    vectors: Iterable[Any] | None,
+    plan: LearningPlan | Model,
+    *,
+    replace_keys: bool,
+    progress: Progress | None,
+) -> None:
+    """Build a file, by a model that is given or one that is learned."""
+    if documents is None and vectors is None:
+        raise TypeError("a collection is made from documents, vectors or both, but got neither. Pass some.")
+    report = progress or silent
+
+    def fill(store: Store) -> None:
+        if isinstance(plan, LearningPlan):
+            corpus = _stored(store, documents, vectors, plan, replace_keys, report)
+            learn(store, corpus, plan, 1, report)
+        else:
+            write_model(store, plan)
+            add_documents(store, plan, documents, vectors, replace_keys=replace_keys, progress=report)
+            if count_documents(store) == 0:
+                raise ValueError("the corpus is empty. Pass at least one document.")
+
+    write_whole(target, fill)
+
+
+def _stored(
+    store: Store,
+    documents: Any,
+    vectors: Iterable[Any] | None,
+    plan: LearningPlan,
+    replace_keys: bool,
+    report: Progress,
+) -> LearningCorpus:
+    """Store documents, and return the corpus of all that are there in the end."""
+    texts_only = vectors is None
+    corpus: LearningCorpus = TextCorpus(store, plan.new_vectorizer()) if texts_only else VectorCorpus(store)
+    done = added = 0
+    for batch in document_batches(documents, vectors):
+        kept = put_documents(store, [document for document, _ in batch], replace=replace_keys)
+        inputs = [batch[position][0].text if texts_only else batch[position][1] for position, _ in kept]
+        corpus.add([number for _, number in kept], inputs)
+        done, added = done + len(batch), added + len(kept)
+        report("reading", done, None)
+    if texts_only and count_documents(store) < added:  # a later batch has replaced documents of an earlier one
+        return stored_texts(store, plan.new_vectorizer())
+    return corpus
+
+
+def stored_texts(store: Store, vectorizer: TextVectorizer) -> TextCorpus:
+    """Return the corpus of the texts that are in the file."""
+    corpus = TextCorpus(store, vectorizer)
+    for batch in batched(read_texts(store), length=lambda pair: len(pair[1])):
+        corpus.add([number for number, _ in batch], [text for _, text in batch])
+    return corpus
+
+
+def learn(store: Store, corpus: LearningCorpus, plan: LearningPlan, generation: int, report: Progress) -> None:
+    """Learn a model from a corpus, write it, and encode all documents by it."""
+    corpus.finish()
+    report("learning", 0, None)
+    ids = np.array(all_ids(store), dtype=np.int64)
+    chosen = ids[sample(len(ids), plan.sample_size, plan.random_state)]
+    hasher = plan.new_hasher().fit(corpus.sample(chosen))
+    model = corpus.model(
+        hasher,
+        scatter=float(plan.scatter),
+        random_state=plan.random_state,
+        learned_on=len(chosen),
+        threads=plan.threads,
+    )
+    model.settings |= {
+        "generation": generation,
+        "sample_size": plan.sample_size,
+        "random_state": plan.random_state,
+    }
+    write_model(store, model)
+    done = 0
+    for count in corpus.encode(model):
+        done += count
+        report("encoding", done, len(ids))
+
+
+def relearn(store: Store, changes: dict[str, Any], threads: int | None, report: Progress) -> None:
+    """Learn a new model from the stored documents, with the settings of the present one except for ``changes``."""
+    present = store.setting("model")
+    kept = {
+        "n_bits": present["n_bits"],
+        "n_neighbors": present["n_neighbors"],
+        "recipe": present.get("recipe", "paper"),
+        "scatter": present.get("scatter", 0.0),
+        "sample_size": present.get("sample_size", SAMPLE_SIZE),
+        "random_state": present.get("random_state", 0),
+    }
+    plan = LearningPlan(**(kept | changes), threads=threads)
+    corpus: LearningCorpus
+    if present["kind"] == "vectors":
+        corpus = VectorCorpus(store, present["n_columns"])
+    else:
+        corpus = stored_texts(store, _same_vectorizer(present, plan.threads))
+    learn(store, corpus, plan, present["generation"] + 1, report)
+
+
+def _same_vectorizer(settings: dict[str, Any], threads: int | None) -> TextVectorizer:
+    from sthash.text import TextVectorizer
+
+    return TextVectorizer(
+        weighting=settings["weighting"],
+        stemmer=settings["stemmer"],
+        stop_words=settings["stop_words"] or None,
+        threads=threads,
+        **{name: settings[name] for name in ("min_df", "max_df", "max_features")},
+    )
+
+
+def add_documents(
+    store: Store,
+    model: Model,
+    documents: Any,
+    vectors: Iterable[Any] | None,
+    *,
+    replace_keys: bool,
+    progress: Progress = silent,
+) -> int:
+    """Store documents and encode them by the model; return how many were given."""
+    if model.dense and vectors is None:
+        raise TypeError("this collection is of vectors, but got only documents. Pass vectors= beside them.")
+    if not model.dense and vectors is not None:
+        raise TypeError("this collection is of texts, and makes its own vectors. Leave vectors= out.")
+    done = 0
+    for batch in document_batches(documents, vectors):
+        kept = put_documents(store, [document for document, _ in batch], replace=replace_keys)
+        inputs = [batch[position][1] if model.dense else batch[position][0].text for position, _ in kept]
+        put_encoded(store, [number for _, number in kept], model.encode(inputs), dense=model.dense)
+        done += len(batch)
+        progress("adding", done, None)
+    return done
+
+
+def document_batches(documents: Any, vectors: Iterable[Any] | None) -> Iterable[list[tuple[Document, Any]]]:
+    """Cut documents, each with its vector, into batches."""
+    return batched(paired(documents, vectors), length=lambda pair: len(pair[0].text))
+
+
+def write_whole(target: Path, fill: Callable[[Store], None]) -> None:
+    """Let ``fill`` write a new file under another name, then rename it; if it fails, nothing is left."""
+    unfinished = target.with_name(f"{target.name}.building")
+    with suppress(FileNotFoundError):
+        _claim(unfinished)
+    store = Store(unfinished, "rwc", wait=0)
+    try:
+        try:
+            with store.clear_errors():
+                fill(store)
+                store.execute("COMMIT")
+        finally:
+            store.close()
+        unfinished.replace(target)
+    except BaseException:
+        unfinished.unlink(missing_ok=True)
+        raise
+    sync(target.parent)
+
+
+def _claim(unfinished: Path) -> None:
+    """Remove what a killed build has left; if a build still runs, leave it alone and say so."""
+    try:
+        Store(unfinished, "rw", wait=0).close()
+    except CollectionBusyError as error:
+        raise CollectionBusyError(f"{unfinished} is being built by another process. Wait for it.") from error
+    except CollectionError:
+        pass
+    unfinished.unlink()

@@ -1,0 +1,105 @@
+"""The vectors of documents in memory, as the re-ranking kernels read them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from sthash import _core
+from sthash.checks import resolve_threads
+from sthash.collection.store import Store
+from sthash.model import EncodedRows
+
+Ids = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class PackedVectors:
+    """The vectors of some documents, one after the other: document i has the words ``starts[i]`` to ``ends[i]``.
+
+    A sparse vector is its columns, ascending, then as many float32 values; a dense one is just its values.
+    """
+
+    content: npt.NDArray[np.int32]
+    starts: npt.NDArray[np.int64]
+    ends: npt.NDArray[np.int64]
+    dense: bool
+    n_columns: int
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def at(self, positions: npt.NDArray[np.int64] | slice) -> PackedVectors:
+        """Return only the vectors at some positions."""
+        return PackedVectors(self.content, self.starts[positions], self.ends[positions], self.dense, self.n_columns)
+
+    def row(self, position: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:
+        """Return the columns and values of a vector."""
+        words = self.content[self.starts[position] : self.ends[position]]
+        if self.dense:
+            return np.arange(self.n_columns, dtype=np.int32), words.view(np.float32)
+        return words[: len(words) // 2], words[len(words) // 2 :].view(np.float32)
+
+    def rows(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.float32]]:
+        """Return row bounds, columns and values of all vectors: the parts of a CSR matrix."""
+        sizes = (self.ends - self.starts) // (1 if self.dense else 2)
+        indptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
+        inside = np.arange(indptr[-1]) + np.repeat(self.starts - indptr[:-1], sizes)
+        if self.dense:
+            columns = np.tile(np.arange(self.n_columns, dtype=np.int32), len(sizes))
+            return indptr, columns, self.content[inside].view(np.float32)
+        return indptr, self.content[inside], self.content[inside + np.repeat(sizes, sizes)].view(np.float32)
+
+    def encoded(self, n_bits: int) -> EncodedRows:
+        """Return the rows as a model takes them, without margins."""
+        return EncodedRows(*self.rows(), np.zeros((len(self), n_bits), dtype=np.float32))
+
+    def cosines(
+        self, left: npt.NDArray[np.int64], right: npt.NDArray[np.int64], threads: int | None = None
+    ) -> npt.NDArray[np.float32]:
+        """Return the cosines of pairs of positions."""
+        return _core.pair_scores(
+            self.starts, self.ends, self.content, self.dense, self.n_columns, left, right, resolve_threads(threads)
+        )
+
+
+def packed(
+    indptr: npt.NDArray[np.int64], indices: npt.NDArray[np.int32], values: npt.NDArray[np.float32], n_columns: int
+) -> PackedVectors:
+    """Return vectors from the parts of a CSR matrix."""
+    sizes = np.diff(indptr)
+    columns_at = np.arange(indptr[-1]) + np.repeat(indptr[:-1], sizes)
+    content = np.empty(2 * indptr[-1], dtype=np.int32)
+    content[columns_at] = indices
+    content[columns_at + np.repeat(sizes, sizes)] = values.view(np.int32)
+    return PackedVectors(content, 2 * indptr[:-1], 2 * indptr[1:], dense=False, n_columns=n_columns)
+
+
+def stored_vector(rows: EncodedRows, position: int, *, dense: bool) -> bytes:
+    """Return the bytes of a row as the file keeps it."""
+    columns, values = rows.row(position)
+    return values.tobytes() if dense else columns.tobytes() + values.tobytes()
+
+
+def load_vectors(store: Store, ids: Ids, *, dense: bool, n_columns: int, whole: bool) -> PackedVectors:
+    """Read the vectors of some ids, which ascend; ``whole`` says that these are all there are."""
+    contents: list[bytes] = []
+    if whole:
+        contents.extend(content for _, content in store.rows("vectors", "ORDER BY id"))
+    else:
+        for wanted in ids.tolist():
+            contents.extend(content for _, content in store.rows("vectors", "WHERE id = ?", (wanted,)))
+    if len(contents) != len(ids):
+        raise store.damaged(f"it has vectors for {len(contents)} of {len(ids)} documents")
+    return join_vectors(contents, dense=dense, n_columns=n_columns)
+
+
+def join_vectors(contents: list[bytes], *, dense: bool, n_columns: int) -> PackedVectors:
+    """Put stored vectors one after the other."""
+    ends = np.cumsum(np.fromiter(map(len, contents), dtype=np.int64, count=len(contents))) // 4
+    starts = np.concatenate([np.zeros(1, np.int64), ends[:-1]]) if len(ends) else ends
+    # A copy of its own, because NumPy asks for large pages of memory, over which a search jumps faster.
+    content = np.frombuffer(b"".join(contents), dtype=np.int32).copy()
+    return PackedVectors(content, starts, ends, dense, n_columns)

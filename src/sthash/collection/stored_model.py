@@ -1,0 +1,114 @@
+"""The model of a collection in its file: written once, and read as far as it is needed.
+
+Only what a query needs is read: its terms are looked up in the file one by one. SciPy and scikit-learn, which take
+longer to import than a search takes, are not needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sthash.batches import batched
+from sthash.checksums import decode_text, encode_text
+from sthash.collection.store import Store
+from sthash.model import Model, TextModel, VectorModel
+from sthash.model.terms import Columns, Term, TermRows, padded
+
+# A batch with more terms than this reads the whole vocabulary, once, instead of one term after the other.
+MANY_TERMS = 2000
+
+
+def load_model(store: Store, threads: int | None = None) -> Model:
+    """Return the model of a file."""
+    settings = store.setting("model")
+    try:
+        if settings["kind"] == "text":
+            return TextModel(settings, StoredTerms(store, settings["n_terms"], settings["n_bits"]), threads=threads)
+        shape = (settings["n_columns"], settings["n_bits"])
+        weights = np.frombuffer(store.blob("weights"), dtype=np.float32).reshape(shape)
+        return VectorModel(settings, weights, threads=threads)
+    except (KeyError, TypeError, ValueError) as error:
+        raise store.damaged(f"its model cannot be read ({error})") from error
+
+
+def write_model(store: Store, model: Model) -> None:
+    """Write a model in place of the one that is there."""
+    if isinstance(model, TextModel):
+        store.execute("DELETE FROM terms")
+        for terms in batched(iter(model.terms)):
+            store.put_many("terms", terms)
+    elif isinstance(model, VectorModel):
+        store.put("settings", "weights", np.ascontiguousarray(model.weights).tobytes())
+    else:
+        raise TypeError(f"model is a {type(model).__name__}. Pass a TextModel or a VectorModel.")
+    store.put_model(model.settings)
+
+
+class StoredTerms:
+    """The vocabulary of a file, looked up term by term, or read whole where many terms are needed."""
+
+    def __init__(self, store: Store, size: int, n_bits: int) -> None:
+        self._store = store
+        self._size = size
+        self._n_bits = n_bits
+        self._whole: TermRows | None = None
+
+    def __len__(self) -> int:
+        return self._size
+
+    def get(self, term: str, default: int = -1, /) -> int:
+        """Return the column of a term."""
+        wanted = encode_text(term)
+        for row in self._store.rows("terms", "WHERE term = ?", (wanted,)):
+            if row[1] != wanted:  # SQLite trusts its index of the terms, which has no checksums
+                raise self._store.damaged("the index of the terms does not fit them")
+            return int(row[0])
+        return default
+
+    def look_up(self, columns: Columns) -> tuple[TermRows, npt.NDArray[np.integer]]:
+        """Return the rows of the terms in ``columns``, and for each entry its position in them."""
+        used, position = np.unique(columns, return_inverse=True)
+        if self._whole is None and len(used) > MANY_TERMS:
+            self._whole = self._joined(iter(self), self._size)
+        if self._whole is not None:
+            whole = self._whole
+            return TermRows(whole.frequency[used], whole.row[used], whole.weights), position
+        rows = (row for column in used.tolist() for row in self._store.rows("terms", "WHERE column = ?", (column,)))
+        return self._joined(rows, len(used)), position
+
+    def names(self, columns: Sequence[int]) -> list[str]:
+        """Return the terms of some columns."""
+        if len(columns) > MANY_TERMS:
+            wanted = set(columns)
+            found = {term.column: decode_text(term.name) for term in self if term.column in wanted}
+            return [found[column] for column in columns]
+        return [
+            decode_text(row[1])
+            for column in columns
+            for row in self._store.rows("terms", "WHERE column = ?", (column,))
+        ]
+
+    def __iter__(self) -> Iterator[Term]:
+        return (Term(*row) for row in self._store.rows("terms", "ORDER BY column"))
+
+    def checksums(self) -> Iterator[int]:
+        """Iterate over the checksums of all terms in the order of their columns."""
+        return (checksum for (checksum,) in self._store.execute("SELECT sum FROM terms ORDER BY column"))
+
+    def _joined(self, rows: Iterator[Any], count: int) -> TermRows:
+        """Put rows of the table together; all terms without weights share the first row, which is zero."""
+        frequency, row_of = list[int](), list[int]()
+        weights = [bytes(4 * self._n_bits)]
+        for _, _, documents, content in rows:
+            frequency.append(documents)
+            row_of.append(len(weights) if content else 0)
+            if content:
+                weights.append(content)
+        if len(frequency) != count:
+            raise self._store.damaged(f"it has {len(frequency)} of {count} terms")
+        matrix = np.frombuffer(b"".join(weights), dtype=np.float32).reshape(len(weights), self._n_bits)
+        return TermRows(np.array(frequency, np.int64), np.array(row_of, np.int32), padded(matrix))

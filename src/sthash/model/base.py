@@ -1,0 +1,51 @@
+"""What every model can do."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from typing import Any, Protocol
+
+from sthash.model.encoded import EncodedRows, Margins
+
+
+class Model(Protocol):
+    """The way from a document to its code; `TextModel` or `VectorModel`.
+
+    Attributes
+    ----------
+    dense : bool
+        Whether the rows are dense vectors that the user brings.
+    n_bits, n_columns : int
+    settings : dict
+        How the model was learned, as plain JSON values.
+    """
+
+    dense: bool
+    settings: dict[str, Any]
+
+    @property
+    def n_bits(self) -> int:
+        """Number of bits of a code."""
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns of a row."""
+
+    @property
+    def fingerprint(self) -> str:
+        """The same for the same model, wherever it was loaded from; another one for any other model."""
+
+    def encode(self, inputs: Any) -> EncodedRows:
+        """Return the rows and the margins of texts, or of vectors."""
+
+    def margins(self, rows: EncodedRows) -> Margins:
+        """Return the margins of unit rows."""
+
+
+def fingerprint(settings: bytes, checksums: Iterable[int] = ()) -> str:
+    """Return the fingerprint of a model with these settings, as JSON, and these terms."""
+    digest = hashlib.sha256(settings)
+    for checksum in checksums:
+        digest.update(b"%d " % checksum)
+    return digest.hexdigest()

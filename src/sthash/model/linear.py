@@ -1,0 +1,69 @@
+"""What both models share: linear hash functions, their settings and their place in a model file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sthash import model_file
+from sthash.checks import check_whole
+
+if TYPE_CHECKING:
+    from sthash.hashing import SelfTaughtHashing
+    from sthash.hashing.sth import Recipe
+
+
+def new_hasher(
+    hasher: SelfTaughtHashing | None,
+    n_bits: int,
+    n_neighbors: int,
+    recipe: Recipe,
+    random_state: int,
+    threads: int | None = None,
+) -> SelfTaughtHashing:
+    """Return a copy of the user's hasher, or one with these settings; not fitted."""
+    from sklearn.base import clone
+
+    from sthash.hashing import SelfTaughtHashing
+
+    if hasher is not None:
+        copy: SelfTaughtHashing = clone(hasher)
+        return copy
+    return SelfTaughtHashing(n_bits, n_neighbors, recipe=recipe, random_state=random_state, threads=threads)
+
+
+def sample(count: int, sample_size: int | None, random_state: int) -> npt.NDArray[np.int64]:
+    """Return all positions, or a random sample of them, ascending."""
+    if sample_size is None or check_whole("sample_size", sample_size) >= count:
+        return np.arange(count, dtype=np.int64)
+    return np.sort(np.random.default_rng(random_state).choice(count, sample_size, replace=False))
+
+
+def linear_parts(hasher: SelfTaughtHashing) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
+    """Return the weights and the intercept of a fitted hasher whose hash functions are linear."""
+    from sthash.hashing.linear import LinearHash
+
+    function = hasher.hash_function_
+    if not isinstance(function, LinearHash):
+        raise TypeError(
+            f"a model cannot hold a hash function that is a {type(function).__name__}. "
+            "Use the default of the hasher, hash_function=None."
+        )
+    return function.weights_, function.intercept_
+
+
+def check_settings(settings: Any, kind: str) -> None:
+    """Refuse settings from a file that are not those of a model of this kind."""
+    if not isinstance(settings, dict) or settings["kind"] != kind:
+        raise ValueError(f"it does not hold a model of {kind}")
+    intercept = settings["intercept"]
+    if not isinstance(intercept, list) or len(intercept) != settings["n_bits"]:
+        raise ValueError("its intercept does not have one value per bit")
+
+
+def restored_weights(arrays: dict[str, npt.NDArray[Any]], rows: int, n_bits: int) -> npt.NDArray[np.float32]:
+    """Return the weights of a model file, checked."""
+    model_file.check_array(arrays, "weights", np.float32, (rows, n_bits))
+    return arrays["weights"]

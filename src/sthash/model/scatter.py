@@ -1,0 +1,46 @@
+"""Random hyperplanes that are mixed into learned ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from sthash import _core
+from sthash.checks import resolve_threads
+from sthash.model.encoded import Margins
+
+
+@dataclass(frozen=True)
+class Scatter:
+    """Random hyperplanes: each column has the weight ± ``weight`` per bit.
+
+    The signs come from a hash of column and bit, so they take no space. The learned weights tell topics apart, but know
+    only the terms of the documents they were learned from; the random ones tell any two terms apart.
+    """
+
+    weight: float = 0.0
+    seed: int = 0
+
+    @classmethod
+    def relative_to(cls, weights: npt.NDArray[np.float32], scale: float, seed: int) -> Scatter:
+        """Return random weights that are ``scale`` times as large as learned ones are on average."""
+        typical = np.sqrt(np.square(weights, dtype=np.float64).mean())
+        return cls(float(scale * typical), seed)
+
+    def added(
+        self,
+        margins: Margins,
+        indptr: npt.NDArray[np.int64],
+        columns: npt.NDArray[np.int32],
+        values: npt.NDArray[np.float32],
+        threads: int | None = None,
+    ) -> Margins:
+        """Return the margins of rows with those of the random hyperplanes added."""
+        if self.weight == 0:
+            return margins
+        words = -(-margins.shape[1] // 64)
+        sums = _core.scatter(indptr, columns, values, words, self.seed, resolve_threads(threads))
+        scattered: Margins = margins + np.float32(self.weight) * sums[:, : margins.shape[1]]
+        return scattered
