@@ -14,9 +14,7 @@ from sthash.applications import Duplicates, Prediction
 from sthash.applications.votes import Voting
 from sthash.batches import batched
 from sthash.codes import Codes, n_bytes
-from sthash.collection import Hit, SearchOptions
-from sthash.collection.options import SearchKeywords
-from sthash.collection.protocol import DocumentCollection
+from sthash.collection import DocumentCollection, Hit, SearchKeywords, SearchOptions
 from sthash.serve import limits
 from sthash.sources import Document, paired
 
@@ -178,7 +176,7 @@ class Client:
         content = b"".join(bytes.fromhex(code) for answer in answers for code in answer["codes"])
         return np.frombuffer(content, dtype=np.uint8).reshape(-1, width)
 
-    def near_duplicates(self, radius: int | None = None, min_cosine: float = 0.9) -> Duplicates:
+    def near_duplicates(self, min_cosine: float = 0.9, *, radius: int | None = None) -> Duplicates:
         """Find the near-duplicates of the collection; see `sthash.near_duplicates`."""
         chosen = {} if radius is None else {"radius": radius}
         found = self._ask("GET", "/duplicates", params={"min_cosine": min_cosine} | chosen)

@@ -8,7 +8,7 @@ import time
 import numpy as np
 import pytest
 
-from sthash import Collection, Document
+from sthash import Collection, Document, applications
 from sthash.serve import limits
 from support.corpus import make_documents
 
@@ -110,9 +110,8 @@ def test_map_by_principal_axes(tmp_path, app_of, options):
     points = np.array(first["points"])
     assert first["axes"] == ["first axis", "second axis"]
     np.testing.assert_allclose(points.mean(axis=0), 0, atol=1e-2)
-    with Collection.open(path) as collection, collection._view.reading():
-        rows = [content for _, content in collection._view.store.rows("vectors", "ORDER BY id")]
-        margins = collection._view.encoder().margins_of(rows)
+    with Collection.open(path) as collection:
+        margins = collection.margins([document.text for document in documents])
     largest = np.linalg.eigvalsh(np.cov(margins.T))[::-1]
     np.testing.assert_allclose(points.var(axis=0, ddof=1), largest[:2], rtol=1e-2)
     with Collection.open(path) as collection:
@@ -362,14 +361,14 @@ def test_too_slow(path, app_of, monkeypatch):
 def test_what_took_too_long_is_there_when_asked_again(path, app_of, monkeypatch):
     api = app_of(path, {"seconds": 0.5})
     calls = []
-    near_duplicates = Collection.near_duplicates
+    near_duplicates = applications.near_duplicates
 
-    def slow(self, **options):
-        calls.append(options)
+    def slow(collection, min_cosine, **options):
+        calls.append((min_cosine, options))
         time.sleep(1)
-        return near_duplicates(self, **options)
+        return near_duplicates(collection, min_cosine, **options)
 
-    monkeypatch.setattr(Collection, "near_duplicates", slow)
+    monkeypatch.setattr(applications, "near_duplicates", slow)
     response = api.get("/duplicates")
     error(response, 503, "too_slow")
     while response.status_code == 503:
@@ -377,11 +376,11 @@ def test_what_took_too_long_is_there_when_asked_again(path, app_of, monkeypatch)
     assert response.status_code == 200
     with Collection.open(path) as collection:
         assert response.json()["groups"] == near_duplicates(collection).groups
-    assert calls == [{"min_cosine": 0.9}]
+    assert calls == [(0.9, {"radius": None})]
     api.delete("/documents/d1")
     while api.get("/duplicates").status_code == 503:
         pass
-    assert calls == [{"min_cosine": 0.9}] * 2
+    assert calls == [(0.9, {"radius": None})] * 2
 
 
 def test_searches_that_wait_are_answered_together(still):

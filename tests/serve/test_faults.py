@@ -5,6 +5,7 @@ import os
 import shutil
 import signal
 import socket
+import sqlite3
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -13,7 +14,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from sthash import Client, Collection
+from sthash import Client, Collection, applications
 from sthash.applications import Duplicates
 
 SEARCH = json.dumps({"text": "a kitten with fur", "k": 3}).encode()
@@ -193,13 +194,14 @@ def test_neither_slow_questions_nor_changes_hold_up_searches(path, app_of, monke
     api = app_of(path)
     begun, release = threading.Event(), threading.Event()
 
-    def slow(self, **_):
-        with self._view.reading():
+    def slow(collection, *_, **__):
+        with collection.snapshot() as now:
+            assert len(now) == 300  # from here on this reader holds its state of the file
             begun.set()
             release.wait(20)
-        return Duplicates(self, [])
+        return Duplicates(collection, [])
 
-    monkeypatch.setattr(Collection, "near_duplicates", slow)
+    monkeypatch.setattr(applications, "near_duplicates", slow)
     with ThreadPoolExecutor(2) as threads:
         question = threads.submit(api.get, "/duplicates")
         assert begun.wait(20)
@@ -276,7 +278,8 @@ def test_another_process_that_writes_is_seen_and_waited_for(path, app_of, monkey
     with Collection.open(path) as other:
         other.delete("d1")
         assert api.get("/stats").json()["documents"] == 299
-        with other._view.writing():
+        with sqlite3.connect(path) as writer:
+            writer.execute("BEGIN IMMEDIATE")
             response = api.post("/documents", json={"documents": [{"key": "new"}]})
             assert response.status_code == 503
             assert response.json()["error"]["code"] == "collection_busy"

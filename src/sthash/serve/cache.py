@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import Any
 
-from sthash.collection import Collection
+from sthash.collection import Collection, Snapshot
 
 
 class Cache:
@@ -19,11 +19,10 @@ class Cache:
         self._key: tuple[Collection, int, Hashable] | None = None
         self._answer: Any = None
 
-    def get(self, collection: Collection, request: Hashable, compute: Callable[[Collection], Any]) -> Any:
+    def get(self, collection: Collection, request: Hashable, compute: Callable[[Snapshot], Any]) -> Any:
         """Return the stored answer; ``compute`` makes it anew for another request or a changed file."""
-        view = collection._view
-        with view.reading():
-            key = (collection, view.store.version(), request)
+        with collection.snapshot() as snapshot:
+            key = (collection, snapshot.version, request)
             if key != self._key:
-                self._answer, self._key = compute(collection), key
+                self._answer, self._key = compute(snapshot), key
             return self._answer

@@ -7,7 +7,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from sthash.collection.store import CollectionBusyError, CollectionError
+from sthash.collection import CollectionBusyError, CollectionError
 
 RETRY_SECONDS = 1
 

@@ -9,8 +9,8 @@ import numpy as np
 from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import Response
 
-from sthash.collection import Collection, Hit, SearchOptions
-from sthash.collection.search import documents_at, read_document
+from sthash import applications
+from sthash.collection import Collection, Hit, SearchOptions, Snapshot
 from sthash.serve import limits, schemas, visualization
 from sthash.serve.catalog import ServedCollection
 from sthash.serve.errors import ApiError, json_response, no_such_document
@@ -50,9 +50,9 @@ async def search(body: schemas.SearchRequest, served: RequestedCollection) -> Re
     if body.view:
 
         def view(collection: Collection) -> dict[str, Any]:
-            with collection._view.reading():
+            with collection.snapshot() as snapshot:
                 hits = _search(collection, key, query, options)
-                return visualization.search_view(collection, hits, key, query, options, served.map_axes)
+                return visualization.search_view(snapshot, key, query, options, hits, served.map_axes)
 
         answer = await _worker(served, options).run(view)
     elif key is None and options.where is None:
@@ -101,7 +101,7 @@ async def encode(body: schemas.EncodeRequest, served: RequestedCollection) -> Re
 async def classify(body: schemas.ClassifyRequest, served: RequestedCollection) -> Response:
     """Return the label that most of the documents around a query have."""
     found = await served.slow_worker.run(
-        lambda collection: collection.classify(body.query, body.k, radius=body.radius, voting=body.voting)
+        lambda collection: applications.classify(collection, body.query, body.k, radius=body.radius, voting=body.voting)
     )
     return json_response({"label": found.label, "shares": found.shares, "voters": found.voters})
 
@@ -116,13 +116,14 @@ async def duplicates(
 ) -> Response:
     """Find groups of near-duplicates."""
 
-    def find(collection: Collection) -> list[list[str]]:
-        chosen = {} if radius is None else {"radius": radius}
-        return collection.near_duplicates(min_cosine=min_cosine, **chosen).groups
+    def job(collection: Collection) -> list[list[str]]:
+        def find(_: Snapshot) -> list[list[str]]:
+            return applications.near_duplicates(collection, min_cosine, radius=radius).groups
 
-    groups = await served.slow_worker.run(
-        lambda collection: served.duplicates_cache.get(collection, (radius, min_cosine), find)
-    )
+        groups: list[list[str]] = served.duplicates_cache.get(collection, (radius, min_cosine), find)
+        return groups
+
+    groups = await served.slow_worker.run(job)
     return json_response({"groups": groups})
 
 
@@ -135,11 +136,9 @@ async def documents(
     """Return one page of the documents, in the order in which they were added."""
 
     def job(collection: Collection) -> dict[str, Any]:
-        view = collection._view
-        with view.reading():
-            rows = list(view.store.rows("documents", "WHERE id > ? ORDER BY id LIMIT ?", (after, limit)))
-            page = [document_json(read_document(view.store, row)) for row in rows]
-        return {"documents": page, "next": rows[-1][0] if len(rows) == limit else None}
+        page = collection.page(after, limit)
+        documents = [document_json(stored.document) for stored in page]
+        return {"documents": documents, "next": page[-1].id if len(page) == limit else None}
 
     return json_response(await served.search_worker.run(job))
 
@@ -162,13 +161,11 @@ async def random(served: RequestedCollection) -> Response:
     """Return a random document."""
 
     def job(collection: Collection) -> Document:
-        view = collection._view
-        with view.reading():
-            ids = view.shelf().ids
-            if len(ids) == 0:
+        with collection.snapshot() as snapshot:
+            if len(snapshot) == 0:
                 raise ApiError(404, "empty", "the collection has no document.", "Add some with POST /documents.")
-            number = int(np.random.default_rng().choice(ids))
-            return documents_at(view.store, [number])[number]
+            number = int(np.random.default_rng().choice(snapshot.ids))
+            return snapshot.documents([number])[number]
 
     return json_response(document_json(await served.search_worker.run(job)))
 
@@ -177,8 +174,8 @@ async def random(served: RequestedCollection) -> Response:
 async def corpus_map(served: RequestedCollection) -> Response:
     """Return the places of a sample of the documents on the map."""
 
-    def draw(collection: Collection) -> dict[str, Any]:
-        return visualization.corpus_map(collection, served.map_axes)
+    def draw(snapshot: Snapshot) -> dict[str, Any]:
+        return visualization.corpus_map(snapshot, served.map_axes)
 
     return json_response(await served.slow_worker.run(lambda collection: served.map_cache.get(collection, None, draw)))
 

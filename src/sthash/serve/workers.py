@@ -18,8 +18,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TypeVar
 
-from sthash.collection import Collection
-from sthash.collection.store import CollectionBusyError, CollectionError
+from sthash.collection import Collection, CollectionBusyError, CollectionError
 from sthash.serve.errors import ApiError, as_api_error
 
 Result = TypeVar("Result")
