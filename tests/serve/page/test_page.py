@@ -18,7 +18,7 @@ def test_hits_as_one_types(page, folder):
     page.locator("#query").press_sequentially(QUERY, delay=8)
     expect(page.locator("#code code")).to_be_visible()
     with Collection.open(folder / "library.sth") as collection:
-        hits = collection.search(QUERY, 10)
+        hits = collection.search(QUERY, 10, explain=True)
         codes = collection.encode([hit.text for hit in hits])
         own = collection.encode([QUERY])[0]
     expect(page.locator(".hit .key bdi")).to_have_text([hit.key for hit in hits])
