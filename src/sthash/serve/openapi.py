@@ -1,4 +1,4 @@
-"""How routes stand in the OpenAPI document: their answers, their errors, and what the codes of these mean."""
+"""How routes are described in the OpenAPI document: their answers, their errors, and the meaning of error codes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sthash.serve.schemas import ErrorAnswer
 
 Responses = dict[int | str, dict[str, Any]]
 
-_MEANINGS = {
+_CODES = {
     400: "`invalid_json`, `cut_short`, `collection_needed`",
     401: "`key_needed`, `key_wrong`",
     403: "`cross_site`, `read_only`, `key_may_not_write`",
@@ -23,14 +23,14 @@ _MEANINGS = {
     421: "`wrong_host`",
     422: "`invalid_request`, `invalid_value`, `wrong_type`",
     503: "`overloaded`, `busy`, `too_slow`, `collection_busy`, `collection_unavailable`, `collection_replaced`; "
-    "Retry-After says when to come back",
+    "Retry-After says when to try again",
 }
 ERRORS: Responses = {
-    status: {"model": ErrorAnswer, "description": meaning} for status, meaning in _MEANINGS.items() if status != 409
+    status: {"model": ErrorAnswer, "description": codes} for status, codes in _CODES.items() if status != 409
 }
-CONFLICT: Responses = {409: {"model": ErrorAnswer, "description": _MEANINGS[409]}}
+CONFLICT: Responses = {409: {"model": ErrorAnswer, "description": _CODES[409]}}
 
 
 def answers(model: type[BaseModel]) -> Responses:
-    """Describe the answer of a route that went well."""
+    """Describe the answer of a route that succeeds."""
     return {200: {"model": model, "description": (model.__doc__ or "").partition("\n")[0]}}

@@ -1,4 +1,4 @@
-"""Routes that change a collection; all go through one lane, one after the other."""
+"""Routes that change a collection. One worker per collection runs all changes, one after the other."""
 
 from __future__ import annotations
 
@@ -7,31 +7,31 @@ from starlette.responses import Response
 
 from sthash.collection import Collection
 from sthash.serve import schemas
-from sthash.serve.describing import CONFLICT, ERRORS, answers
 from sthash.serve.errors import ApiError, json_response, no_such_document
-from sthash.serve.reading import Chosen
+from sthash.serve.openapi import CONFLICT, ERRORS, answers
+from sthash.serve.read_routes import RequestedCollection
 from sthash.sources import Document
 
 router = APIRouter(responses=ERRORS)
 
 
 @router.post("/documents", responses=answers(schemas.CountAnswer) | CONFLICT)
-async def put_documents(body: schemas.DocumentsRequest, served: Chosen) -> Response:
-    """Add documents, all or, on an error, none of them; when the answer comes they are on the disk."""
+async def put_documents(body: schemas.DocumentsRequest, served: RequestedCollection) -> Response:
+    """Add documents, all or, on an error, none. When the answer arrives, they are on the disk."""
     documents = [Document(new.key, new.text, new.label, new.metadata) for new in body.documents]
 
     def job(collection: Collection) -> int:
         if body.mode == "upsert":
             return collection.upsert(documents, vectors=body.vectors)
-        _refuse_known(collection, [document.key for document in documents if document.key is not None])
+        _check_new(collection, [document.key for document in documents if document.key is not None])
         return collection.add(documents, vectors=body.vectors)
 
-    return json_response({"count": await served.changing.change(job)})
+    return json_response({"count": await served.write_worker.change(job)})
 
 
 @router.post("/delete", responses=answers(schemas.CountAnswer))
-async def delete_documents(body: schemas.DeleteRequest, served: Chosen) -> Response:
-    """Delete documents, all or, if one is missing, none of them."""
+async def delete_documents(body: schemas.DeleteRequest, served: RequestedCollection) -> Response:
+    """Delete documents. If one is missing, none is deleted."""
 
     def job(collection: Collection) -> int:
         if not body.missing_ok:
@@ -40,11 +40,11 @@ async def delete_documents(body: schemas.DeleteRequest, served: Chosen) -> Respo
                     raise no_such_document(key)
         return collection.delete(body.keys, missing_ok=body.missing_ok)
 
-    return json_response({"count": await served.changing.change(job)})
+    return json_response({"count": await served.write_worker.change(job)})
 
 
 @router.delete("/documents/{key:path}", responses=answers(schemas.CountAnswer))
-async def delete_document(key: str, served: Chosen) -> Response:
+async def delete_document(key: str, served: RequestedCollection) -> Response:
     """Delete a document."""
 
     def job(collection: Collection) -> int:
@@ -52,17 +52,17 @@ async def delete_document(key: str, served: Chosen) -> Response:
             raise no_such_document(key)
         return collection.delete(key)
 
-    return json_response({"count": await served.changing.change(job)})
+    return json_response({"count": await served.write_worker.change(job)})
 
 
-def _refuse_known(collection: Collection, keys: list[str]) -> None:
+def _check_new(collection: Collection, keys: list[str]) -> None:
     seen: set[str] = set()
     for key in keys:
         if key in seen or key in collection:
             raise ApiError(
                 409,
                 "key_exists",
-                f"there is a document with the key {key[:100]!r} already; nothing was added.",
+                f"a document with the key {key[:100]!r} exists; nothing was added.",
                 'Send another key, or "mode": "upsert" to replace it.',
             )
         seen.add(key)

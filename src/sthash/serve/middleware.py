@@ -1,4 +1,4 @@
-"""All that comes and goes: what is refused, how much is borne at once, what is counted and logged."""
+"""The middleware around the application: access control, limits, metrics and the access log."""
 
 from __future__ import annotations
 
@@ -11,72 +11,72 @@ from collections.abc import Callable
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from sthash.serve.auth import SECURITY_HEADERS, Authorizer
 from sthash.serve.errors import ApiError
-from sthash.serve.guard import SECURITY_HEADERS, Guard
+from sthash.serve.limits import Limits
 from sthash.serve.metrics import Metrics
-from sthash.serve.settings import Limits
 
 log = logging.getLogger("sthash.serve")
 access = logging.getLogger("sthash.serve.access")
 
-# These must be answered when nothing else is.
-ALWAYS = frozenset({"/health", "/metrics"})
-# A client that is told that its body is too large gets a moment to hear it, while it is still sending; not for ever.
+# Monitoring must work under any load: these paths have no limit.
+UNLIMITED = frozenset({"/health", "/metrics"})
+# A client may still be sending when its body is refused. It gets a moment to read the answer, but not for ever.
 LINGER_SECONDS, LINGER_BYTES = 1.0, 1 << 28
 
 
-class Traffic:
+class RequestMiddleware:
     """The outermost layer around the application.
 
     Parameters
     ----------
     app : ASGI application
-    guard : Guard
+    authorizer : Authorizer
     limits : Limits
     metrics : Metrics
     """
 
-    def __init__(self, app: ASGIApp, guard: Guard, limits: Limits, metrics: Metrics) -> None:
+    def __init__(self, app: ASGIApp, authorizer: Authorizer, limits: Limits, metrics: Metrics) -> None:
         self._app = app
-        self._guard = guard
+        self._authorizer = authorizer
         self._limits = limits
         self._metrics = metrics
         self._in_flight = 0
         self._held_bytes = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request pass, or answer it with an error."""
+        """Pass a request on to the application, or answer it with an error."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         exchange = _Exchange(scope, send)
         try:
-            await self._pass(scope, receive, exchange)
+            await self._handle(scope, receive, exchange)
         except ApiError as error:
             self._metrics.errors.labels(error.code).inc()
             await self._refuse(error, scope, receive, exchange)
         except Exception:
             log.exception("request %s failed", exchange.identity)
-            remedy = f"Tell its operator that request {exchange.identity} failed; the log says why."
+            remedy = f"Tell the operator that request {exchange.identity} failed; the log says why."
             await self._refuse(ApiError(500, "internal", "the server failed.", remedy), scope, receive, exchange)
         finally:
             self._record(scope, exchange)
 
-    async def _pass(self, scope: Scope, receive: Receive, exchange: _Exchange) -> None:
-        self._guard.check(scope)
-        if scope["path"] in ALWAYS:
+    async def _handle(self, scope: Scope, receive: Receive, exchange: _Exchange) -> None:
+        self._authorizer.check(scope)
+        if scope["path"] in UNLIMITED:
             await self._app(scope, receive, exchange.send)
             return
-        self._check_room()
+        self._check_load()
         body = await self._body(scope, receive)
         exchange.received = len(body)
         try:
-            self._check_room()
+            self._check_load()
             await self._answer(scope, body, exchange)
         finally:
             self._held_bytes -= len(body)
 
-    def _check_room(self) -> None:
+    def _check_load(self) -> None:
         if self._in_flight >= self._limits.in_flight:
             raise ApiError(503, "overloaded", "too many requests are being answered.", "Try again in a moment.")
 
@@ -84,30 +84,30 @@ class Traffic:
         async def receive() -> Message:
             return {"type": "http.request", "body": body, "more_body": False}
 
-        clock = asyncio.timeout(self._limits.seconds)
-        counted = True
+        timeout = asyncio.timeout(self._limits.seconds)
+        is_counted = True
 
         def release() -> None:
-            nonlocal counted
-            self._count(-1 if counted else 0)
-            counted = False
+            nonlocal is_counted
+            self._count(-1 if is_counted else 0)
+            is_counted = False
 
         def started() -> None:
-            # How long the client takes to fetch the answer is the connection's business.
+            # From here on, `Connection` limits how long the client takes to read the answer.
             release()
-            clock.reschedule(None)
+            timeout.reschedule(None)
 
         exchange.on_start = started
         self._count(1)
         try:
-            async with clock:
+            async with timeout:
                 await self._app(scope, receive, exchange.send)
         except TimeoutError as error:
             raise ApiError(
                 503,
                 "too_slow",
-                f"this took longer than {self._limits.seconds:g} s.",
-                "Ask for less, or try again later. A change may still be made: look before you repeat it.",
+                f"the answer took longer than {self._limits.seconds:g} s.",
+                "Ask for less, or try again later. A change may still take effect: check before you repeat it.",
             ) from error
         finally:
             exchange.on_start = None
@@ -118,13 +118,17 @@ class Traffic:
         self._metrics.in_flight.set(self._in_flight)
 
     async def _body(self, scope: Scope, receive: Receive) -> bytes:
-        """Receive the body; what arrives is counted as it comes."""
-        most = self._limits.body_bytes
+        """Receive the body, and check its size as it arrives."""
+        max_bytes = self._limits.body_bytes
         too_large = ApiError(
-            413, "too_large", f"the body is larger than {most:,} bytes.", "Send less at once.", {"Connection": "close"}
+            413,
+            "too_large",
+            f"the body is larger than {max_bytes:,} bytes.",
+            "Send less at once.",
+            {"Connection": "close"},
         )
         declared = next((value for name, value in scope["headers"] if name == b"content-length"), b"0")
-        if declared.isdigit() and int(declared) > most:
+        if declared.isdigit() and int(declared) > max_bytes:
             raise too_large
         parts, size = list[bytes](), 0
         try:
@@ -136,10 +140,12 @@ class Traffic:
                     parts.append(message.get("body", b""))
                     size += len(parts[-1])
                     self._held_bytes += len(parts[-1])
-                    if size > most:
+                    if size > max_bytes:
                         raise too_large
                     if self._held_bytes > self._limits.all_bodies_bytes:
-                        raise ApiError(503, "overloaded", "too much is being received.", "Try again in a moment.")
+                        raise ApiError(
+                            503, "overloaded", "the server is receiving too many bytes.", "Try again in a moment."
+                        )
                     if not message.get("more_body", False):
                         return b"".join(parts)
         except BaseException as error:
@@ -155,7 +161,7 @@ class Traffic:
             raise
 
     async def _refuse(self, error: ApiError, scope: Scope, receive: Receive, exchange: _Exchange) -> None:
-        if exchange.status:  # too late: the head of another answer has been sent
+        if exchange.status:  # too late: the headers of another answer have been sent
             exchange.broken = True
             return
         response = error.response()
@@ -163,7 +169,7 @@ class Traffic:
         await exchange.send({"type": "http.response.start", "status": error.status, "headers": response.raw_headers})
         await exchange.send({"type": "http.response.body", "body": response.body, "more_body": closing})
         if closing:
-            # Closing at once, with unread bytes waiting, would destroy the answer on its way to the client.
+            # Closing a connection with unread bytes would destroy the answer on its way to the client.
             left = LINGER_BYTES
             try:
                 async with asyncio.timeout(LINGER_SECONDS):
@@ -175,7 +181,7 @@ class Traffic:
 
     def _record(self, scope: Scope, exchange: _Exchange) -> None:
         seconds = time.perf_counter() - exchange.start
-        # Never what the client wrote: a path may hold a key of a document, a query a text.
+        # The route, not the path: a path may hold the key of a document, and a query may hold a text.
         route = getattr(scope.get("route"), "path", "none")
         self._metrics.requests.labels(scope["method"], route, exchange.status).inc()
         self._metrics.seconds.labels(route).observe(seconds)
@@ -199,7 +205,7 @@ class Traffic:
 
 
 class _Exchange:
-    """One request and its answer: what is added to the answer's head, and what is known of it for the log."""
+    """One request and its answer: adds the common headers, and keeps the numbers for the log."""
 
     def __init__(self, scope: Scope, send: Send) -> None:
         self.identity = secrets.token_hex(6)
@@ -212,7 +218,7 @@ class _Exchange:
         self._send = send
 
     async def send(self, message: Message) -> None:
-        """Pass an answer on, with the headers that all answers have."""
+        """Send a part of the answer, with the headers that all answers have."""
         if message["type"] == "http.response.start":
             self.status = message["status"]
             if self.on_start is not None:

@@ -1,10 +1,10 @@
-"""Lanes: threads that work on a collection's file, each over a connection of its own.
+"""Workers: threads that use the file of a collection, each over its own connection.
 
-A search must not wait for a slow question, nor for a change to the file. So each collection has a lane for searches,
-one for questions that may take seconds, and one for all changes; the readers see what is committed.
+A search must not wait for a slow request, nor for a change to the file. So each collection has one worker for
+searches, one for requests that may take seconds, and one for all changes. Readers see what is committed.
 
-The last two take turns: SQLite lets nobody begin to read while a change waits for a reader to end, so that a change
-during a slow question would hold up the searches.
+The last two take turns. While a change waits for a reader, SQLite lets no other reader begin: a change during a slow
+request would therefore block all searches.
 """
 
 from __future__ import annotations
@@ -18,36 +18,35 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TypeVar
 
-from sthash.collection import Collection
-from sthash.collection.store import CollectionBusyError, CollectionError
-from sthash.serve.errors import ApiError, told
+from sthash.collection import Collection, CollectionBusyError, CollectionError
+from sthash.serve.errors import ApiError, as_api_error
 
 Result = TypeVar("Result")
 log = logging.getLogger("sthash.serve")
 
-# Another process that changes the file is waited for, but not until the request's time is up.
+# How long to wait for another process that changes the file. It is less than a request may take.
 WAIT_SECONDS = 10.0
 
 
-class Lane:
-    """One thread with a collection that is opened when it is first needed, and again when its file is another one.
+class Worker:
+    """One thread and its open collection. It opens the file at the first job, and again whenever the file is replaced.
 
     Parameters
     ----------
     name : str
-        Of the collection.
+        Name of the collection.
     path : Path
-    most_waiting : int
-        Jobs that may wait; beyond it the answer is 503.
-    turn : threading.Lock, optional
-        Held during each job.
+    max_waiting : int
+        Number of jobs that may wait. A job beyond it gets 503.
+    lock : threading.Lock, optional
+        Held during each job. Workers with the same lock take turns.
     """
 
-    def __init__(self, name: str, path: Path, most_waiting: int, turn: threading.Lock | None = None) -> None:
+    def __init__(self, name: str, path: Path, max_waiting: int, lock: threading.Lock | None = None) -> None:
         self.name = name
         self.path = path
-        self._most_waiting = most_waiting
-        self._turn = turn or nullcontext()
+        self._max_waiting = max_waiting
+        self._lock = lock or nullcontext()
         self._waiting = 0
         self._closed = False
         self._thread = ThreadPoolExecutor(1, thread_name_prefix=f"sthash-{name}")
@@ -55,54 +54,54 @@ class Lane:
         self._file: tuple[int, int] | None = None
 
     async def run(self, job: Callable[[Collection], Result]) -> Result:
-        """Do a job in the lane's thread; its errors come as `ApiError` where they are the client's to know."""
+        """Run a job in the thread. Errors that the client may see are raised as `ApiError`."""
         if self._closed:
             raise ApiError(503, "collection_unavailable", "the collection has been closed.", "Try again later.")
-        if self._waiting >= self._most_waiting:
+        if self._waiting >= self._max_waiting:
             raise ApiError(503, "busy", "too many such requests are waiting.", "Try again in a moment.")
         self._waiting += 1
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._thread, self._do, job)
+            return await asyncio.get_running_loop().run_in_executor(self._thread, self._run, job)
         finally:
             self._waiting -= 1
 
     async def change(self, job: Callable[[Collection], Result]) -> Result:
-        """Do a job that changes the file; what is acknowledged is in the file that stands at the path."""
+        """Run a job that changes the file. A change counts only if the file at the path is still the same one."""
 
         def checked(collection: Collection) -> Result:
             result = job(collection)
-            if _file_at(self.path) != self._file:
+            if _identity(self.path) != self._file:
                 raise ApiError(
                     503,
                     "collection_replaced",
                     f"the file of the collection {self.name!r} was replaced during the change.",
-                    "Look whether the change is there, and repeat it if not.",
+                    "Check whether the change is there, and repeat it if not.",
                 )
             return result
 
         return await self.run(checked)
 
     def close(self) -> None:
-        """Finish what has begun, and close the file."""
+        """Finish the jobs that have begun, and close the file."""
         self._closed = True
         self._thread.submit(self._close)
         self._thread.shutdown(wait=True)
 
-    def _do(self, job: Callable[[Collection], Result]) -> Result:
+    def _run(self, job: Callable[[Collection], Result]) -> Result:
         try:
-            with self._turn:
+            with self._lock:
                 return job(self._opened())
         except Exception as error:
             if isinstance(error, CollectionError | OSError) and not isinstance(error, CollectionBusyError):
                 log.error("collection %s: %s", self.name, error)
                 self._close()
-            answer = told(error, self.name, str(self.path))
-            if answer is None:
+            translated = as_api_error(error, self.name, str(self.path))
+            if translated is None:
                 raise
-            raise answer from error
+            raise translated from error
 
     def _opened(self) -> Collection:
-        file = _file_at(self.path)
+        file = _identity(self.path)
         if self._collection is None or file != self._file:
             self._close()
             self._collection, self._file = Collection.open(self.path, wait=WAIT_SECONDS), file
@@ -114,6 +113,7 @@ class Lane:
         self._collection = None
 
 
-def _file_at(path: Path) -> tuple[int, int]:
+def _identity(path: Path) -> tuple[int, int]:
+    """Return what tells the file at a path from another one that replaces it."""
     found = path.stat()
     return found.st_dev, found.st_ino

@@ -1,9 +1,9 @@
-// The picture of the Hamming neighbourhood: how many documents there are at each distance, and the ball in it.
+// The histogram of the Hamming neighborhood: the number of documents per distance, and the ball.
 import { $, draw, number, plural } from "./dom.js";
 
 const WIDTH = 360;
 const HEIGHT = 110;
-const INSET = 8; // half a slider's thumb, so that a bar stands above the place of its radius
+const INSET = 8; // half the width of the slider's thumb, so that a bar is above its radius
 
 let counts = null;
 let marks = [];
@@ -11,22 +11,22 @@ let marks = [];
 const last = () => counts.length - 1;
 const along = (distance) => INSET + (distance / last()) * (WIDTH - 2 * INSET);
 
-/** Documents within a radius. */
+/** Return the number of documents within a radius. */
 export const within = (radius) => (counts ? counts.slice(0, radius + 1).reduce((sum, count) => sum + count, 0) : 0);
 
-/** The least distance at which there is a document, or null. */
+/** Return the distance of the nearest document, or null. */
 export function nearest() {
   const at = counts ? counts.findIndex((count) => count > 0) : -1;
   return at < 0 ? null : at;
 }
 
-/** Take the counts of an answer; `distances` are those of its hits. */
+/** Set the counts of an answer. */
 export function setCounts(answer) {
   counts = answer?.counts ?? null;
   marks = answer ? answer.hits.map((hit) => hit.distance) : [];
 }
 
-/** Draw it with a ball; `auto` tells that the radius was not chosen. */
+/** Draw the histogram and the ball. `auto` says that the user has not set the radius. */
 export function showBall(radius, auto, bits) {
   const slider = $("radius");
   slider.max = bits;
@@ -41,7 +41,7 @@ export function showBall(radius, auto, bits) {
   if (!counts) {
     picture.replaceChildren(...rest(bits));
     picture.setAttribute("aria-label", "No query yet");
-    $("ball-says").textContent = "How many documents differ from the query in how many bits. Ask for something to see.";
+    $("ball-says").textContent = "Number of documents per Hamming distance to the query. Type a query to see it.";
     return;
   }
   const inside = within(radius);
@@ -76,7 +76,7 @@ function bars(radius) {
   return parts;
 }
 
-/** What a neighbourhood of unrelated codes would look like: a hint of the picture before there is one. */
+/** Draw the neighborhood of random codes, as a preview before the first query. */
 function rest(bits) {
   const all = Array.from({ length: bits + 1 }, (_, at) => Math.exp(-((at - bits / 2) ** 2) / (bits * 1.6)));
   const pitch = (WIDTH - 2 * INSET) / bits;
