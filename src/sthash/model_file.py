@@ -27,7 +27,7 @@ Loaded = TypeVar("Loaded")
 # What a file may hold, and where it is defined. Nothing else is ever imported on a file's behalf.
 KINDS = {
     "AnchorGraphHashing": "sthash.baselines.anchor_graph_hashing",
-    "BinarisedLSI": "sthash.baselines.binarised_lsi",
+    "BinarizedLSI": "sthash.baselines.binarized_lsi",
     "BoostedSSC": "sthash.baselines.boosted_ssc",
     "ForgivingHashing": "sthash.baselines.forgiving_hashing",
     "IterativeQuantization": "sthash.baselines.iterative_quantization",
@@ -40,6 +40,8 @@ KINDS = {
     "TextVectorizer": "sthash.text.vectorizer",
     "VectorModel": "sthash.model.vector_model",
 }
+# Names that files of version 0.1 have for a kind.
+FORMER_KINDS = {"BinarisedLSI": "BinarizedLSI"}
 
 
 class ModelFileError(ValueError):
@@ -125,6 +127,7 @@ def _header(path: Path, text: str) -> dict[str, Any]:
     try:
         header = json.loads(text)
         version, kind = header["format"], header["kind"]
+        kind = header["kind"] = FORMER_KINDS.get(kind, kind)
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise ModelFileError(f"{path} is damaged: its header cannot be read; save the model again.") from error
     if isinstance(version, int) and version > FORMAT:

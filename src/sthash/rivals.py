@@ -6,9 +6,10 @@ import warnings
 from typing import Any
 
 from sthash import baselines
+from sthash.model_file import FORMER_KINDS
 
 warnings.warn("sthash.rivals is now called sthash.baselines; import that instead.", DeprecationWarning, stacklevel=2)
 
 
 def __getattr__(name: str) -> Any:
-    return getattr(baselines, name)
+    return getattr(baselines, FORMER_KINDS.get(name, name))

@@ -60,7 +60,7 @@ def test_bandwidth_is_the_squared_mean_distance_to_the_last_anchor(fitted):
     assert hasher.bandwidth_[0] == pytest.approx(np.sqrt(distances[:, 2]).mean() ** 2, rel=1e-4)
 
 
-def test_second_thresholds_minimise_their_objective():
+def test_second_thresholds_minimize_their_objective():
     rng = np.random.default_rng(0)
     Z = rng.random((60, 8))
     Z /= Z.sum(axis=1, keepdims=True)
@@ -96,10 +96,10 @@ def test_two_layers_halve_each_side_of_the_first():
 def test_k_means_ends_at_the_means_of_its_clusters():
     X = clusters().astype(np.float32)
     for rows in (X, sp.csr_array(X)):
-        centres = k_means(rows, 6, np.random.default_rng(0), rounds=100)
-        nearest = ((X[:, None] - centres) ** 2).sum(axis=2).argmin(axis=1)
+        centers = k_means(rows, 6, np.random.default_rng(0), rounds=100)
+        nearest = ((X[:, None] - centers) ** 2).sum(axis=2).argmin(axis=1)
         for j in np.unique(nearest):
-            assert centres[j] == pytest.approx(X[nearest == j].mean(axis=0), abs=1e-4)
+            assert centers[j] == pytest.approx(X[nearest == j].mean(axis=0), abs=1e-4)
 
 
 @pytest.mark.parametrize(

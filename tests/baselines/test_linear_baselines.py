@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from sthash import codes
 from sthash.baselines import (
-    BinarisedLSI,
+    BinarizedLSI,
     IterativeQuantization,
     LaplacianCoHashing,
     RandomHyperplaneHashing,
@@ -37,7 +37,7 @@ def assert_same_bits_up_to_sign(found, wanted):
 
 def test_lsi_is_the_dense_svd_cut_at_the_median():
     X, Q = counts(61), counts(20, seed=1)  # odd, so that the median is a document's own value
-    hasher = BinarisedLSI(n_bits=6).fit(X)
+    hasher = BinarizedLSI(n_bits=6).fit(X)
     _, _, right = np.linalg.svd(X)
     places = X @ right[:6].T
     median = np.median(places, axis=0)
@@ -50,7 +50,7 @@ def test_lsi_is_the_dense_svd_cut_at_the_median():
     assert (np.abs(bits_of(hasher).sum(axis=0) - 30.5) <= 1).all()
 
 
-def test_lch_is_the_dense_svd_of_the_normalised_bipartite_graph():
+def test_lch_is_the_dense_svd_of_the_normalized_bipartite_graph():
     X, Q = counts(), counts(20, seed=1)
     hasher = LaplacianCoHashing(n_bits=5).fit(X)
     by_document, by_term = np.diag(X.sum(axis=1) ** -0.5), np.diag(X.sum(axis=0) ** -0.5)
@@ -183,11 +183,11 @@ def test_itq_finds_the_corners_of_a_turned_cube():
 
 
 @pytest.mark.parametrize("sparse", [True, False])
-@pytest.mark.parametrize("centred", [True, False])
-def test_lanczos_svd_against_lapack(sparse, centred, monkeypatch):
+@pytest.mark.parametrize("centerd", [True, False])
+def test_lanczos_svd_against_lapack(sparse, centerd, monkeypatch):
     X = counts(200, 90).astype(np.float32)
-    minus = (np.ones(200), X.mean(axis=0, dtype=np.float64)) if centred else None
-    wanted = np.linalg.svd(X - np.outer(*minus) if centred else X.astype(np.float64), full_matrices=False)
+    minus = (np.ones(200), X.mean(axis=0, dtype=np.float64)) if centerd else None
+    wanted = np.linalg.svd(X - np.outer(*minus) if centerd else X.astype(np.float64), full_matrices=False)
     monkeypatch.setattr("sthash.baselines.decompositions.DENSE_ENTRIES", 0)
     found = leading_svd(sp.csr_array(X) if sparse else X, 7, minus=minus)
     assert found.values == pytest.approx(wanted[1][:7])

@@ -1,6 +1,8 @@
-"""Model files of the rivals whose parts do not fit are refused, not run."""
+"""Model files of the baselines whose parts do not fit are refused, not run."""
 
 from __future__ import annotations
+
+import importlib
 
 import numpy as np
 import pytest
@@ -10,7 +12,7 @@ from sthash import baselines, model_file
 
 HASHERS = {
     "AnchorGraphHashing": baselines.AnchorGraphHashing(8, n_anchors=20),
-    "BinarisedLSI": baselines.BinarisedLSI(8),
+    "BinarizedLSI": baselines.BinarizedLSI(8),
     "BoostedSSC": baselines.BoostedSSC(8, n_neighbors=5),
     "ForgivingHashing": baselines.ForgivingHashing(8, n_neighbors=5),
     "IterativeQuantization": baselines.IterativeQuantization(8),
@@ -29,7 +31,7 @@ def saved(name):
 
 
 @pytest.mark.parametrize("name", HASHERS)
-def test_every_rival_may_be_loaded(name):
+def test_every_baseline_may_be_loaded(name):
     assert set(HASHERS) == set(baselines.__all__)
     assert model_file.KINDS[name].startswith("sthash.baselines.")
 
@@ -65,3 +67,13 @@ def test_columns_that_are_not_there_are_refused(name, victim, tmp_path):
     model_file.write(tmp_path / "model", name, config, arrays | {victim: arrays[victim] + 1000})
     with pytest.raises(sthash.ModelFileError, match="do not fit"):
         sthash.load(tmp_path / "model")
+
+
+def test_former_names_still_work(tmp_path):
+    config, arrays = saved("BinarizedLSI")
+    model_file.write(tmp_path / "model", "BinarisedLSI", config, arrays)
+    assert type(sthash.load(tmp_path / "model")) is baselines.BinarizedLSI
+    with pytest.warns(DeprecationWarning, match="sthash.baselines"):
+        rivals = importlib.reload(importlib.import_module("sthash.rivals"))
+    assert rivals.BinarisedLSI is baselines.BinarizedLSI
+    assert rivals.SpectralHashing is baselines.SpectralHashing

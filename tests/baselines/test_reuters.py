@@ -1,4 +1,4 @@
-"""The rivals on Reuters, by the authors' protocol, against scores of an independent computation."""
+"""The baselines on Reuters, by the authors' protocol, against scores of an independent computation."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 from sthash import SelfTaughtHashing
-from sthash.baselines import BinarisedLSI, LaplacianCoHashing, SpectralHashing
-from sthash.evaluation import Neighbours, Topics, nearest_neighbours, score
+from sthash.baselines import BinarizedLSI, LaplacianCoHashing, SpectralHashing
+from sthash.evaluation import Neighbors, Topics, nearest_neighbors, score
 from sthash.reproduction.datasets import load_reuters21578_counts, tfidf_counts
 
-# Radius 1, 16 bits, the first of 64. F1 for the 25 nearest neighbours; precision and recall for documents on the same
+# Radius 1, 16 bits, the first of 64. F1 for the 25 nearest neighbors; precision and recall for documents on the same
 # topic. LCH is another matter: see its test.
 KNOWN = {
     SelfTaughtHashing: (0.187, None, None),
-    BinarisedLSI: (0.137, 0.878, 0.050),
+    BinarizedLSI: (0.137, 0.878, 0.050),
     SpectralHashing: (0.068, 0.533, 0.227),
 }
 
@@ -25,17 +25,17 @@ KNOWN = {
 def protocol():
     data = load_reuters21578_counts()
     train, test = tfidf_counts(data.train, data.test)
-    neighbours = Neighbours(nearest_neighbours(train, test, 25), train.shape[0])
-    return train, test, neighbours, Topics(data.train_labels, data.test_labels)
+    neighbors = Neighbors(nearest_neighbors(train, test, 25), train.shape[0])
+    return train, test, neighbors, Topics(data.train_labels, data.test_labels)
 
 
 def scores(method):
-    train, test, neighbours, topics = protocol()
+    train, test, neighbors, topics = protocol()
     hasher = method(n_bits=64).fit(train)
     queries = hasher.transform(test)
     near, same = (
         score(hasher.codes_, queries, relevance, lengths=[16], radii=[1]).ball(16, 1)
-        for relevance in (neighbours, topics)
+        for relevance in (neighbors, topics)
     )
     return near.f1, same.precision, same.recall
 
@@ -51,7 +51,7 @@ def test_laplacian_co_hashing(needs):
     """The independent computation found F1 0.087, precision 0.710 and recall 0.192.
 
     They are not reproduced. A converged decomposition gives the values below, by Lanczos as by 30 power iterations of
-    a randomised one; after 10 iterations the latter gives 0.085, 0.725 and 0.181, so an early stop may be part of the
+    a randomized one; after 10 iterations the latter gives 0.085, 0.725 and 0.181, so an early stop may be part of the
     difference (7 iterations do give the known values of spectral hashing), but no variant tried gave all three.
     """
     needs("reuters21578_counts.mat")

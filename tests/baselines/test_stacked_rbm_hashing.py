@@ -27,7 +27,7 @@ def small(**settings):
     return StackedRBMHashing(**(defaults | settings))
 
 
-def neighbours_on_topic(packed, label, k=20):
+def neighbors_on_topic(packed, label, k=20):
     """Share of the k nearest codes that are on the topic of the query."""
     bits = codes.unpack(packed, 8 * packed.shape[1])
     distances = (bits[:, None] != bits).sum(axis=2).astype(float)
@@ -53,9 +53,9 @@ def test_codes_beat_random_ones_on_unseen_documents():
     Q, query_label = topics(seed=1)
     hasher = small().fit(X)
     random = np.random.default_rng(0).integers(256, size=(300, 1), dtype=np.uint8)
-    assert neighbours_on_topic(random, label) < 0.3
-    assert neighbours_on_topic(hasher.codes_, label) > 0.6
-    assert neighbours_on_topic(hasher.transform(Q), query_label) > 0.6
+    assert neighbors_on_topic(random, label) < 0.3
+    assert neighbors_on_topic(hasher.codes_, label) > 0.6
+    assert neighbors_on_topic(hasher.transform(Q), query_label) > 0.6
 
 
 def test_the_median_balances_every_bit():

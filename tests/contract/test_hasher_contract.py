@@ -63,7 +63,7 @@ CASES = {
     "LSH-stripes": Case(
         lambda n_bits=8: baselines.RandomHyperplaneHashing(n_bits, width=2.0), alike=True, any_rank=True
     ),
-    "LSI": Case(baselines.BinarisedLSI),
+    "LSI": Case(baselines.BinarizedLSI),
     "LCH": Case(baselines.LaplacianCoHashing, signs=False),
     "SpH": Case(baselines.SpectralHashing, ordered=False, any_rank=True),
     "RBM": Case(tiny_rbm, ordered=False, alike=True, any_rank=True, signs=False),

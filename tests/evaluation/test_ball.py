@@ -10,7 +10,7 @@ import pytest
 from sklearn.metrics import average_precision_score
 
 from sthash import codes
-from sthash.evaluation import Neighbours, Topics, score, tally
+from sthash.evaluation import Neighbors, Topics, score, tally
 from sthash.evaluation.measures import average_precision, correct_votes, precision_at
 
 
@@ -70,9 +70,9 @@ def every_order(groups):
 def random_case(seed, n_corpus=60, n_queries=25, n_bits=20, by_topic=True):
     """Few distinct codes, so ties abound; some far-off queries, and some to which nothing is relevant."""
     rng = np.random.default_rng(seed)
-    centres = rng.random((5, n_bits)) < 0.5
-    corpus = centres[rng.integers(5, size=n_corpus)] ^ (rng.random((n_corpus, n_bits)) < 0.06)
-    queries = centres[rng.integers(5, size=n_queries)] ^ (rng.random((n_queries, n_bits)) < 0.06)
+    centers = rng.random((5, n_bits)) < 0.5
+    corpus = centers[rng.integers(5, size=n_corpus)] ^ (rng.random((n_corpus, n_bits)) < 0.06)
+    queries = centers[rng.integers(5, size=n_queries)] ^ (rng.random((n_queries, n_bits)) < 0.06)
     queries[:4] = rng.random((4, n_bits)) < 0.5
     if by_topic:
         labels = rng.choice([-3, 2, 7], size=n_corpus), rng.choice([-3, 2, 7, 11], size=n_queries)
@@ -83,7 +83,7 @@ def random_case(seed, n_corpus=60, n_queries=25, n_bits=20, by_topic=True):
         indices = np.array([rng.permutation(n_corpus)[:6] for _ in range(n_queries)])
         indices[rng.random(indices.shape) < 0.3] = -1
         indices[5] = -1
-        relevance = Neighbours(indices, n_corpus)
+        relevance = Neighbors(indices, n_corpus)
         relevant = [{int(i) for i in row if i >= 0} for row in indices]
     assert any(not chosen for chosen in relevant)
     return corpus, queries, relevance, relevant, labels
@@ -160,7 +160,7 @@ def test_average_precision_equals_scikit_learn_without_ties():
     corpus = np.tril(np.ones((65, 64), dtype=bool), k=-1)  # document i is at distance i from the query
     queries = np.zeros((20, 64), dtype=bool)
     indices = np.array([rng.permutation(65)[:12] for _ in queries])
-    (seen,) = tally(codes.pack(corpus), codes.pack(queries), Neighbours(indices, 65), [64])
+    (seen,) = tally(codes.pack(corpus), codes.pack(queries), Neighbors(indices, 65), [64])
     for j, row in enumerate(indices):
         truth = np.isin(np.arange(65), row)
         assert average_precision(seen)[j] == pytest.approx(average_precision_score(truth, -np.arange(65)), abs=1e-12)
@@ -206,6 +206,6 @@ def test_an_average_over_no_query_is_refused():
 
 def test_votes_need_labels():
     one = np.zeros((1, 1), dtype=np.uint8)
-    (seen,) = tally(one, one, Neighbours(np.array([[0]]), 1), [8])
+    (seen,) = tally(one, one, Neighbors(np.array([[0]]), 1), [8])
     with pytest.raises(ValueError, match="tally with Topics"):
         correct_votes(seen, 1)

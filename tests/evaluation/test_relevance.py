@@ -1,4 +1,4 @@
-"""Relevance sets and exact nearest neighbours."""
+"""Relevance sets and exact nearest neighbors."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from sthash.evaluation import Neighbours, Topics, nearest_neighbours
+from sthash.evaluation import Neighbors, Topics, nearest_neighbors
 
 
 def tied_vectors(seed, rows):
@@ -25,37 +25,37 @@ def plain_nearest(train, test, k):
 
 @pytest.mark.parametrize("k", [1, 7, 50])
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
-def test_nearest_neighbours_equal_a_full_sort(monkeypatch, kind, k):
+def test_nearest_neighbors_equal_a_full_sort(monkeypatch, kind, k):
     monkeypatch.setattr("sthash.evaluation.relevance._CELLS", 170)
     train, test = tied_vectors(0, 50), tied_vectors(1, 20)
-    np.testing.assert_array_equal(nearest_neighbours(kind(train), kind(test), k), plain_nearest(train, test, k))
+    np.testing.assert_array_equal(nearest_neighbors(kind(train), kind(test), k), plain_nearest(train, test, k))
 
 
 def test_length_does_not_matter_for_cosine():
     train, test = tied_vectors(2, 40), tied_vectors(3, 10)
     scaled = train * 2.0 ** np.arange(-20, 20)[:, None]
-    np.testing.assert_array_equal(nearest_neighbours(scaled, test, 9), nearest_neighbours(train, test, 9))
+    np.testing.assert_array_equal(nearest_neighbors(scaled, test, 9), nearest_neighbors(train, test, 9))
 
 
-def test_nearest_neighbours_leave_their_input_alone():
+def test_nearest_neighbors_leave_their_input_alone():
     train = sparse.csr_array(tied_vectors(4, 10) * 3)
     before = train.toarray()
-    nearest_neighbours(train, train, 2)
+    nearest_neighbors(train, train, 2)
     np.testing.assert_array_equal(train.toarray(), before)
 
 
-def test_nearest_neighbours_name_bad_arguments():
+def test_nearest_neighbors_name_bad_arguments():
     with pytest.raises(ValueError, match="k=4 must lie between 1 and the 3"):
-        nearest_neighbours(np.eye(3), np.eye(3), 4)
+        nearest_neighbors(np.eye(3), np.eye(3), 4)
     with pytest.raises(ValueError, match="train has 3 columns, test has 2"):
-        nearest_neighbours(np.eye(3), np.eye(2), 1)
+        nearest_neighbors(np.eye(3), np.eye(2), 1)
 
 
 def test_masks_show_the_relevant_documents():
-    neighbours = Neighbours(np.array([[2, 0], [-1, -1], [1, -1]]), 3)
+    neighbors = Neighbors(np.array([[2, 0], [-1, -1], [1, -1]]), 3)
     expected = [[True, False, True], [False, False, False], [False, True, False]]
-    np.testing.assert_array_equal(neighbours.mask(0, 3), expected)
-    np.testing.assert_array_equal(neighbours.mask(1, 3), expected[1:])
+    np.testing.assert_array_equal(neighbors.mask(0, 3), expected)
+    np.testing.assert_array_equal(neighbors.mask(1, 3), expected[1:])
     topics = Topics(np.array([4, 5, 4]), np.array([5, 6, 4]))
     np.testing.assert_array_equal(topics.mask(1, 3), [[False, False, False], [True, False, True]])
 
@@ -70,9 +70,9 @@ def test_masks_show_the_relevant_documents():
         (np.array([[0.5]]), "must be a 2-d integer array"),
     ],
 )
-def test_bad_neighbours_are_refused(indices, message):
+def test_bad_neighbors_are_refused(indices, message):
     with pytest.raises(ValueError, match=message):
-        Neighbours(indices, 3)
+        Neighbors(indices, 3)
 
 
 def test_labels_must_be_integers():

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from sthash import codes
-from sthash.evaluation import Neighbours, Topics, micro_sign_test, sign_test
+from sthash.evaluation import Neighbors, Topics, micro_sign_test, sign_test
 
 
 def exact_log10(heads, tails):
@@ -69,7 +69,7 @@ def test_counts_equal_plain_loops(monkeypatch, by_topic, n_bits):
     if by_topic:
         relevance = Topics(rng.integers(3, size=40), rng.integers(4, size=15))
     else:
-        relevance = Neighbours(np.array([rng.permutation(40)[:5] for _ in range(15)]), 40)
+        relevance = Neighbors(np.array([rng.permutation(40)[:5] for _ in range(15)]), 40)
     truth = relevance.mask(0, 15)
     radius = 1 + n_bits // 4
     right = {"a": 0, "b": 0}

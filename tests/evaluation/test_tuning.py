@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 from sthash import SelfTaughtHashing
-from sthash.evaluation import nearest_neighbours, tune
+from sthash.evaluation import nearest_neighbors, tune
 from sthash.evaluation.tuning import RECIPES, TOLERANCE, _sampled_documents, _silent
 from sthash.evaluation.tuning_plot import draw_tuning
 from sthash.sources import Document
@@ -20,8 +20,8 @@ SMALL = {"n_bits": [8, 24], "n_neighbors": [10], "recipes": ["paper"]}
 def vectors():
     rng = np.random.default_rng(0)
     topics = rng.integers(0, 12, 500)
-    centres = rng.normal(size=(12, 30))
-    return centres[topics] + 0.8 * rng.normal(size=(500, 30)), topics
+    centers = rng.normal(size=(12, 30))
+    return centers[topics] + 0.8 * rng.normal(size=(500, 30)), topics
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +44,7 @@ def test_the_measures_against_plain_loops(vectors, tuning):
     hasher = SelfTaughtHashing(24, 10).fit(X[kept])
     margins = hasher.decision_function(X[asked])
     signs = np.unpackbits(hasher.transform(X[kept]), axis=1, bitorder="little")[:, :24].astype(bool)
-    true = nearest_neighbours(X[kept], X[asked], 10)
+    true = nearest_neighbors(X[kept], X[asked], 10)
     shares, precisions = [], []
     for row in range(100):
         distances = np.where(signs != (margins[row] > 0), np.abs(margins[row]), 0).sum(axis=1)

@@ -67,7 +67,7 @@ def test_tdt2_and_its_splits(needs):
 
 
 def test_other_collections_are_not_split_as_tdt2():
-    few = datasets.CountCollection("few", sparse.csr_array(np.eye(3)), np.arange(3))
+    few = datasets.UnsplitCounts("few", sparse.csr_array(np.eye(3)), np.arange(3))
     with pytest.raises(DatasetError, match="has 3 documents, TDT2 has 9394"):
         datasets.split_tdt2(few, 0)
 

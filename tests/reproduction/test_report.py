@@ -13,7 +13,7 @@ from sthash.cli import main
 from sthash.reproduction import report
 from sthash.reproduction.conditions import load_conditions
 from sthash.reproduction.report.claims import FAILS, HOLDS, PARTLY, judge, share_above
-from sthash.reproduction.report.page import html_page, table
+from sthash.reproduction.report.markup import html_page, table
 from sthash.reproduction.report.summary import Point, Summary
 from sthash.reproduction.results import Results
 from sthash.reproduction.runner import carry_out, choose
@@ -45,7 +45,7 @@ def test_the_whole_report(sth, experiments, tmp_path):
     page, text = ((tmp_path / "out" / name).read_text() for name in ("report.html", "results.md"))
     for heading in (
         "The paper's claims", "Data", "F1 of STH", "Precision and recall of all methods", "Scores", "Significance",
-        "Anatomy of the error", "Efficiency", "Better codes than the paper's", "Conditions",
+        "Error analysis", "Efficiency", "Better codes than the paper's", "Conditions",
     ):  # fmt: skip
         assert f"\n## {heading}\n" in text
         assert f">{heading}</h2>" in page
@@ -94,12 +94,12 @@ def test_a_reference_that_is_not_met_fails_loudly(sth, experiments, tmp_path, mo
     arguments = ("--experiments", experiments, "--method", "sth,lsi", "--output", "out")
     missing = sth(*arguments, status=1)
     assert "not checked: known.json is missing" in missing.out
-    assert "binarised LSI, same-topic documents, f1" in missing.err
+    assert "binarized LSI, same-topic documents, f1" in missing.err
     conditions = load_conditions(experiments)
     run = choose(conditions, ["small"], ["sth"])
     summary = Summary(run, carry_out(run, Results(tmp_path / "out" / "measured")))
     known = {"radii": [0, 1, 2, 3], "code_lengths": [4, 8, 16]}
-    for name, (relevance, measure) in report.checks.REFERENCE_SERIES.items():
+    for name, (relevance, measure) in report.known_scores.REFERENCE_SERIES.items():
         known[name] = [
             [summary.ball(run.experiments[0], "sth", relevance, n, radius)[measure].mean for n in (4, 8, 16)]
             for radius in range(4)
@@ -136,11 +136,11 @@ def test_recipes_that_fail_leave_the_rest_standing(sth, experiments, tmp_path, m
 
     monkeypatch.setattr("sthash.reproduction.recipes.measure_recipe", fail)
     monkeypatch.setattr("sthash.reproduction.recipes.time_recipes", fail)
-    monkeypatch.setattr("sthash.reproduction.embeddings.measure_dense", fail)
+    monkeypatch.setattr("sthash.reproduction.dense_vectors.measure_dense", fail)
     captured = sth("--experiments", experiments, "--output", "out", status=1)
     assert "6 measurements failed, the first (paper on small): RuntimeError: no memory left" in captured.err
     text = (tmp_path / "out" / "results.md").read_text()
-    assert "| binarised LSI |" in text
+    assert "| binarized LSI |" in text
     assert "## Better codes than the paper's" in text
 
 
@@ -174,10 +174,10 @@ def test_claims_are_judged_both_ways(experiments, tmp_path):
     straight = {claim.text: claim.verdict for claim in judge(Summary(run, outcome))}
     for job in list(outcome.results):
         if job.kind == "scores" and job.method == "sth":
-            rival = type(job)(job.kind, job.dataset, job.split, "lsi")
-            outcome.results[job], outcome.results[rival] = outcome.results[rival], outcome.results[job]
+            baseline = type(job)(job.kind, job.dataset, job.split, "lsi")
+            outcome.results[job], outcome.results[baseline] = outcome.results[baseline], outcome.results[job]
     turned = {claim.text: claim.verdict for claim in judge(Summary(run, outcome))}
-    text = "STH outperforms binarised LSI, LCH and SpH on all datasets: original nearest neighbours."
+    text = "STH outperforms binarized LSI, LCH and SpH on all datasets: original nearest neighbors."
     assert {straight[text], turned[text]} in ({HOLDS, FAILS}, {PARTLY, FAILS})
 
 
@@ -212,6 +212,6 @@ def test_reuters_by_the_command(needs, sth, tmp_path):
     needs("reuters21578_counts.mat", "reuters21578_reference.json")
     captured = sth("--dataset", "reuters21578", "--method", "sth,lsi,lch,sph", "--output", "out")
     assert "Reuters21578 against the authors: 192 of 192 points within 0.005" in captured.out
-    assert "6 of 6 expected scores of rivals met" in captured.out
+    assert "6 of 6 expected scores of baselines met" in captured.out
     text = (tmp_path / "out" / "results.md").read_text()
     assert "| Reuters21578 | 5228 | 2057 |" in text

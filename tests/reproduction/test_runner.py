@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 
 import numpy as np
@@ -89,7 +90,7 @@ def test_a_run_measures_keeps_and_resumes(experiments, tmp_path):
     assert outcome.measured == len(jobs)
     assert seen[0] == ("Small", 0, len(jobs))
     assert seen[-1] == ("Small", len(jobs), len(jobs))
-    assert {job.kind for job in jobs} == {"scores", "significance", "anatomy", "recipe", "timing", "dense"}
+    assert {job.kind for job in jobs} == {"scores", "significance", "error_analysis", "recipe", "timing", "dense"}
     again = carry_out(run, Results(tmp_path / "out"))
     assert again.measured == 0
     assert again.results == outcome.results
@@ -117,10 +118,10 @@ def test_scores_are_those_of_the_library(experiments, tmp_path):
 def test_relearning_learns_every_length(experiments, tmp_path):
     conditions = load_conditions(experiments)
     prefix, anew = (choose(conditions, ["small"], ["itq", "lsi"], relearn=relearn) for relearn in (False, True))
-    cut, learnt = (carry_out(run, Results(tmp_path / f"out{run.relearn}")).results for run in (prefix, anew))
+    cut, learned = (carry_out(run, Results(tmp_path / f"out{run.relearn}")).results for run in (prefix, anew))
     itq, lsi = (Job("scores", "small", 0, name) for name in ("itq", "lsi"))
-    assert cut[itq]["scores"] == learnt[itq]["scores"]  # its bits have no order: it always learns anew
-    assert cut[lsi]["scores"] == learnt[lsi]["scores"]  # its bits have: a prefix is as good
+    assert cut[itq]["scores"] == learned[itq]["scores"]  # its bits have no order: it always learns anew
+    assert cut[lsi]["scores"] == learned[lsi]["scores"]  # its bits have: a prefix is as good
     assert carry_out(anew, Results(tmp_path / "outFalse")).measured == 3  # but it is another condition
 
 
@@ -128,7 +129,7 @@ def test_other_conditions_are_measured_again(experiments, tmp_path):
     results = Results(tmp_path / "out")
     assert carry_out(run_on(experiments, "lsi"), results).measured == 2
     protocol = yaml.safe_load((experiments / "protocol.yaml").read_text())
-    (experiments / "protocol.yaml").write_text(yaml.safe_dump(protocol | {"neighbours": 5}))
+    (experiments / "protocol.yaml").write_text(yaml.safe_dump(protocol | {"neighbors": 5}))
     assert carry_out(run_on(experiments, "lsi"), results).measured == 2
     assert carry_out(run_on(experiments, "lsi"), results).measured == 0
 
@@ -175,7 +176,7 @@ def test_another_sth_is_compared_again(experiments, tmp_path):
     methods["sth"]["settings"]["n_neighbors"] = 5
     (experiments / "methods.yaml").write_text(yaml.safe_dump(methods))
     again = carry_out(run_on(experiments, "sth", "lsi"), Results(tmp_path / "out"))
-    # Scores and significance on two splits, and the anatomy, which belongs to STH; those of LSI stay.
+    # Scores and significance on two splits, and the error analysis, which belongs to STH; those of LSI stay.
     assert again.measured == 5
 
 
@@ -221,7 +222,7 @@ def test_a_recipe_of_another_version_is_not_known(experiments):
 
 
 def test_unknown_datasets_are_named(experiments):
-    with pytest.raises(ConditionsError, match=r"dataset 'nothing' is not known; use one of small, or a \.jsonl"):
+    with pytest.raises(ConditionsError, match=r"dataset 'nothing' is not known. Use one of small, or name a folder"):
         choose(load_conditions(experiments), ["nothing"])
 
 
@@ -255,12 +256,12 @@ def test_a_corpus_of_another_size_is_refused(experiments, tmp_path):
     [
         ("protocol", "lengths: [", r"protocol\.yaml cannot be read"),
         ("protocol", "[1]", r"protocol\.yaml must hold names and values, got list"),
-        ("protocol", "radii: [1]", r"protocol\.yaml: neighbours is missing"),
+        ("protocol", "radii: [1]", r"protocol\.yaml: neighbors is missing"),
         ("methods", "a: {title: A}", r"methods\.yaml: .*estimator"),
         ("methods", "a: {title: A, estimator: 'x:Y', lengths: some}", "lengths of a must be prefix or each"),
         ("small", "{title: Small, source: moon}", "source='moon' is not known; use one of: reuters21578_counts"),
-        ("small", "{title: Small, source: labelled}", r"needs the path of a \.jsonl or \.csv"),
-        ("small", "{title: Small, source: tdt2, colour: red}", r"small\.yaml: .*colour"),
+        ("small", "{title: Small, source: labeled}", "source: labeled needs a path"),
+        ("small", "{title: Small, source: tdt2, color: red}", r"small\.yaml: .*color"),
     ],
 )
 def test_bad_conditions_are_named(experiments, file, content, message):
@@ -285,6 +286,18 @@ def test_a_protocol_that_contradicts_itself_is_refused(experiments, change, mess
         load_conditions(experiments)
 
 
+def test_words_of_version_0_1_are_understood(experiments):
+    present = load_conditions(experiments)
+    former = {"neighbors": "neighbours", "error_analysis": "anatomy", "baselines": "rivals", "labeled": "labelled"}
+    for path in experiments.glob("*.yaml"):
+        text = path.read_text().replace("sthash.baselines", "SAME")
+        for now, before in former.items():
+            text = re.sub(rf"\b{now}\b(?=:|$)", before, text, flags=re.MULTILINE)
+        path.write_text(text.replace("SAME", "sthash.baselines"))
+    assert "anatomy:" in (experiments / "protocol.yaml").read_text()
+    assert load_conditions(experiments) == present
+
+
 def test_missing_conditions_are_named(tmp_path):
     with pytest.raises(ConditionsError, match="is not a folder"):
         load_conditions(tmp_path / "absent")
@@ -292,12 +305,12 @@ def test_missing_conditions_are_named(tmp_path):
         load_conditions(tmp_path)
 
 
-def test_neighbours_are_searched_once(experiments, monkeypatch):
+def test_neighbors_are_searched_once(experiments, monkeypatch):
     data = prepare(load_conditions(experiments).experiments["small"], 0)
-    wide = data.neighbours(25)
-    monkeypatch.setattr("sthash.reproduction.corpora.nearest_neighbours", None)
-    np.testing.assert_array_equal(data.neighbours(10).indices, wide.indices[:, :10])
-    assert data.neighbours(25) is wide
+    wide = data.neighbors(25)
+    monkeypatch.setattr("sthash.reproduction.corpora.nearest_neighbors", None)
+    np.testing.assert_array_equal(data.neighbors(10).indices, wide.indices[:, :10])
+    assert data.neighbors(25) is wide
 
 
 def test_file_names_are_plain_and_differ():

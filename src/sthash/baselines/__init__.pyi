@@ -1,5 +1,5 @@
 from sthash.baselines.anchor_graph_hashing import AnchorGraphHashing as AnchorGraphHashing
-from sthash.baselines.binarised_lsi import BinarisedLSI as BinarisedLSI
+from sthash.baselines.binarized_lsi import BinarizedLSI as BinarizedLSI
 from sthash.baselines.boosted_ssc import BoostedSSC as BoostedSSC
 from sthash.baselines.forgiving_hashing import ForgivingHashing as ForgivingHashing
 from sthash.baselines.iterative_quantization import IterativeQuantization as IterativeQuantization

@@ -1,6 +1,6 @@
 """Anchor graph hashing, with one or two layers of thresholds.
 
-A few anchors u_1 … u_m, the centres of a k-means clustering, stand for the corpus. Each document is joined to its s
+A few anchors u_1 … u_m, the centers of a k-means clustering, stand for the corpus. Each document is joined to its s
 nearest anchors with weights that sum to one,
 
     Z_ij ∝ exp(−|x_i − u_j|² / t),
@@ -12,7 +12,7 @@ eigenvectors of A, and their extension to any document, are
     Y = Z W,    W = √n Λ^-½ V Σ^-½.
 
 *One layer*: bit p is on where y_p(x) > 0. *Two layers*: each eigenvector gives a second bit, which halves either side
-of the first: it is on where y_p > b⁺ on the positive side, and where y_p < b⁻ on the other. The thresholds minimise
+of the first: it is on where y_p > b⁺ on the positive side, and where y_p < b⁻ on the other. The thresholds minimize
 zᵀ L z, L = I − A, over z = (y − b⁺ on the positive side; −y + b⁻ on the other) with 1ᵀz = 0. With ȳ = |y| for the
 first terms, μ its mean, and g = 1/n⁺ on the positive and −1/n⁻ on the other side this is one number:
 
@@ -37,12 +37,11 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from sthash.baselines.baseline import Baseline, Learnt, check_rank
+from sthash.baselines.baseline import Baseline, LearnedArrays, check_rank
+from sthash.baselines.matrices import Array, column_signs, dense, inverses
 from sthash.checks import check_whole
 from sthash.hashing.linear import project
 from sthash.rows import Vectors, squared_norms
-
-Array = npt.NDArray[np.float64]
 
 # Eigenvalues below this are zero but for rounding: their vectors mean nothing.
 TINY = 1e-9
@@ -61,7 +60,7 @@ class AnchorGraphHashing(Baseline):
     n_nearest : int, default=2
         Anchors that a document is joined to.
     random_state : int, RandomState or None, default=0
-        Of the first centres of k-means.
+        Of the first centers of k-means.
 
     Attributes
     ----------
@@ -82,7 +81,7 @@ class AnchorGraphHashing(Baseline):
     (2, 1)
     """
 
-    _learnt: ClassVar[Learnt] = {
+    _learned_arrays: ClassVar[LearnedArrays] = {
         "anchors_": (np.float32, (None, "m")),
         "bandwidth_": (np.float64, (1,)),
         "weights_": (np.float64, (None, None)),
@@ -150,7 +149,7 @@ def anchor_eigenvectors(Z: sp.csr_array, n_vectors: int) -> tuple[Array, int]:
     """
     n = Z.shape[0]
     mass = np.asarray(Z.sum(axis=0)).ravel()
-    scale = np.divide(1, np.sqrt(mass), out=np.zeros_like(mass), where=mass > 0)
+    scale = inverses(np.sqrt(mass))
     M = scale[:, None] * (Z.T @ Z).toarray() * scale
     trivial = np.sqrt(mass / n)
     # The constant eigenvector is moved out of the way, so that it is not mixed with others of eigenvalue one.
@@ -158,8 +157,7 @@ def anchor_eigenvectors(Z: sp.csr_array, n_vectors: int) -> tuple[Array, int]:
     values, vectors = values[::-1][:n_vectors], vectors[:, ::-1][:, :n_vectors]
     kept = values > TINY
     values, vectors = values[kept], vectors[:, kept]
-    largest = vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])]
-    W = np.sqrt(n) * scale[:, None] * vectors * np.where(largest < 0, -1, 1) / np.sqrt(values)
+    W = np.sqrt(n) * scale[:, None] * vectors * column_signs(vectors) / np.sqrt(values)
     return W, len(values)
 
 
@@ -172,8 +170,7 @@ def second_thresholds(Z: sp.csr_array, y: Array) -> tuple[float, float]:
     size = np.abs(y)
     g = np.where(positive, 1 / n_positive, -1 / n_other)
     mass = np.asarray(Z.sum(axis=0)).ravel()
-    inverse = np.divide(1, mass, out=np.zeros_like(mass), where=mass > 0)
-    smooth = g - Z @ (inverse * (Z.T @ g))
+    smooth = g - Z @ (inverses(mass) * (Z.T @ g))
     curvature = float(smooth @ g)
     c = float(smooth @ size) / curvature if curvature > TINY * float(g @ g) else 0.0
     mean = float(size.mean())
@@ -181,25 +178,24 @@ def second_thresholds(Z: sp.csr_array, y: Array) -> tuple[float, float]:
 
 
 def k_means(X: Vectors, k: int, rng: np.random.Generator, rounds: int = 10) -> npt.NDArray[np.float32]:
-    """Return the centres of k clusters, or of as many as there are distinct documents among k drawn ones."""
+    """Return the centers of k clusters, or of as many as there are distinct documents among k drawn ones."""
     drawn = X[rng.choice(X.shape[0], size=min(k, X.shape[0]), replace=False)]
-    centres = np.unique(drawn.toarray() if sp.issparse(drawn) else drawn, axis=0)
+    centers = np.unique(dense(drawn), axis=0)
     for _ in range(rounds):
-        nearest = squared_distances(X, centres).argmin(axis=1)
+        nearest = squared_distances(X, centers).argmin(axis=1)
         places = (nearest, np.arange(len(nearest)))
-        member = sp.csr_array((np.ones(len(nearest)), places), shape=(len(centres), len(nearest)))
-        sizes = np.bincount(nearest, minlength=len(centres))
-        sums = member @ X
-        sums = sums.toarray() if sp.issparse(sums) else sums
-        # A centre without documents stays where it is.
-        moved = np.where(sizes[:, None] > 0, sums / np.maximum(sizes, 1)[:, None], centres).astype(np.float32)
-        if np.array_equal(moved, centres):
+        member = sp.csr_array((np.ones(len(nearest)), places), shape=(len(centers), len(nearest)))
+        sizes = np.bincount(nearest, minlength=len(centers))
+        totals = dense(member @ X)
+        # A center without documents stays where it is.
+        moved = np.where(sizes[:, None] > 0, totals / np.maximum(sizes, 1)[:, None], centers).astype(np.float32)
+        if np.array_equal(moved, centers):
             break
-        centres = moved
-    return np.ascontiguousarray(centres, dtype=np.float32)
+        centers = moved
+    return np.ascontiguousarray(centers, dtype=np.float32)
 
 
-def squared_distances(X: Vectors, centres: npt.NDArray[np.float32]) -> Array:
-    """Squared Euclidean distances, rows of X by centres; never negative."""
-    products = project(X, np.ascontiguousarray(centres.T), None)
-    return np.maximum(squared_norms(X)[:, None] + squared_norms(centres) - 2 * products.astype(np.float64), 0)
+def squared_distances(X: Vectors, centers: npt.NDArray[np.float32]) -> Array:
+    """Squared Euclidean distances, rows of X by centers; never negative."""
+    products = project(X, np.ascontiguousarray(centers.T), None)
+    return np.maximum(squared_norms(X)[:, None] + squared_norms(centers) - 2 * products.astype(np.float64), 0)

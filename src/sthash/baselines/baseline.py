@@ -1,4 +1,4 @@
-"""What every rival does alike: checks, learning with reproducible rounding, codes of the corpus, model files."""
+"""What every baseline does alike: checks, learning with reproducible rounding, codes of the corpus, model files."""
 
 from __future__ import annotations
 
@@ -10,22 +10,25 @@ import numpy.typing as npt
 from sklearn.utils import check_random_state
 
 from sthash import codes, model_file
+from sthash.baselines.matrices import entries
 from sthash.blas import one_blas_thread
 from sthash.hashing.hasher import Hasher, saved_seed
 from sthash.rows import Vectors
 
-Learnt: TypeAlias = dict[str, tuple[type[Any], tuple[str | int | None, ...]]]
+LearnedArrays: TypeAlias = dict[str, tuple[type[Any], tuple[str | int | None, ...]]]
 
 
 class Baseline(Hasher):
-    """Base of the rivals: a subclass gives ``_learn`` and ``_margins``, and names what it has learnt.
+    """Base of the baselines: a subclass gives ``_learn`` and ``_margins``, and names what it has learned.
 
     The corpus gets its codes as unseen documents do: ``codes_`` equals ``transform`` of the training data.
     """
 
     # What a model file keeps: the type and shape of each array, where m stands for the features, l for the bits and
     # None for any length.
-    _learnt: ClassVar[Learnt]
+    _learned_arrays: ClassVar[LearnedArrays]
+    # Whether rows must not hold negative weights.
+    _non_negative: ClassVar[bool] = False
 
     def _learn(self, X: Vectors) -> None:
         raise NotImplementedError
@@ -43,6 +46,17 @@ class Baseline(Hasher):
         self.__dict__.update(learner.__dict__)
         return self
 
+    def _check(self, X: Vectors, *, reset: bool) -> Vectors:
+        X = super()._check(X, reset=reset)
+        if self._non_negative:
+            check_not_negative(X, type(self).__name__)
+        return X
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = self._non_negative
+        return tags
+
     def _generator(self) -> np.random.Generator:
         """Return the source of randomness that ``random_state`` stands for."""
         state: Any = getattr(self, "random_state", 0)
@@ -53,7 +67,7 @@ class Baseline(Hasher):
         if "random_state" in settings:
             settings["random_state"] = saved_seed(settings["random_state"])
         settings = {name: value.item() if isinstance(value, np.generic) else value for name, value in settings.items()}
-        arrays = {name: getattr(self, name) for name in (*self._learnt, "codes_")}
+        arrays = {name: getattr(self, name) for name in (*self._learned_arrays, "codes_")}
         return {"settings": settings, "n_features": self.n_features_in_}, arrays
 
     @classmethod
@@ -61,7 +75,7 @@ class Baseline(Hasher):
         hasher = cls(**config["settings"])
         hasher.n_features_in_ = config["n_features"]
         sizes = {"m": hasher.n_features_in_, "l": hasher.n_bits}
-        for name, (dtype, shape) in cls._learnt.items():
+        for name, (dtype, shape) in cls._learned_arrays.items():
             wanted = tuple(sizes[side] if isinstance(side, str) else side for side in shape)
             model_file.check_array(arrays, name, dtype, wanted)
             setattr(hasher, name, arrays[name])
@@ -89,7 +103,7 @@ def check_rank(n_bits: int, rank: int, X: Vectors, source: str = "independent di
 
 def check_not_negative(X: Vectors, method: str) -> None:
     """Refuse negative weights, in the words that scikit-learn uses."""
-    smallest = (X.data if hasattr(X, "indptr") else X).min(initial=0)
+    smallest = entries(X).min(initial=0)
     if smallest < 0:
         raise ValueError(
             f"Negative values in data passed to {method} (smallest {smallest:.3g}): it needs counts or weights of "

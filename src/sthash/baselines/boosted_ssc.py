@@ -1,6 +1,6 @@
 """Boosted similarity-sensitive coding.
 
-Pairs of documents are labelled similar (l = 1) or not (l = −1). A stump h asks whether one feature is above a
+Pairs of documents are labeled similar (l = 1) or not (l = −1). A stump h asks whether one feature is above a
 threshold; as a classifier of pairs it looks whether both documents get the same answer. AdaBoost picks stump after
 stump. Let A± be the weight of the similar (+) and dissimilar (−) pairs whose answers agree, and S± of those that the
 stump splits; among the stumps that split dissimilar pairs more readily, A⁺ S⁻ > A⁻ S⁺, round t takes the one with the
@@ -14,7 +14,7 @@ of at most Π Z_t (Schapire & Singer 1999). The STH paper compares codes by plai
 Two votes instead of ±α is the form that Torralba et al. (2008) use as well. With ±α no stump on TF-IDF rows is better
 than chance after a few rounds, because that two documents both lack a term says next to nothing.
 
-Shakhnarovich et al. are given the labels of pairs. Without any, similar pairs are drawn here from near neighbours by
+Shakhnarovich et al. are given the labels of pairs. Without any, similar pairs are drawn here from near neighbors by
 cosine and dissimilar ones at random, as is usual where nothing else is known; how many is left open.
 On sparse text a stump is a question about one term, which most documents do not have: the method was made for dense
 descriptors, and its codes of TF-IDF rows are weak. Reduce such rows first (for instance with TruncatedSVD in a
@@ -34,14 +34,13 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from sthash.baselines.baseline import Learnt, check_rank
+from sthash.baselines.baseline import LearnedArrays
 from sthash.baselines.stumps import PairStumps, StumpHasher, dissimilar_pairs, similar_pairs, splits
-from sthash.checks import check_whole
 from sthash.rows import Vectors
 
 
 class BoostedSSC(StumpHasher):
-    """Boosted similarity-sensitive coding: stumps that keep neighbours together and strangers apart.
+    """Boosted similarity-sensitive coding: stumps that keep neighbors together and strangers apart.
 
     Bits are in the order in which they were picked: a shorter code is a prefix.
 
@@ -49,7 +48,7 @@ class BoostedSSC(StumpHasher):
     ----------
     n_bits : int, default=64
     n_neighbors : int, default=25
-        Pairs among so many nearest neighbours count as similar.
+        Pairs among so many nearest neighbors count as similar.
     n_pairs : int, default=10000
         Pairs to learn from at most, of either kind.
     random_state : int, RandomState or None, default=0
@@ -77,35 +76,19 @@ class BoostedSSC(StumpHasher):
     True
     """
 
-    _learnt: ClassVar[Learnt] = {
-        "features_": (np.int64, ("l",)),
-        "thresholds_": (np.float32, ("l",)),
+    _learned_arrays: ClassVar[LearnedArrays] = StumpHasher._learned_arrays | {
         "votes_": (np.float64, ("l", 2)),
         "normalizers_": (np.float64, ("l",)),
         "training_errors_": (np.float64, ("l",)),
     }
 
-    def __init__(
-        self,
-        n_bits: int = 64,
-        *,
-        n_neighbors: int = 25,
-        n_pairs: int = 10_000,
-        random_state: int | np.random.RandomState | None = 0,
-    ) -> None:
-        self.n_bits = n_bits
-        self.n_neighbors = n_neighbors
-        self.n_pairs = n_pairs
-        self.random_state = random_state
-
     def _learn(self, X: Vectors) -> None:
-        check_whole("n_pairs", self.n_pairs, 1)
         rng = self._generator()
         similar, W = similar_pairs(X, self.n_neighbors, self.n_pairs, rng)
         dissimilar = dissimilar_pairs(W, self.n_pairs, rng)
         if len(dissimilar) == 0:
             raise ValueError(
-                f"with n_neighbors={self.n_neighbors} all {X.shape[0]} documents are neighbours of each other; "
+                f"with n_neighbors={self.n_neighbors} all {X.shape[0]} documents are neighbors of each other; "
                 "lower n_neighbors or bring more documents."
             )
         pairs = np.concatenate([similar, dissimilar])
@@ -134,8 +117,7 @@ class BoostedSSC(StumpHasher):
             weights /= normalizers[-1]
             score += says
             errors.append(start[score * labels <= 0].sum())
-        check_rank(self.n_bits, len(picked), X, "stumps that are better than chance")
-        self.features_, self.thresholds_ = stumps.features[picked], stumps.thresholds[picked]
+        self._keep(X, stumps, picked)
         self.votes_, self.normalizers_, self.training_errors_ = np.array(votes), np.array(normalizers), np.array(errors)
 
 

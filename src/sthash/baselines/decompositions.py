@@ -5,13 +5,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
-import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator, svds
 
-from sthash.rows import Vectors, squared_norms
-
-Array = npt.NDArray[np.float64]
+from sthash.baselines.matrices import Array, column_signs, dense, sums
+from sthash.rows import Vectors, is_sparse, squared_norms
 
 # Up to so many entries a matrix is decomposed whole, which is exact and quick.
 DENSE_ENTRIES = 1 << 20
@@ -29,16 +26,16 @@ def leading_svd(X: Vectors, k: int, minus: tuple[Array, Array] | None = None) ->
     """Return the k largest singular triplets of X − a bᵀ, where ``minus`` is (a, b).
 
     Triplets that vanish within the precision of the float32 input are left out, so fewer than k may come back. The
-    sign of each makes the entry of largest size of its right vector (the first of them) positive.
+    right vectors decide the signs (`column_signs`).
     """
     n, m = X.shape
     k = min(k, n, m)
     scale = float(np.sqrt(squared_norms(X).sum()))
     if n * m <= DENSE_ENTRIES or k > min(n, m) // 4:
-        dense = (X.toarray() if sp.issparse(X) else X).astype(np.float64)
+        whole = dense(X).astype(np.float64)
         if minus is not None:
-            dense = dense - np.outer(*minus)
-        left, values, right_rows = np.linalg.svd(dense, full_matrices=False)
+            whole = whole - np.outer(*minus)
+        left, values, right_rows = np.linalg.svd(whole, full_matrices=False)
         left, values, right = left[:, :k], values[:k], right_rows[:k].T
     else:
         start = np.random.default_rng(0).standard_normal(min(n, m))
@@ -47,20 +44,14 @@ def leading_svd(X: Vectors, k: int, minus: tuple[Array, Array] | None = None) ->
         left, values, right = left[:, order], values[order], right_rows[order].T
     kept = values > np.finfo(np.float32).eps * scale
     left, values, right = left[:, kept], values[kept], right[:, kept]
-    largest = right[np.abs(right).argmax(axis=0), np.arange(right.shape[1])]
-    sign = np.where(largest < 0, -1.0, 1.0)
-    return Factors(left * sign, values, right * sign)
+    signs = column_signs(right)
+    return Factors(left * signs, values, right * signs)
 
 
-def principal_axes(X: Vectors, k: int) -> tuple[Array, Array]:
+def principal_components(X: Vectors, k: int) -> tuple[Array, Array]:
     """Return the mean of the rows, and the up to k directions (m, k) in which they vary most."""
     mean = sums(X, axis=0) / X.shape[0]
     return mean, leading_svd(X, k, minus=(np.ones(X.shape[0]), mean)).right
-
-
-def sums(X: Vectors, axis: int) -> Array:
-    """Return the sums along an axis in double precision, which SciPy keeps to the precision of the matrix."""
-    return np.asarray(X.astype(np.float64).sum(axis=axis)).ravel()
 
 
 def _operator(X: Vectors, minus: tuple[Array, Array] | None) -> Any:
@@ -68,7 +59,7 @@ def _operator(X: Vectors, minus: tuple[Array, Array] | None) -> Any:
     if minus is None:
         return double
     a, b = minus
-    turned = double.T.tocsr() if sp.issparse(double) else double.T
+    turned = double.T.tocsr() if is_sparse(double) else double.T
     return LinearOperator(
         X.shape,
         matvec=lambda v: double @ v.ravel() - a * (b @ v.ravel()),

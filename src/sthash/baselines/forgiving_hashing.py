@@ -2,7 +2,7 @@
 
 Only pairs that belong together are given. A stump that never splits them is easy to have (let it be on for nobody),
 so it must also split strangers, and of those two documents drawn at random are an example: a stump that is on for a
-share p of the corpus gives them the same answer with probability p² + (1 − p)². Weak learner t therefore minimises
+share p of the corpus gives them the same answer with probability p² + (1 − p)². Weak learner t therefore minimizes
 
     ε(h) = ½ Σ w_i [h splits similar pair i] + ½ (p_h² + (1 − p_h)²),
 
@@ -30,14 +30,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from sthash.baselines.baseline import Learnt, check_rank
+from sthash.baselines.baseline import LearnedArrays
 from sthash.baselines.stumps import PairStumps, StumpHasher, similar_pairs, splits
-from sthash.checks import check_whole
 from sthash.rows import Vectors
 
 
 class ForgivingHashing(StumpHasher):
-    """Forgiving hashing: balanced stumps that keep neighbours together.
+    """Forgiving hashing: balanced stumps that keep neighbors together.
 
     Bits are in the order in which they were picked: a shorter code is a prefix.
 
@@ -45,7 +44,7 @@ class ForgivingHashing(StumpHasher):
     ----------
     n_bits : int, default=64
     n_neighbors : int, default=25
-        Pairs among so many nearest neighbours, by cosine, count as similar.
+        Pairs among so many nearest neighbors, by cosine, count as similar.
     n_pairs : int, default=10000
         Pairs to learn from at most.
     random_state : int, RandomState or None, default=0
@@ -69,28 +68,12 @@ class ForgivingHashing(StumpHasher):
     True
     """
 
-    _learnt: ClassVar[Learnt] = {
-        "features_": (np.int64, ("l",)),
-        "thresholds_": (np.float32, ("l",)),
+    _learned_arrays: ClassVar[LearnedArrays] = StumpHasher._learned_arrays | {
         "alphas_": (np.float64, ("l",)),
         "errors_": (np.float64, ("l",)),
     }
 
-    def __init__(
-        self,
-        n_bits: int = 64,
-        *,
-        n_neighbors: int = 25,
-        n_pairs: int = 10_000,
-        random_state: int | np.random.RandomState | None = 0,
-    ) -> None:
-        self.n_bits = n_bits
-        self.n_neighbors = n_neighbors
-        self.n_pairs = n_pairs
-        self.random_state = random_state
-
     def _learn(self, X: Vectors) -> None:
-        check_whole("n_pairs", self.n_pairs, 1)
         pairs, _ = similar_pairs(X, self.n_neighbors, self.n_pairs, self._generator())
         stumps = PairStumps(X, pairs)
         on = stumps.share_on(X)
@@ -109,6 +92,5 @@ class ForgivingHashing(StumpHasher):
             picked.append(best)
             alphas.append(alpha)
             errors.append(error[best])
-        check_rank(self.n_bits, len(picked), X, "stumps that are better than chance")
-        self.features_, self.thresholds_ = stumps.features[picked], stumps.thresholds[picked]
+        self._keep(X, stumps, picked)
         self.alphas_, self.errors_ = np.array(alphas), np.array(errors)

@@ -1,6 +1,6 @@
-"""Iterative quantisation after principal component analysis (PCA-ITQ).
+"""Iterative quantization after principal component analysis (PCA-ITQ).
 
-The centred corpus, projected onto its l principal axes, is V. A rotation R that brings V close to the corners of the
+The centerd corpus, projected onto its l principal axes, is V. A rotation R that brings V close to the corners of the
 cube {−1, 1}^l is found by turns, from a random start:
 
     B = sgn(V R);    R = S Ŝᵀ, where Vᵀ B = S Ω Ŝᵀ is a singular value decomposition.
@@ -20,8 +20,8 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from sthash.baselines.baseline import Baseline, Learnt, check_rank
-from sthash.baselines.decompositions import principal_axes
+from sthash.baselines.baseline import Baseline, LearnedArrays, check_rank
+from sthash.baselines.decompositions import principal_components
 from sthash.checks import check_whole
 from sthash.hashing.linear import project
 from sthash.hashing.rotation import quantizing_rotation
@@ -34,7 +34,7 @@ class IterativeQuantization(Baseline):
     Parameters
     ----------
     n_bits : int, default=64
-        At most the rank of the centred corpus.
+        At most the rank of the centerd corpus.
     max_iter : int, default=50
         Turns at most.
     random_state : int, RandomState or None, default=0
@@ -62,7 +62,7 @@ class IterativeQuantization(Baseline):
     True
     """
 
-    _learnt: ClassVar[Learnt] = {
+    _learned_arrays: ClassVar[LearnedArrays] = {
         "weights_": (np.float32, ("m", "l")),
         "offsets_": (np.float32, ("l",)),
         "losses_": (np.float64, (None,)),
@@ -77,7 +77,7 @@ class IterativeQuantization(Baseline):
 
     def _learn(self, X: Vectors) -> None:
         check_whole("max_iter", self.max_iter, 1)
-        mean, axes = principal_axes(X, self.n_bits)
+        mean, axes = principal_components(X, self.n_bits)
         check_rank(self.n_bits, axes.shape[1], X)
         V = np.asarray(X @ axes) - mean @ axes
         start = np.linalg.qr(self._generator().standard_normal((self.n_bits, self.n_bits)))[0]

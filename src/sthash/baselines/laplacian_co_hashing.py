@@ -13,7 +13,7 @@ U S = D₁^-½ A D₂^-½ V, a document lies at the mean of its terms, stretched
 
 which also places unseen documents. (Zhang et al. give no other way to fold them in that could be verified here.)
 
-The spectrum of text falls slowly, so a randomised decomposition stopped early gives other codes: here the triplets
+The spectrum of text falls slowly, so a randomized decomposition stopped early gives other codes: here the triplets
 are those of a converged Lanczos iteration.
 
 References
@@ -29,8 +29,9 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from sthash.baselines.baseline import Baseline, Learnt, check_not_negative, check_rank
-from sthash.baselines.decompositions import leading_svd, sums
+from sthash.baselines.baseline import Baseline, LearnedArrays, check_rank
+from sthash.baselines.decompositions import leading_svd
+from sthash.baselines.matrices import inverses, sums
 from sthash.hashing.binarize import median_thresholds
 from sthash.hashing.linear import project
 from sthash.rows import Vectors
@@ -64,19 +65,20 @@ class LaplacianCoHashing(Baseline):
     (2, 1)
     """
 
-    _learnt: ClassVar[Learnt] = {
+    _learned_arrays: ClassVar[LearnedArrays] = {
         "terms_": (np.float32, ("m", "l")),
         "thresholds_": (np.float32, ("l",)),
         "singular_values_": (np.float64, ("l",)),
     }
 
+    _non_negative: ClassVar[bool] = True
+
     def __init__(self, n_bits: int = 64) -> None:
         self.n_bits = n_bits
 
     def _learn(self, X: Vectors) -> None:
-        check_not_negative(X, "LaplacianCoHashing")
         documents, terms = sums(X, axis=1), sums(X, axis=0)
-        by_document, by_term = _inverse_root(documents), _inverse_root(terms)
+        by_document, by_term = inverses(np.sqrt(documents)), inverses(np.sqrt(terms))
         A = X.astype(np.float64)
         A = (sp.csr_array(A) if sp.issparse(A) else A) * by_document[:, None] * by_term[None, :]
         total = np.sqrt(documents.sum())
@@ -89,19 +91,8 @@ class LaplacianCoHashing(Baseline):
         self.thresholds_ = median_thresholds(values)
 
     def _places(self, X: Vectors) -> npt.NDArray[np.float32]:
-        lengths = sums(X, axis=1)
-        shares = np.divide(1, lengths, out=np.zeros_like(lengths), where=lengths > 0)
+        shares = inverses(sums(X, axis=1))
         return project(X, self.terms_, None) * shares[:, None].astype(np.float32)
 
     def _margins(self, X: Vectors) -> npt.NDArray[Any]:
-        check_not_negative(X, "LaplacianCoHashing")
         return np.asarray(self._places(X) - self.thresholds_)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.positive_only = True
-        return tags
-
-
-def _inverse_root(degrees: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    return np.divide(1, np.sqrt(degrees), out=np.zeros_like(degrees), where=degrees > 0)

@@ -9,7 +9,7 @@ With ``width`` w the hash is the p-stable one for Euclidean distance, ⌊(a·x +
 
     P(bit(x) = bit(y)) = ½ + (4 / π²) Σ_{k odd} k⁻² exp(−k² π² |x − y|² / (2 w²)).
 
-Nothing is learnt from the corpus but its width. Andoni & Indyk keep the whole integer and tune w; how to make it a
+Nothing is learned from the corpus but its width. Andoni & Indyk keep the whole integer and tune w; how to make it a
 single bit is left open there, and the parity is the choice made here.
 
 References
@@ -25,7 +25,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from sthash.baselines.baseline import Baseline, Learnt
+from sthash.baselines.baseline import Baseline, LearnedArrays
 from sthash.checks import check_positive
 from sthash.hashing.linear import project
 from sthash.rows import Vectors
@@ -61,7 +61,7 @@ class RandomHyperplaneHashing(Baseline):
     [0, 1, 64]
     """
 
-    _learnt: ClassVar[Learnt] = {"weights_": (np.float32, ("m", "l")), "offsets_": (np.float32, ("l",))}
+    _learned_arrays: ClassVar[LearnedArrays] = {"weights_": (np.float32, ("m", "l")), "offsets_": (np.float32, ("l",))}
 
     def __init__(
         self,

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 
+from sthash.baselines.matrices import dense
 from sthash.rows import Vectors
 
 Array = npt.NDArray[np.float32]
@@ -41,7 +41,7 @@ def train_rbm(
 ) -> list[float]:
     """Train a machine in place by one step of contrastive divergence; return the reconstruction error of each epoch.
 
-    ``cases`` holds a visible vector a row. With ``word_counts`` they are counts, modelled by the constrained Poisson
+    ``cases`` holds a visible vector a row. With ``word_counts`` they are counts, modeled by the constrained Poisson
     distribution: the expected counts are the document's length times a softmax over the terms. Otherwise they are
     probabilities of binary units. Hidden units are sampled when they drive the reconstruction; everywhere else,
     and for the visible units, expectations are used, which lowers the variance (Hinton 2010).
@@ -85,11 +85,6 @@ def minibatches(n: int, size: int, rng: np.random.Generator) -> Iterator[npt.NDA
     order = rng.permutation(n)
     for first in range(0, n, size):
         yield order[first : first + size]
-
-
-def dense(rows: Vectors) -> Array:
-    """Return rows as a dense array."""
-    return np.asarray(rows.toarray() if sp.issparse(rows) else rows)
 
 
 def sigmoid(x: Array) -> Array:

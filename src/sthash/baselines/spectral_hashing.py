@@ -22,8 +22,8 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from sthash.baselines.baseline import Baseline, Learnt
-from sthash.baselines.decompositions import principal_axes
+from sthash.baselines.baseline import Baseline, LearnedArrays
+from sthash.baselines.decompositions import principal_components
 from sthash.hashing.linear import project
 from sthash.rows import Vectors
 
@@ -57,7 +57,7 @@ class SpectralHashing(Baseline):
     [0, 0, 0, 1, 0]
     """
 
-    _learnt: ClassVar[Learnt] = {
+    _learned_arrays: ClassVar[LearnedArrays] = {
         "components_": (np.float32, ("m", None)),
         "low_": (np.float32, (None,)),
         "axis_": (np.int64, ("l",)),
@@ -68,7 +68,7 @@ class SpectralHashing(Baseline):
         self.n_bits = n_bits
 
     def _learn(self, X: Vectors) -> None:
-        axes = principal_axes(X, self.n_bits)[1].astype(np.float32)
+        axes = principal_components(X, self.n_bits)[1].astype(np.float32)
         values = project(X, axes, None)
         spread = values.max(axis=0) > values.min(axis=0)
         if not spread.any():

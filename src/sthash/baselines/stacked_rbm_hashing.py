@@ -43,9 +43,9 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from sthash.baselines.baseline import Baseline, Learnt, check_not_negative
-from sthash.baselines.decompositions import sums
-from sthash.baselines.rbm import RBM, Array, Descent, dense, minibatches, sigmoid, softmax, train_rbm
+from sthash.baselines.baseline import Baseline, LearnedArrays
+from sthash.baselines.matrices import dense, entries, sums
+from sthash.baselines.rbm import RBM, Array, Descent, minibatches, sigmoid, softmax, train_rbm
 from sthash.checks import check_choice, check_whole
 from sthash.hashing.binarize import median_thresholds
 from sthash.hashing.linear import project
@@ -107,6 +107,15 @@ class StackedRBMHashing(Baseline):
     True
     """
 
+    _learned_arrays: ClassVar[LearnedArrays] = {
+        "terms_": (np.int64, (None,)),
+        "counted_": (np.bool_, (1,)),
+        "thresholds_": (np.float32, ("l",)),
+        "reconstruction_errors_": (np.float64, (None, None)),
+        "cross_entropies_": (np.float64, (None,)),
+    }
+    _non_negative: ClassVar[bool] = True
+
     def __init__(
         self,
         n_bits: int = 64,
@@ -140,11 +149,10 @@ class StackedRBMHashing(Baseline):
 
     def _learn(self, X: Vectors) -> None:
         self._validate()
-        check_not_negative(X, "StackedRBMHashing")
         totals = sums(X, axis=0)
         self.terms_ = np.sort(np.argsort(-totals, kind="stable")[: self.max_terms])
-        entries = X.data if sp.issparse(X) else X
-        whole = bool((entries == np.rint(entries)).all())
+        weights = entries(X)
+        whole = bool((weights == np.rint(weights)).all())
         self.counted_ = np.array([self.rows == "counts" or (self.rows == "auto" and whole)])
         words = self._words(X)
         rng = self._generator()
@@ -213,7 +221,6 @@ class StackedRBMHashing(Baseline):
         return project(values, weights, None) + biases
 
     def _margins(self, X: Vectors) -> npt.NDArray[Any]:
-        check_not_negative(X, "StackedRBMHashing")
         return np.asarray(self._code_inputs(X) - self.thresholds_)
 
     def _validate(self) -> None:
@@ -242,19 +249,6 @@ class StackedRBMHashing(Baseline):
             check_array(arrays, f"weights.{layer}", np.float32, (lower, upper))
             check_array(arrays, f"biases.{layer}", np.float32, (upper,))
             self._layers.append((arrays[f"weights.{layer}"], arrays[f"biases.{layer}"]))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.positive_only = True
-        return tags
-
-    _learnt: ClassVar[Learnt] = {
-        "terms_": (np.int64, (None,)),
-        "counted_": (np.bool_, (1,)),
-        "thresholds_": (np.float32, ("l",)),
-        "reconstruction_errors_": (np.float64, (None, None)),
-        "cross_entropies_": (np.float64, (None,)),
-    }
 
 
 class Adam:

@@ -7,13 +7,14 @@ of the pairs that a threshold splits is a running sum over the sorted ends of th
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from sthash.baselines.baseline import Baseline
+from sthash.baselines.baseline import Baseline, LearnedArrays, check_rank
+from sthash.baselines.matrices import dense
 from sthash.checks import check_whole
 from sthash.hashing.graph import knn_graph
 from sthash.rows import Vectors
@@ -22,11 +23,30 @@ Pairs = npt.NDArray[np.int64]
 
 
 class StumpHasher(Baseline):
-    """A rival whose bits are stumps: bit p is on where feature ``features_[p]`` is above ``thresholds_[p]``."""
+    """A baseline whose bits are stumps: bit p is on where feature ``features_[p]`` is above ``thresholds_[p]``."""
+
+    _learned_arrays: ClassVar[LearnedArrays] = {"features_": (np.int64, ("l",)), "thresholds_": (np.float32, ("l",))}
+
+    def __init__(
+        self,
+        n_bits: int = 64,
+        *,
+        n_neighbors: int = 25,
+        n_pairs: int = 10_000,
+        random_state: int | np.random.RandomState | None = 0,
+    ) -> None:
+        self.n_bits = n_bits
+        self.n_neighbors = n_neighbors
+        self.n_pairs = n_pairs
+        self.random_state = random_state
+
+    def _keep(self, X: Vectors, stumps: PairStumps, picked: list[int]) -> None:
+        """Take one stump per bit, or say that there are not enough."""
+        check_rank(self.n_bits, len(picked), X, "stumps that are better than chance")
+        self.features_, self.thresholds_ = stumps.features[picked], stumps.thresholds[picked]
 
     def _margins(self, X: Vectors) -> npt.NDArray[Any]:
-        chosen = X[:, self.features_]
-        return np.asarray((chosen.toarray() if sp.issparse(chosen) else chosen) - self.thresholds_)
+        return np.asarray(dense(X[:, self.features_]) - self.thresholds_)
 
 
 class PairStumps:
@@ -79,15 +99,15 @@ class PairStumps:
 
 def splits(X: Vectors, pairs: Pairs, feature: int, threshold: float) -> npt.NDArray[np.bool_]:
     """Tell which pairs one stump splits."""
-    column = X[:, [feature]]
-    on = (column.toarray() if sp.issparse(column) else column).ravel() > threshold
+    on = dense(X[:, [feature]]).ravel() > threshold
     apart: npt.NDArray[np.bool_] = on[pairs[:, 0]] != on[pairs[:, 1]]
     return apart
 
 
 def similar_pairs(X: Vectors, n_neighbors: int, n_pairs: int, rng: np.random.Generator) -> tuple[Pairs, Any]:
-    """Draw pairs of near neighbours by cosine, all different; also return the graph they come from."""
-    if check_whole("n_neighbors", n_neighbors, 1) >= X.shape[0]:
+    """Draw pairs of near neighbors by cosine, all different; also return the graph they come from."""
+    check_whole("n_pairs", n_pairs)
+    if check_whole("n_neighbors", n_neighbors) >= X.shape[0]:
         raise ValueError(
             f"n_neighbors={n_neighbors} must be less than the number of documents, n_samples={X.shape[0]}; "
             "lower n_neighbors or bring more documents."
@@ -103,7 +123,7 @@ def similar_pairs(X: Vectors, n_neighbors: int, n_pairs: int, rng: np.random.Gen
 
 
 def dissimilar_pairs(W: Any, n_pairs: int, rng: np.random.Generator) -> Pairs:
-    """Draw pairs of documents at random, less those that are neighbours in W."""
+    """Draw pairs of documents at random, less those that are neighbors in W."""
     n = W.shape[0]
     drawn = np.sort(rng.integers(n, size=(n_pairs, 2)), axis=1)
     drawn = drawn[drawn[:, 0] < drawn[:, 1]]

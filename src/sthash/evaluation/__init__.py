@@ -1,11 +1,11 @@
 """How good codes are: measures, relevance, significance, tuning.
 
 `score` measures packed codes at every code length and radius under a definition
-of relevance, `Neighbours` or `Topics`; `tune` chooses settings on held-out documents.
+of relevance, `Neighbors` or `Topics`; `tune` chooses settings on held-out documents.
 """
 
 from sthash.evaluation.ball import LENGTHS, RADII, BallScore, RankingScore, Scores, score
-from sthash.evaluation.relevance import Neighbours, Relevance, Topics, nearest_neighbours
+from sthash.evaluation.relevance import Neighbors, Relevance, Topics, nearest_neighbors
 from sthash.evaluation.significance import SignTest, micro_sign_test, sign_test
 from sthash.evaluation.tallies import Tally, tally
 from sthash.evaluation.tuning import Trial, Tuning, tune
@@ -14,7 +14,7 @@ __all__ = [
     "LENGTHS",
     "RADII",
     "BallScore",
-    "Neighbours",
+    "Neighbors",
     "RankingScore",
     "Relevance",
     "Scores",
@@ -24,7 +24,7 @@ __all__ = [
     "Trial",
     "Tuning",
     "micro_sign_test",
-    "nearest_neighbours",
+    "nearest_neighbors",
     "score",
     "sign_test",
     "tally",

@@ -1,4 +1,4 @@
-"""What counts as relevant: the nearest neighbours in the original space, or the texts on the same topic."""
+"""What counts as relevant: the nearest neighbors in the original space, or the texts on the same topic."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from scipy import sparse
 
 from sthash.rows import unit_rows
 
-_CELLS = 1 << 22  # similarities held at once by nearest_neighbours: 32 MiB of float64
+_CELLS = 1 << 22  # similarities held at once by nearest_neighbors: 32 MiB of float64
 
 
 @dataclass(frozen=True)
-class Neighbours:
+class Neighbors:
     """Relevant to query j are the corpus documents ``indices[j]``.
 
     Parameters
@@ -35,7 +35,7 @@ class Neighbours:
         if indices.ndim != 2 or not np.issubdtype(indices.dtype, np.integer):
             raise ValueError(
                 f"indices must be a 2-d integer array, got {indices.ndim}-d of {indices.dtype}; "
-                "nearest_neighbours() makes one"
+                "nearest_neighbors() makes one"
             )
         if indices.size and (indices.min() < -1 or indices.max() >= self.n_corpus):
             raise ValueError(
@@ -100,10 +100,10 @@ class Topics:
         return same
 
 
-Relevance = Neighbours | Topics
+Relevance = Neighbors | Topics
 
 
-def nearest_neighbours(train: Any, test: Any, k: int) -> npt.NDArray[np.int64]:
+def nearest_neighbors(train: Any, test: Any, k: int) -> npt.NDArray[np.int64]:
     """Find the k training documents of largest cosine to each test document, nearest first.
 
     Exact, in double precision. Equal cosines are ordered by the smaller position. A document without terms
@@ -122,8 +122,8 @@ def nearest_neighbours(train: Any, test: Any, k: int) -> npt.NDArray[np.int64]:
     Examples
     --------
     >>> import numpy as np
-    >>> from sthash.evaluation import nearest_neighbours
-    >>> nearest_neighbours(np.array([[0, 1], [1, 1], [2, 0]]), np.array([[3, 0], [1, 1]]), k=2)
+    >>> from sthash.evaluation import nearest_neighbors
+    >>> nearest_neighbors(np.array([[0, 1], [1, 1], [2, 0]]), np.array([[3, 0], [1, 1]]), k=2)
     array([[2, 1],
            [1, 0]])
     """

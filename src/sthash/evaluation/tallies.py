@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sthash.codes import Codes, n_bytes
-from sthash.evaluation.relevance import Neighbours, Relevance
+from sthash.evaluation.relevance import Neighbors, Relevance
 
 Counts = npt.NDArray[np.int32]
 Distances = npt.NDArray[np.unsignedinteger[Any]]
@@ -54,7 +54,7 @@ def tally(corpus: Codes, queries: Codes, relevance: Relevance, lengths: Sequence
     ----------
     corpus, queries : packed codes
         Their first l bits are the code of length l.
-    relevance : Neighbours or Topics
+    relevance : Neighbors or Topics
     lengths : increasing code lengths
 
     Examples
@@ -77,7 +77,7 @@ def tally(corpus: Codes, queries: Codes, relevance: Relevance, lengths: Sequence
         for seen, distances in zip(tallies, _distances(corpus, queries[rows], lengths), strict=True):
             histograms = _histograms(distances, classes, n_classes, seen.n_bits + 1)
             seen.found[rows] = histograms.sum(axis=1)
-            if isinstance(relevance, Neighbours):
+            if isinstance(relevance, Neighbors):
                 seen.relevant[rows] = _at(distances, relevance.indices[rows], seen.n_bits + 1)
             elif seen.votes is not None and labels is not None:
                 seen.relevant[rows] = histograms[np.arange(len(histograms)), labels[rows]]
@@ -101,7 +101,7 @@ def check_codes(corpus: Codes, queries: Codes, relevance: Relevance, n_bits: int
 
 def _classes(relevance: Relevance) -> tuple[int, npt.NDArray[np.intp], Counts | None]:
     """Count the classes and number the corpus' and the queries'; without topics all are of one class."""
-    if isinstance(relevance, Neighbours):
+    if isinstance(relevance, Neighbors):
         return 1, np.zeros(relevance.n_corpus, dtype=np.intp), None
     names, inverse = np.unique(np.concatenate([relevance.corpus, relevance.queries]), return_inverse=True)
     classes = inverse.astype(np.intp)

@@ -1,4 +1,4 @@
-"""Choice of code length, neighbours and recipe on held-out documents of one's own corpus, as the paper suggests.
+"""Choice of code length, neighbors and recipe on held-out documents of one's own corpus, as the paper suggests.
 
 Some documents are held out as queries. Every setting of a small grid learns from the others, and is judged by what it
 finds of each query's true nearest documents, and by how many of its nearest codes belong to documents of its label.
@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from sthash.checks import check_choice, check_whole
 from sthash.codes import n_bytes, pack
-from sthash.evaluation.relevance import nearest_neighbours
+from sthash.evaluation.relevance import nearest_neighbors
 from sthash.hashing import SelfTaughtHashing
 from sthash.hashing.sth import Recipe
 from sthash.index import HammingIndex
@@ -95,7 +95,7 @@ class Tuning:
 class _Data:
     corpus: Any
     queries: Any
-    neighbours: npt.NDArray[np.int64]
+    neighbors: npt.NDArray[np.int64]
     corpus_labels: npt.NDArray[np.int64]  # -1 where there is none
     query_labels: npt.NDArray[np.int64]
     ball: int
@@ -115,7 +115,7 @@ def tune(
     random_state: int = 0,
     progress: Progress | None = None,
 ) -> Tuning:
-    """Try every combination of code length, neighbours and recipe on held-out documents.
+    """Try every combination of code length, neighbors and recipe on held-out documents.
 
     Parameters
     ----------
@@ -144,8 +144,8 @@ def tune(
     >>> import numpy as np
     >>> from sthash.evaluation import tune
     >>> rng = np.random.default_rng(0)
-    >>> centres = rng.normal(size=(20, 16))
-    >>> X = centres[rng.integers(0, 20, 400)] + 0.3 * rng.normal(size=(400, 16))
+    >>> centers = rng.normal(size=(20, 16))
+    >>> X = centers[rng.integers(0, 20, 400)] + 0.3 * rng.normal(size=(400, 16))
     >>> tuning = tune(vectors=X, n_bits=[8, 32], n_neighbors=[10], recipes=["paper"])
     >>> [trial.n_bits for trial in tuning.trials], tuning.n_queries
     ([8, 32], 80)
@@ -245,9 +245,9 @@ def _split(
     if isinstance(rows, list):
         from sklearn.base import clone
 
-        learnt = TextVectorizer() if vectorizer is None else clone(vectorizer)
-        corpus = learnt.fit_transform([rows[i] for i in kept.tolist()])
-        queries = learnt.transform([rows[i] for i in asked.tolist()])
+        learned = TextVectorizer() if vectorizer is None else clone(vectorizer)
+        corpus = learned.fit_transform([rows[i] for i in kept.tolist()])
+        queries = learned.transform([rows[i] for i in asked.tolist()])
     else:
         corpus, queries = rows[kept], rows[asked]
     # What has no term in common with the corpus has no nearest documents.
@@ -258,8 +258,8 @@ def _split(
     numbers = {label: number for number, label in enumerate(dict.fromkeys(x for x in labels if x is not None))}
     numbered = np.array([numbers.get(label, -1) for label in labels], dtype=np.int64)
     ball = min(LARGEST_BALL, max(NEAREST_CODES, round(BALL_SHARE * len(kept))))
-    neighbours = nearest_neighbours(corpus, queries, TRUE_NEIGHBORS)
-    return _Data(corpus, queries, neighbours, numbered[kept], numbered[asked], ball)
+    neighbors = nearest_neighbors(corpus, queries, TRUE_NEIGHBORS)
+    return _Data(corpus, queries, neighbors, numbered[kept], numbered[asked], ball)
 
 
 def _try(data: _Data, hasher: SelfTaughtHashing) -> Trial:
@@ -275,15 +275,15 @@ def _try(data: _Data, hasher: SelfTaughtHashing) -> Trial:
         margins = hasher.decision_function(data.queries)
         ids, _ = index.search(pack(margins > 0), data.ball, weights=np.abs(margins))
         seconds.append(time.perf_counter() - start)
-    labelled = data.query_labels >= 0
-    same = data.corpus_labels[ids[labelled, :NEAREST_CODES]] == data.query_labels[labelled, None]
+    labeled = data.query_labels >= 0
+    same = data.corpus_labels[ids[labeled, :NEAREST_CODES]] == data.query_labels[labeled, None]
     return Trial(
         hasher.recipe,
         hasher.n_neighbors,
         hasher.n_bits,
-        _share_found(ids, data.neighbours),
-        _share_found(ids[:, :NEAREST_CODES], data.neighbours),
-        float(same.mean()) if labelled.any() else None,
+        _share_found(ids, data.neighbors),
+        _share_found(ids[:, :NEAREST_CODES], data.neighbors),
+        float(same.mean()) if labeled.any() else None,
         n_bytes(hasher.n_bits),
         min(seconds) / len(ids) * 1e6,
         fit_seconds,

@@ -16,7 +16,7 @@ QUALITY = {
 
 
 def draw_tuning(tuning: Tuning, path: str | os.PathLike[str]) -> None:
-    """Write a picture as SVG; a line a recipe and number of neighbours, the recommended setting in a circle."""
+    """Write a picture as SVG; a line a recipe and number of neighbors, the recommended setting in a circle."""
     try:
         import matplotlib
         from matplotlib.figure import Figure

@@ -1,6 +1,6 @@
 """The paper's experiments: data sets, conditions as data, one runner, and the page that they produce."""
 
-from sthash.reproduction.datasets import DatasetError, LabelledCounts, LabelledTexts, data_dir
-from sthash.reproduction.labelled import load_labelled
+from sthash.reproduction.datasets import DatasetError, LabeledCounts, LabeledTexts, data_dir
+from sthash.reproduction.labeled_texts import load_labeled
 
-__all__ = ["DatasetError", "LabelledCounts", "LabelledTexts", "data_dir", "load_labelled"]
+__all__ = ["DatasetError", "LabeledCounts", "LabeledTexts", "data_dir", "load_labeled"]

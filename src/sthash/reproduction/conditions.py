@@ -17,8 +17,15 @@ from typing import Any
 from sthash.reproduction.datasets import DatasetError
 
 EXPERIMENTS = Path(__file__).with_name("experiments")
-SOURCES = ("reuters21578_counts", "reuters21578", "20newsgroups", "tdt2", "labelled")
+SOURCES = ("reuters21578_counts", "reuters21578", "20newsgroups", "tdt2", "labeled")
 _OTHERS = ("protocol", "methods", "recipes")
+# Words of version 0.1 in a folder that someone has copied; they are read until version 0.3.
+_FORMER_WORDS = {
+    "anatomy": "error_analysis",
+    "labelled": "labeled",
+    "neighbours": "neighbors",
+    "rivals": "baselines",
+}
 
 
 class ConditionsError(ValueError):
@@ -38,7 +45,7 @@ class Method:
     estimator : str
         Import path ``package.module:Class`` of a class that is made with ``n_bits`` and `settings`.
     lengths : {"prefix", "each"}
-        Whether shorter codes are the first bits of the longest one, or are learnt anew.
+        Whether shorter codes are the first bits of the longest one, or are learned anew.
     reduce : int or None
         Dimensions to which a truncated SVD reduces the vectors first.
     own : bool
@@ -76,11 +83,15 @@ class Experiment:
         """What tells this corpus from another: its counts, or the content of one's own file."""
         if self.path is None:
             return f"{self.source} {self.documents}"
+        path = Path(self.path)
+        digest = hashlib.sha256()
         try:
-            content = Path(self.path).read_bytes()
+            for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
+                if not file.is_dir():
+                    digest.update(f"{file.relative_to(path)}\n".encode() + file.read_bytes())
         except OSError as error:
-            raise DatasetError(f"{self.path} cannot be read: {error.strerror or error}") from error
-        return hashlib.sha256(content).hexdigest()
+            raise DatasetError(f"{path} cannot be read ({error.strerror or error}). Check the path.") from error
+        return digest.hexdigest()
 
 
 @dataclass(frozen=True)
@@ -127,8 +138,8 @@ def load_conditions(folder: str | Path | None = None) -> Conditions:
 
 
 def own_dataset(path: str) -> Experiment:
-    """Make the conditions of one's own file of labelled texts: its own split, or a random one."""
-    return Experiment(name=Path(path).name, title=Path(path).name, source="labelled", path=path)
+    """Make the conditions of one's own file of labeled texts: its own split, or a random one."""
+    return Experiment(name=Path(path).name, title=Path(path).name, source="labeled", path=path)
 
 
 def own_method(estimator: str) -> Method:
@@ -140,15 +151,15 @@ def _experiment(name: str, given: dict[str, Any], where: Path) -> Experiment:
     found = Experiment(name=name, **given)
     if found.source not in SOURCES:
         raise ConditionsError(f"source={found.source!r} is not known; use one of: {', '.join(SOURCES)}")
-    if found.source == "labelled":
+    if found.source == "labeled":
         if found.path is None:
-            raise ConditionsError("source: labelled needs the path of a .jsonl or .csv file")
+            raise ConditionsError("source: labeled needs a path. Name a file or a folder of labeled texts.")
         found = Experiment(**{**vars(found), "path": str(where / found.path)})
     return found
 
 
 def _check_protocol(protocol: dict[str, Any]) -> None:
-    for name in ("neighbours", "ranking", "anatomy", "dense", "paper", "judging"):
+    for name in ("neighbors", "ranking", "error_analysis", "dense", "paper", "judging"):
         protocol[name]
     lengths, radii, tested = protocol["lengths"], protocol["radii"], protocol["significance"]
     if not lengths or any(a >= b for a, b in zip([0, *lengths], lengths, strict=False)):
@@ -175,7 +186,15 @@ def _read(path: Path) -> dict[str, Any]:
         raise ConditionsError(f"{path} cannot be read: {error}") from error
     if not isinstance(content, dict):
         raise ConditionsError(f"{path} must hold names and values, got {type(content).__name__}")
-    return content
+    return _in_present_words(content)  # type: ignore[no-any-return]
+
+
+def _in_present_words(content: Any) -> Any:
+    if isinstance(content, dict):
+        return {_in_present_words(name): _in_present_words(value) for name, value in content.items()}
+    if isinstance(content, list):
+        return [_in_present_words(value) for value in content]
+    return _FORMER_WORDS.get(content, content) if isinstance(content, str) else content
 
 
 @contextmanager

@@ -6,17 +6,17 @@ import functools
 from dataclasses import dataclass
 from typing import Any
 
-from sthash.evaluation.relevance import Neighbours, Relevance, Topics, nearest_neighbours
+from sthash.evaluation.relevance import Neighbors, Relevance, Topics, nearest_neighbors
 from sthash.reproduction import datasets
 from sthash.reproduction.conditions import Experiment
-from sthash.reproduction.datasets import DatasetError, LabelledCounts, LabelledTexts, Labels
-from sthash.reproduction.labelled import load_labelled
+from sthash.reproduction.datasets import DatasetError, LabeledCounts, LabeledTexts, Labels
+from sthash.reproduction.labeled_texts import load_labeled
 
-RELEVANCES = ("neighbours", "topics")
+RELEVANCES = ("neighbors", "topics")
 
 
 @dataclass(frozen=True)
-class Prepared:
+class CorpusSplit:
     """One split of a corpus: unit TF-IDF rows of the documents (train) and of the queries (test), with labels."""
 
     train: Any
@@ -25,18 +25,18 @@ class Prepared:
     test_labels: Labels
 
     @functools.cached_property
-    def ranked(self) -> dict[int, Neighbours]:
-        """Nearest neighbours already found, by their number."""
+    def ranked(self) -> dict[int, Neighbors]:
+        """Nearest neighbors already found, by their number."""
         return {}
 
-    def neighbours(self, k: int) -> Neighbours:
-        """Relevance by the k nearest neighbours in the original space; searched for once."""
+    def neighbors(self, k: int) -> Neighbors:
+        """Relevance by the k nearest neighbors in the original space; searched for once."""
         k = min(k, self.train.shape[0])
         if k not in self.ranked:
             widest = max(self.ranked, default=0)
-            known = self.ranked[widest].indices if widest > k else nearest_neighbours(self.train, self.test, k)
+            known = self.ranked[widest].indices if widest > k else nearest_neighbors(self.train, self.test, k)
             indices = known[:, :k]
-            self.ranked[k] = Neighbours(indices, self.train.shape[0])
+            self.ranked[k] = Neighbors(indices, self.train.shape[0])
         return self.ranked[k]
 
     @property
@@ -46,13 +46,13 @@ class Prepared:
 
     def relevance(self, name: str, k: int) -> Relevance:
         """Give the definition of relevance with this name."""
-        return self.topics if name == "topics" else self.neighbours(k)
+        return self.topics if name == "topics" else self.neighbors(k)
 
 
-def prepare(experiment: Experiment, split: int) -> Prepared:
+def prepare(experiment: Experiment, split: int) -> CorpusSplit:
     """Load a corpus, split it, and weigh its terms by the training documents."""
     loaded = _load(experiment, split)
-    if isinstance(loaded, LabelledTexts):
+    if isinstance(loaded, LabeledTexts):
         from sthash.text import TextVectorizer
 
         vectorizer = TextVectorizer()
@@ -68,12 +68,12 @@ def prepare(experiment: Experiment, split: int) -> Prepared:
     for what, count in (experiment.documents or {}).items():
         if found.get(what) != count:
             raise DatasetError(f"{experiment.name} has {found.get(what)} {what}, its conditions say {count}")
-    return Prepared(train, test, loaded.train_labels, loaded.test_labels)
+    return CorpusSplit(train, test, loaded.train_labels, loaded.test_labels)
 
 
-def _load(experiment: Experiment, split: int) -> LabelledTexts | LabelledCounts:
-    if experiment.source == "labelled" and experiment.path is not None:
-        return load_labelled(experiment.path, seed=split)
+def _load(experiment: Experiment, split: int) -> LabeledTexts | LabeledCounts:
+    if experiment.source == "labeled" and experiment.path is not None:
+        return load_labeled(experiment.path, random_state=split)
     if experiment.source == "tdt2":
         return datasets.split_tdt2(datasets.load_tdt2(), split)
     loaders: dict[str, Any] = {
@@ -81,5 +81,5 @@ def _load(experiment: Experiment, split: int) -> LabelledTexts | LabelledCounts:
         "reuters21578": datasets.load_reuters21578,
         "20newsgroups": datasets.load_20newsgroups,
     }
-    loaded: LabelledTexts | LabelledCounts = loaders[experiment.source]()
+    loaded: LabeledTexts | LabeledCounts = loaders[experiment.source]()
     return loaded

@@ -1,10 +1,10 @@
-"""The corpora of the paper, and anyone's own labelled texts.
+"""The corpora of the paper, and anyone's own labeled texts.
 
 The paper's corpora are not ours to hand out. Every loader reads a file that people fetch themselves into one
 directory (see `data_dir`), checks what it read against the published counts, and raises `DatasetError` with
 the place to get the file when it is missing. Archives are read in memory; nothing is unpacked to the disk.
 
-Labels are integers from 0: in `LabelledTexts` they point into ``label_names``, in counts class c of the
+Labels are integers from 0: in `LabeledTexts` they point into ``label_names``, in counts class c of the
 authors' file is label c - 1.
 """
 
@@ -43,7 +43,7 @@ class DatasetError(Exception):
 
 
 @dataclass(frozen=True)
-class LabelledTexts:
+class LabeledTexts:
     """Raw texts with one label each, split into a corpus (train) and queries (test)."""
 
     name: str
@@ -55,7 +55,7 @@ class LabelledTexts:
 
 
 @dataclass(frozen=True)
-class LabelledCounts:
+class LabeledCounts:
     """Term counts with one label a row, split into a corpus (train) and queries (test)."""
 
     name: str
@@ -66,7 +66,7 @@ class LabelledCounts:
 
 
 @dataclass(frozen=True)
-class CountCollection:
+class UnsplitCounts:
     """Term counts with one label a row, not split yet."""
 
     name: str
@@ -77,7 +77,7 @@ class CountCollection:
 def data_dir() -> Path:
     """Find the datasets: in ``$STHASH_DATA``, else in ``../shared/datasets`` beside the checkout or the cwd.
 
-    A checkout is recognised by its ``pyproject.toml``, so an installed package looks beside the cwd only.
+    A checkout is recognized by its ``pyproject.toml``, so an installed package looks beside the cwd only.
     """
     if named := os.environ.get("STHASH_DATA"):
         directory = Path(named)
@@ -97,7 +97,7 @@ def data_dir() -> Path:
     )
 
 
-def load_20newsgroups() -> LabelledTexts:
+def load_20newsgroups() -> LabeledTexts:
     """Load 20Newsgroups, 'bydate': 11314 train and 7532 test messages in 20 groups, headers included."""
     path = _find(["20news-bydate.tar.xz", "20news-bydate.tar.gz"], _NEWS_SOURCE)
     messages: dict[str, list[tuple[str, int, str]]] = {"train": [], "test": []}
@@ -111,7 +111,7 @@ def load_20newsgroups() -> LabelledTexts:
     _check(path, "train messages", len(train), 11314)
     _check(path, "test messages", len(test), 7532)
     _check(path, "groups", len(names), 20)
-    return LabelledTexts(
+    return LabeledTexts(
         "20newsgroups",
         [text for _, _, text in train],
         _encode([group for group, _, _ in train], names),
@@ -121,7 +121,7 @@ def load_20newsgroups() -> LabelledTexts:
     )
 
 
-def load_reuters21578() -> LabelledTexts:
+def load_reuters21578() -> LabeledTexts:
     """Load Reuters-21578 from its SGML: the 10 largest topics, 5228 train and 2057 test stories (ModApte).
 
     Kept are the stories with ``TOPICS="YES"``, a place in the Lewis split, exactly one topic and a body that
@@ -143,7 +143,7 @@ def load_reuters21578() -> LabelledTexts:
     test = [(topic, text) for part, topic, text in stories if part == "TEST" and topic in names]
     _check(path, "train stories", len(train), 5228)
     _check(path, "test stories", len(test), 2057)
-    return LabelledTexts(
+    return LabeledTexts(
         "reuters21578",
         [text for _, text in train],
         _encode([topic for topic, _ in train], names),
@@ -153,7 +153,7 @@ def load_reuters21578() -> LabelledTexts:
     )
 
 
-def load_reuters21578_counts() -> LabelledCounts:
+def load_reuters21578_counts() -> LabeledCounts:
     """Load the authors' term counts of Reuters-21578, in their order: 5228 train, 2057 test, 10 topics."""
     path = _find(["reuters21578_counts.mat"], f"{_COUNTS_SOURCE} (Reuters21578.mat)")
     with _reading(path):
@@ -166,10 +166,10 @@ def load_reuters21578_counts() -> LabelledCounts:
     _check(path, "terms", counts.shape[1], 18933)
     _check(path, "train documents", len(train), 5228)
     _check(path, "test documents", len(test), 2057)
-    return LabelledCounts("reuters21578_counts", counts[train], labels[train], counts[test], labels[test])
+    return LabeledCounts("reuters21578_counts", counts[train], labels[train], counts[test], labels[test])
 
 
-def load_tdt2() -> CountCollection:
+def load_tdt2() -> UnsplitCounts:
     """Load term counts of TDT2: 9394 documents, 30 categories. `split_tdt2` makes the paper's splits."""
     path = _find(["tdt2.npz"], f"{_COUNTS_SOURCE} (TDT2.mat, its fea saved as CSR parts beside gnd)")
     with _reading(path), path.open("rb") as stream, np.load(stream, allow_pickle=False) as parts:
@@ -182,20 +182,20 @@ def load_tdt2() -> CountCollection:
     _check(path, "documents", counts.shape[0], 9394)
     _check(path, "labels", len(labels), 9394)
     _check(path, "categories", len(np.unique(labels)), 30)
-    return CountCollection("tdt2", counts, labels)
+    return UnsplitCounts("tdt2", counts, labels)
 
 
-def split_tdt2(collection: CountCollection, seed: int) -> LabelledCounts:
+def split_tdt2(collection: UnsplitCounts, random_state: int) -> LabeledCounts:
     """Split TDT2 at random as the paper does: 5597 documents for training, the other 3797 for testing.
 
-    The documents of both parts stay in their order, so a split depends on `seed` alone.
+    The documents of both parts stay in their order, so a split depends on ``random_state`` alone.
     """
     if collection.counts.shape[0] != 9394:
         raise DatasetError(f"collection has {collection.counts.shape[0]} documents, TDT2 has 9394; pass load_tdt2()")
-    order = np.random.default_rng(seed).permutation(9394)
+    order = np.random.default_rng(random_state).permutation(9394)
     train, test = np.sort(order[:5597]), np.sort(order[5597:])
     counts, labels = collection.counts, collection.labels
-    return LabelledCounts(collection.name, counts[train], labels[train], counts[test], labels[test])
+    return LabeledCounts(collection.name, counts[train], labels[train], counts[test], labels[test])
 
 
 def tfidf_counts(train: Any, test: Any) -> tuple[sparse.csr_array[Any], sparse.csr_array[Any]]:

@@ -19,7 +19,7 @@ ENCODINGS = 10  # of which the fastest counts
 
 
 @dataclass(frozen=True)
-class Encoded:
+class TimedCodes:
     """Codes of the corpus and of the queries at one length, and the seconds that they took."""
 
     corpus: Codes
@@ -64,7 +64,7 @@ def make(method: Method, n_bits: int, **more: Any) -> Any:
     return make_pipeline(TruncatedSVD(method.reduce, random_state=0), hasher)
 
 
-def encode(hasher: Any, n_bits: int, train: Any, test: Any, name: str) -> Encoded:
+def encode(hasher: Any, n_bits: int, train: Any, test: Any, name: str) -> TimedCodes:
     """Fit a hasher and take its codes; refuse what are no packed codes of this length."""
     start = time.perf_counter()
     hasher.fit(train)
@@ -82,4 +82,4 @@ def encode(hasher: Any, n_bits: int, train: Any, test: Any, name: str) -> Encode
         checked = codes.check(given, n_bits, f"codes of the {what} by {name}")
         if len(checked) != rows:
             raise ValueError(f"{name} gave {len(checked)} codes for {rows} documents of the {what}")
-    return Encoded(corpus, queries, fit_seconds, min(durations))
+    return TimedCodes(corpus, queries, fit_seconds, min(durations))

@@ -14,16 +14,16 @@ from sthash.codes import Codes
 from sthash.evaluation.ball import score
 from sthash.evaluation.significance import micro_sign_test
 from sthash.reproduction.conditions import Method
-from sthash.reproduction.corpora import RELEVANCES, Prepared
-from sthash.reproduction.estimators import Encoded, encode, make
+from sthash.reproduction.corpora import RELEVANCES, CorpusSplit
+from sthash.reproduction.estimators import TimedCodes, encode, make
 
 
 def measure_scores(
-    data: Prepared, method: Method, protocol: Mapping[str, Any], *, relearn: bool = False
+    data: CorpusSplit, method: Method, protocol: Mapping[str, Any], *, relearn: bool = False
 ) -> dict[str, Any]:
     """Score a method at every length and radius under both definitions of relevance.
 
-    The longest code is learnt once and cut, unless the method's bits have no order or ``relearn`` is set.
+    The longest code is learned once and cut, unless the method's bits have no order or ``relearn`` is set.
     """
     lengths = protocol["lengths"]
     groups = [[n] for n in lengths] if relearn or method.lengths == "each" else [list(lengths)]
@@ -36,7 +36,7 @@ def measure_scores(
             measured = score(
                 found.corpus,
                 found.queries,
-                data.relevance(name, protocol["neighbours"]),
+                data.relevance(name, protocol["neighbors"]),
                 lengths=group,
                 radii=protocol["radii"],
                 k=protocol["ranking"],
@@ -85,17 +85,19 @@ def code_shape(corpus: Codes, n_bits: int) -> dict[str, Any]:
 
 
 def measure_significance(
-    data: Prepared, sth: Mapping[str, Any], rival: Mapping[str, Any], protocol: Mapping[str, Any]
+    data: CorpusSplit, sth: Mapping[str, Any], baseline: Mapping[str, Any], protocol: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Test STH against a rival, whose codes their scores have kept, by the one-sided micro sign test."""
+    """Test STH against a baseline, whose codes their scores have kept, by the one-sided micro sign test."""
     condition = protocol["significance"]
-    ours, theirs = ((_codes(result["codes"]["corpus"]), _codes(result["codes"]["queries"])) for result in (sth, rival))
+    ours, theirs = (
+        (_codes(result["codes"]["corpus"]), _codes(result["codes"]["queries"])) for result in (sth, baseline)
+    )
     return {
         name: asdict(
             micro_sign_test(
                 ours,
                 theirs,
-                data.relevance(name, protocol["neighbours"]),
+                data.relevance(name, protocol["neighbors"]),
                 n_bits=condition["bits"],
                 radius=condition["radius"],
             )
@@ -104,7 +106,7 @@ def measure_significance(
     }
 
 
-def _seconds(found: Encoded, data: Prepared) -> dict[str, float]:
+def _seconds(found: TimedCodes, data: CorpusSplit) -> dict[str, float]:
     return {
         "fit": found.fit_seconds,
         "encode": found.encode_seconds,

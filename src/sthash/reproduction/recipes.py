@@ -1,7 +1,7 @@
 """Better codes than the paper's: what each recipe of `SelfTaughtHashing` gives, and what it costs.
 
 Two aims are measured: documents on the same topic among the 100 nearest codes, and the share of the true nearest
-neighbours among them. Codes are ranked by Hamming distance, or by the query's real-valued margins: a document scores
+neighbors among them. Codes are ranked by Hamming distance, or by the query's real-valued margins: a document scores
 the sum of the margins, each with the sign of its bit. Either way documents that tie count in expectation.
 """
 
@@ -18,9 +18,9 @@ import numpy.typing as npt
 from sthash import codes
 from sthash.codes import Codes
 from sthash.evaluation.ball import score
-from sthash.evaluation.relevance import Neighbours, Relevance
+from sthash.evaluation.relevance import Neighbors, Relevance
 from sthash.reproduction.conditions import Method
-from sthash.reproduction.corpora import Prepared
+from sthash.reproduction.corpora import CorpusSplit
 from sthash.reproduction.estimators import make
 from sthash.reproduction.measurements import code_shape
 
@@ -37,7 +37,7 @@ def known_recipes() -> tuple[str, ...]:
 
 
 def measure_recipe(
-    data: Prepared, recipe: str, recipes: Mapping[str, Any], seed: int, protocol: Mapping[str, Any]
+    data: CorpusSplit, recipe: str, recipes: Mapping[str, Any], seed: int, protocol: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Measure one recipe at its lengths; ``prefix`` in its settings learns the longest code only, and cuts it."""
     settings = recipes["recipes"][recipe]
@@ -48,16 +48,18 @@ def measure_recipe(
     for n_bits in sorted(settings["lengths"]):
         if settings.get("prefix") and whole is None:
             whole = _learn(method, longest, data)
-        learnt = whole or _learn(method, n_bits, data)
+        learned = whole or _learn(method, n_bits, data)
         result["lengths"][str(n_bits)] = _measure_codes(
-            data, learnt, n_bits, protocol, n_bits in recipes["weighted_lengths"]
+            data, learned, n_bits, protocol, n_bits in recipes["weighted_lengths"]
         )
     return result
 
 
-def time_recipes(data: Prepared, recipes: list[str], n_bits: int, fits: int = 3, encodings: int = 30) -> dict[str, Any]:
+def time_recipes(
+    data: CorpusSplit, recipes: list[str], n_bits: int, fits: int = 3, encodings: int = 30
+) -> dict[str, Any]:
     """Time fitting and encoding of several recipes in turns, so that all meet the same weather; the best counts."""
-    learnt: dict[str, Any] = {}
+    learned: dict[str, Any] = {}
     best = {recipe: {"fit": np.inf, "encode": np.inf} for recipe in recipes}
 
     def timed(recipe: str, what: str, function: Callable[[], Any]) -> Any:
@@ -68,9 +70,9 @@ def time_recipes(data: Prepared, recipes: list[str], n_bits: int, fits: int = 3,
 
     for recipe in recipes * fits:
         method = Method(recipe, recipe, "sthash:SelfTaughtHashing", {"recipe": recipe})
-        learnt[recipe] = timed(recipe, "fit", partial(make(method, n_bits).fit, data.train))
+        learned[recipe] = timed(recipe, "fit", partial(make(method, n_bits).fit, data.train))
     for recipe in recipes * encodings:
-        timed(recipe, "encode", partial(learnt[recipe].transform, data.test))
+        timed(recipe, "encode", partial(learned[recipe].transform, data.test))
     return best
 
 
@@ -117,23 +119,23 @@ def weighted_hits(
     return hits
 
 
-def _learn(method: Method, n_bits: int, data: Prepared) -> tuple[Codes, Codes, npt.NDArray[Any]]:
+def _learn(method: Method, n_bits: int, data: CorpusSplit) -> tuple[Codes, Codes, npt.NDArray[Any]]:
     hasher = make(method, n_bits).fit(data.train)
     margins = hasher.decision_function(data.test)
     return hasher.codes_, codes.pack(margins > 0), margins
 
 
 def _measure_codes(
-    data: Prepared,
-    learnt: tuple[Codes, Codes, npt.NDArray[Any]],
+    data: CorpusSplit,
+    learned: tuple[Codes, Codes, npt.NDArray[Any]],
     n_bits: int,
     protocol: Mapping[str, Any],
     weighted: bool,
 ) -> dict[str, Any]:
-    corpus, queries = (codes.prefix(part, n_bits) for part in learnt[:2])
-    margins = learnt[2][:, :n_bits]
-    near: Neighbours = data.neighbours(protocol["neighbours"])
-    top = data.neighbours(TOP)
+    corpus, queries = (codes.prefix(part, n_bits) for part in learned[:2])
+    margins = learned[2][:, :n_bits]
+    near: Neighbors = data.neighbors(protocol["neighbors"])
+    top = data.neighbors(TOP)
     balls = score(corpus, queries, near, lengths=[n_bits], radii=protocol["radii"]).balls
     share, topics = (
         score(corpus, queries, relevance, lengths=[n_bits], radii=[0], k=AMONG).rankings[0].precision_at_k

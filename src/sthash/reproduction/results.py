@@ -13,14 +13,14 @@ from typing import Any
 from sthash.files import replacing
 from sthash.reproduction.conditions import Conditions, Experiment, Method
 
-FORMAT = 1
+FORMAT = 2  # 1 spelled the kinds and the relevances otherwise
 
 # What a result of each kind depends on in the protocol.
 DECIDING = {
-    "scores": ("radii", "neighbours", "ranking", "significance"),
-    "significance": ("neighbours", "significance"),
-    "anatomy": ("anatomy",),
-    "recipe": ("radii", "neighbours"),
+    "scores": ("radii", "neighbors", "ranking", "significance"),
+    "significance": ("neighbors", "significance"),
+    "error_analysis": ("error_analysis",),
+    "recipe": ("radii", "neighbors"),
     "timing": (),
     "dense": ("dense",),
 }

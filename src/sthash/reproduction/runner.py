@@ -7,22 +7,19 @@ found in their folder. A method that fails does not stop the others; its error i
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
+from sthash.progress import Progress, silent
 from sthash.reproduction.conditions import Conditions, ConditionsError, Experiment, Method, own_dataset, own_method
-from sthash.reproduction.corpora import Prepared, prepare
+from sthash.reproduction.corpora import CorpusSplit, prepare
 from sthash.reproduction.datasets import DatasetError
 from sthash.reproduction.estimators import find_class
 from sthash.reproduction.results import Job, Results, fingerprint
-
-Report = Callable[[str, int, int | None], None]
-
-
-def _silent(step: str, done: int, total: int | None) -> None:
-    """Tell nobody."""
+from sthash.sources import FORMATS
 
 
 @dataclass(frozen=True)
@@ -50,7 +47,7 @@ class Run:
                 jobs += [Job("scores", experiment.name, split, name) for name in present]
                 if "sth" in present:
                     jobs += [Job("significance", experiment.name, split, name) for name in present if name != "sth"]
-                    jobs += [Job("anatomy", experiment.name, 0, "sth")] * (split == 0)
+                    jobs += [Job("error_analysis", experiment.name, 0, "sth")] * (split == 0)
             jobs += [Job("recipe", experiment.name, split, name) for name in self.recipes if split in self._seeds()]
             if split == 0 and self.recipes:
                 jobs.append(Job("timing", experiment.name, 0, "+".join(self.recipes)))
@@ -59,7 +56,7 @@ class Run:
 
     @property
     def dense_recipe(self) -> str:
-        """The recipe that is tried on dense vectors: the one for nearest neighbours, if there is such."""
+        """The recipe that is tried on dense vectors: the one for nearest neighbors, if there is such."""
         return "neighbors" if "neighbors" in self.recipes else "paper"
 
     def _seeds(self) -> list[int]:
@@ -112,21 +109,22 @@ def choose(
 
 
 def _own_dataset(name: str, conditions: Conditions) -> Experiment:
-    if any(name.endswith(f"{kind}{packed}") for kind in (".jsonl", ".csv") for packed in ("", ".gz", ".xz", ".bz2")):
+    if Path(name).is_dir() or {suffix.lower().lstrip(".") for suffix in Path(name).suffixes[-2:]} & set(FORMATS):
         return own_dataset(name)
     raise ConditionsError(
-        f"dataset {name!r} is not known; use one of {', '.join(conditions.experiments)}, or a .jsonl or .csv file"
+        f"dataset {name!r} is not known. Use one of {', '.join(conditions.experiments)}, or name a folder or a file of "
+        f"labeled texts ({', '.join(FORMATS)})."
     )
 
 
-def carry_out(run: Run, results: Results, report: Report = _silent) -> Outcome:
+def carry_out(run: Run, results: Results, progress: Progress = silent) -> Outcome:
     """Measure everything that the folder of results does not hold yet."""
     outcome = Outcome()
     for experiment in run.experiments:
         jobs = run.jobs(experiment)
-        report(experiment.title, 0, len(jobs))
+        progress(experiment.title, 0, len(jobs))
         for done, _ in enumerate(_carry_out_on(experiment, jobs, run, results, outcome), start=1):
-            report(experiment.title, done, len(jobs))
+            progress(experiment.title, done, len(jobs))
     return outcome
 
 
@@ -135,7 +133,7 @@ def _carry_out_on(
 ) -> Iterator[Job]:
     by_name = {method.name: method for method in run.methods}
     for split, group in groupby(jobs, key=lambda job: job.split if experiment.splits > 1 else 0):
-        data: Prepared | None = None
+        data: CorpusSplit | None = None
         missing: str | None = None
         for job in group:
             try:
@@ -160,10 +158,10 @@ def _carry_out_on(
             yield job
 
 
-def _measure(job: Job, data: Prepared, run: Run, outcome: Outcome) -> dict[str, Any]:
+def _measure(job: Job, data: CorpusSplit, run: Run, outcome: Outcome) -> dict[str, Any]:
     from sthash.reproduction import measurements, recipes
-    from sthash.reproduction.anatomy import measure_anatomy
-    from sthash.reproduction.embeddings import measure_dense
+    from sthash.reproduction.dense_vectors import measure_dense
+    from sthash.reproduction.error_analysis import measure_error
 
     protocol = run.protocol
     if job.kind == "scores":
@@ -174,8 +172,8 @@ def _measure(job: Job, data: Prepared, run: Run, outcome: Outcome) -> dict[str, 
         if pair[0] is None or pair[1] is None:
             raise ValueError(f"no scores of sth and {job.method} to compare")
         return measurements.measure_significance(data, pair[0], pair[1], protocol)
-    if job.kind == "anatomy":
-        return measure_anatomy(data, protocol)
+    if job.kind == "error_analysis":
+        return measure_error(data, protocol)
     if job.kind == "timing":
         return recipes.time_recipes(data, list(run.recipes), run.conditions.recipes["timed_bits"])
     if job.kind == "dense":

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
+from sthash import __version__
 from sthash.files import replacing
-from sthash.reproduction.report import better_codes, claims, figures, sections, verification
-from sthash.reproduction.report.page import html_page, table
+from sthash.reproduction.report import better_codes, claims, figures, known_scores, sections
+from sthash.reproduction.report.markup import html_page, table
 from sthash.reproduction.report.summary import RELEVANCE_TITLES, Summary
 from sthash.reproduction.runner import Outcome, Run
 
@@ -20,7 +21,7 @@ TITLE = "Self-Taught Hashing, reproduced"
 
 
 @dataclass(frozen=True)
-class Written:
+class WrittenReport:
     """Where a report is, what it says in short, and what is wrong."""
 
     html: Path
@@ -36,10 +37,10 @@ def check_tools() -> None:
         raise ImportError(f"sth reproduce needs {' and '.join(missing)}: pip install 'sthash[plot]'")
 
 
-def write_report(run: Run, outcome: Outcome, folder: Path) -> Written:
+def write_report(run: Run, outcome: Outcome, folder: Path) -> WrittenReport:
     """Write ``report.html``, ``results.md`` and the figures in ``results/``."""
     summary = Summary(run, outcome)
-    references = verification.load_references(summary)
+    references = known_scores.load_references(summary)
     drawings: dict[str, str] = {}
     known = list(_checks(summary, references))
     judged = claims.judge(summary)
@@ -52,7 +53,7 @@ def write_report(run: Run, outcome: Outcome, folder: Path) -> Written:
         _figures(summary, references, drawings),
         sections.score_section(summary) if summary.experiments else "",
         sections.significance_section(summary),
-        sections.anatomy_section(summary),
+        sections.error_section(summary),
         sections.efficiency_section(summary) if summary.experiments else "",
         better_codes.better_section(summary, _recipe_figures(summary, drawings)),
         sections.conditions_section(summary, machine()),
@@ -71,7 +72,7 @@ def write_report(run: Run, outcome: Outcome, folder: Path) -> Written:
             f"{len(outcome.failures)} measurements failed, the first ({job.method} on {job.dataset}): {message}"
         )
     verdicts = [check.verdict for check in known] + [f"{claim.verdict}: {claim.text}" for claim in judged]
-    return Written(folder / "report.html", folder / "results.md", verdicts, problems)
+    return WrittenReport(folder / "report.html", folder / "results.md", verdicts, problems)
 
 
 def machine() -> dict[str, str]:
@@ -84,14 +85,13 @@ def machine() -> dict[str, str]:
         pass
     described["cores"] = str(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count())
     described["system"] = f"{platform.system()} {platform.release()}"
-    names = ("sthash", "numpy", "scipy", "scikit-learn")
-    described["versions"] = ", ".join(
-        [f"Python {platform.python_version()}", *(f"{name} {version(name)}" for name in names)]
-    )
+    versions = {"Python": platform.python_version(), "sthash": __version__}
+    versions |= {name: version(name) for name in ("numpy", "scipy", "scikit-learn")}
+    described["versions"] = ", ".join(f"{name} {number}" for name, number in versions.items())
     return described
 
 
-def _opening(run: Run, judged: list[claims.Claim], known: list[verification.Check]) -> str:
+def _opening(run: Run, judged: list[claims.Claim], known: list[known_scores.Comparison]) -> str:
     verdicts = (claims.HOLDS, claims.PARTLY, claims.FAILS)
     held, partly, failed = (sum(claim.verdict == verdict for claim in judged) for verdict in verdicts)
     said = f"Of {len(judged)} claims of the paper {held} hold, {partly} hold in part, {failed} do not hold."
@@ -119,11 +119,11 @@ def _claims(judged: list[claims.Claim]) -> str:
     )
 
 
-def _checks(summary: Summary, references: dict[str, dict[str, object]]) -> Iterator[verification.Check]:
+def _checks(summary: Summary, references: dict[str, dict[str, object]]) -> Iterator[known_scores.Comparison]:
     for experiment in summary.experiments:
         if experiment.reference and summary.has(experiment, "sth"):
-            yield verification.check_reference(summary, experiment, references.get(experiment.name))
-        if found := verification.check_expected(summary, experiment):
+            yield known_scores.check_reference(summary, experiment, references.get(experiment.name))
+        if found := known_scores.check_expected(summary, experiment):
             yield found
 
 
@@ -153,7 +153,7 @@ def _recipe_figures(summary: Summary, drawings: dict[str, str]) -> str:
         return ""
     for measure, title in (
         ("precision_at_100", "Same topic: precision at 100."),
-        ("top_10_among_100", "Nearest neighbours: share of the true top 10 among the 100 nearest codes."),
+        ("top_10_among_100", "Nearest neighbors: share of the true top 10 among the 100 nearest codes."),
     ):
         drawings[f"recipes-{measure}.svg"] = figures.recipe_figure(
             summary, measure, lambda *wanted: better_codes.values(summary, *wanted)

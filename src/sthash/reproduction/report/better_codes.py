@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 from sthash.reproduction.conditions import Experiment
-from sthash.reproduction.report.page import table
+from sthash.reproduction.report.markup import table
 from sthash.reproduction.report.summary import Summary, spread
 
 
@@ -49,10 +49,10 @@ def _measured(summary: Summary) -> str:
     for measure, title in (
         ("precision_at_100", "Same topic: precision at 100"),
         ("weighted_precision_at_100", "Same topic: precision at 100, by margins"),
-        ("top_10_among_100", "Nearest neighbours: share of the true top 10 among the 100 nearest codes"),
-        ("weighted_top_10_among_100", "Nearest neighbours: the same, by margins"),
-        ("best_f1", "Nearest neighbours: F1 at the best radius of 0–3 (an empty answer has precision 1)"),
-        ("best_f1_strict", "Nearest neighbours: F1 at the best radius of 0–3 (an empty answer has precision 0)"),
+        ("top_10_among_100", "Nearest neighbors: share of the true top 10 among the 100 nearest codes"),
+        ("weighted_top_10_among_100", "Nearest neighbors: the same, by margins"),
+        ("best_f1", "Nearest neighbors: F1 at the best radius of 0–3 (an empty answer has precision 1)"),
+        ("best_f1_strict", "Nearest neighbors: F1 at the best radius of 0–3 (an empty answer has precision 0)"),
     ):
         rows, lengths = [], sorted({n for recipe in summary.run.recipes for n in _lengths(summary, recipe)})
         for experiment in summary.run.experiments:
@@ -113,7 +113,7 @@ def _neighbors(summary: Summary, targets: dict[str, Any]) -> list[tuple[str, ...
         for measure, variant in (("best_f1", ""), ("best_f1_strict", ", empty answers as 0")):
             ours, theirs = (values(summary, experiment, name, measure) for name in ("neighbors", "paper"))
             if n in ours and n in theirs:
-                text = f"`neighbors`, nearest-neighbour F1 at its best radius, {n} bits{variant}"
+                text = f"`neighbors`, nearest-neighbor F1 at its best radius, {n} bits{variant}"
                 asked = f"> {theirs[n]:.3f}"
                 rows.append(_line(text, experiment.title, asked, f"{ours[n]:.3f}", ours[n] > theirs[n]))
     return rows

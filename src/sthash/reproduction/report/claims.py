@@ -30,7 +30,7 @@ def judge(summary: Summary) -> list[Claim]:
         *_significance(summary),
         *_spectral_hashing(summary),
         *_boltzmann(summary),
-        *_anatomy(summary),
+        *_error_analysis(summary),
         *_entropy(summary),
         *_speed(summary),
     ]
@@ -111,13 +111,15 @@ def _curves(summary: Summary, relevance: str, strict: bool) -> Iterator[Claim]:
     needed = summary.run.protocol["judging"]["curve_above"]
     parts, outcomes = [], []
     for experiment in summary.experiments:
-        rivals = [name for name in summary.run.protocol["paper"]["rivals"] if summary.has(experiment, "sth", name)]
-        if not rivals:
+        baselines = [
+            name for name in summary.run.protocol["paper"]["baselines"] if summary.has(experiment, "sth", name)
+        ]
+        if not baselines:
             continue
         own = summary.curve(experiment, "sth", relevance, strict)
         best = summary.best(experiment, "sth", relevance, measure, radius=radius)[measure].mean
         shown = [f"STH {best:.3f}"]
-        for name in rivals:
+        for name in baselines:
             other = summary.best(experiment, name, relevance, measure, radius=radius)[measure].mean
             above = share_above(own, summary.curve(experiment, name, relevance, strict))
             outcomes.append(best > other and (above is None or above >= needed))
@@ -126,7 +128,7 @@ def _curves(summary: Summary, relevance: str, strict: bool) -> Iterator[Claim]:
     if parts:
         variant = "; empty answers counted as precision 0" if strict else ""
         yield Claim(
-            f"STH outperforms binarised LSI, LCH and SpH on all datasets: {RELEVANCE_TITLES[relevance]}{variant}.",
+            f"STH outperforms binarized LSI, LCH and SpH on all datasets: {RELEVANCE_TITLES[relevance]}{variant}.",
             f"Best F1 at radius {radius} (in brackets: share of the common recall range where the curve of STH lies "
             "higher). " + "; ".join(parts),
             _verdict(outcomes),
@@ -151,7 +153,7 @@ def _significance(summary: Summary) -> Iterator[Claim]:
     condition = summary.run.protocol["significance"]
     outcomes, worst = [], []
     for experiment in summary.experiments:
-        for name in summary.run.protocol["paper"]["rivals"]:
+        for name in summary.run.protocol["paper"]["baselines"]:
             for relevance, title in RELEVANCE_TITLES.items():
                 tests = [one[relevance] for one in summary.outcome.of("significance", experiment.name, name)]
                 if tests:
@@ -198,10 +200,10 @@ def _boltzmann(summary: Summary) -> Iterator[Claim]:
             best = summary.best(experiment, "sth", "topics", n_bits=given["sth_bits"])
             measured = f"STH at {given['sth_bits']} bits: {best['f1'].mean:.3f} (radius {best.radius})"
             if summary.has(experiment, "rbm"):
-                rival = summary.best(experiment, "rbm", "topics", "f1_strict")
+                baseline = summary.best(experiment, "rbm", "topics", "f1_strict")
                 measured += (
-                    f"; our stacked RBM: at most {rival['f1_strict'].mean:.3f} ({rival.n_bits} bits, radius "
-                    f"{rival.radius}, "
+                    f"; our stacked RBM: at most {baseline['f1_strict'].mean:.3f} ({baseline.n_bits} bits, radius "
+                    f"{baseline.radius}, "
                     "empty answers counted as 0)"
                 )
             yield Claim(
@@ -213,15 +215,15 @@ def _boltzmann(summary: Summary) -> Iterator[Claim]:
             )
 
 
-def _anatomy(summary: Summary) -> Iterator[Claim]:
-    lengths = summary.run.protocol["anatomy"]["lengths"]
+def _error_analysis(summary: Summary) -> Iterator[Claim]:
+    lengths = summary.run.protocol["error_analysis"]["lengths"]
     needed = summary.run.protocol["judging"]["almost_all"]
     losses: list[str] = []
     better: list[str] = []
     held: list[bool] = []
     beats: list[bool] = []
     for experiment in summary.run.experiments:
-        for result in summary.outcome.of("anatomy", experiment.name, "sth"):
+        for result in summary.outcome.of("error_analysis", experiment.name, "sth"):
             shares = [eigenmap_share(result["unseen"], n_bits) for n_bits in lengths]
             held += [share >= needed for share in shares]
             losses.append(f"{experiment.title} {', '.join(f'{share:.0%}' for share in shares)}")
@@ -236,7 +238,7 @@ def _anatomy(summary: Summary) -> Iterator[Claim]:
     if held:
         yield Claim(
             "Almost all approximation errors come from the eigenmap; the median threshold and the SVMs cost little.",
-            "Share of the loss of nearest neighbours, from original vectors to predicted codes of unseen documents, "
+            "Share of the loss of nearest neighbors, from original vectors to predicted codes of unseen documents, "
             f"that the eigenmap makes, at {', '.join(map(str, lengths))} bits: {'; '.join(losses)}",
             _verdict(held),
         )
@@ -249,8 +251,8 @@ def _anatomy(summary: Summary) -> Iterator[Claim]:
 
 
 def eigenmap_share(rows: list[dict[str, Any]], n_bits: int) -> float:
-    """Share of the loss of nearest neighbours, from original vectors to predicted codes, that the eigenmap makes."""
-    step = {row["step"]: row["neighbours"] for row in rows if row["bits"] in (0, n_bits)}
+    """Share of the loss of nearest neighbors, from original vectors to predicted codes, that the eigenmap makes."""
+    step = {row["step"]: row["neighbors"] for row in rows if row["bits"] in (0, n_bits)}
     total = step["original vectors"] - step["predicted codes"]
     return float((step["original vectors"] - step["eigenmap"]) / total) if total > 0 else 0.0
 

@@ -6,15 +6,18 @@ import io
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
+from xml.etree import ElementTree
 
 from sthash.reproduction.conditions import Experiment
 from sthash.reproduction.report.summary import RELEVANCE_TITLES, Summary
 
-# Stands for the page's own text colour until the file is written.
+# Stands for the page's own text color until the file is written.
 INK = "#010203"
-COLOURS = (
+COLORS = (
     "#e0344e", "#2f7fe0", "#159a68", "#e08600", "#7c848f", "#9a5be0", "#d163a7", "#8c6d46", "#0f9fb5", "#8f9a12",
 )  # fmt: skip
+LONG_NUMBER = re.compile(r"(\d+\.\d{2})\d+")
+SVG, XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
 MARKERS = "os^DvPX*<>"
 FONT = "system-ui, 'Segoe UI', Helvetica, Arial, sans-serif"
 STANDALONE = "<style>svg{color:#1f2328}@media(prefers-color-scheme:dark){svg{color:#e6edf3}}</style>"
@@ -28,11 +31,11 @@ def f1_figure(summary: Summary, relevance: str, strict: bool, references: dict[s
         balls = summary.balls(experiment, "sth", relevance)
         for place, radius in enumerate(summary.run.protocol["radii"]):
             points = [(ball.n_bits, ball[measure].mean) for ball in balls if ball.radius == radius]
-            style = {"color": COLOURS[place], "marker": MARKERS[place], "markersize": 4, "linewidth": 1.6}
+            style = {"color": COLORS[place], "marker": MARKERS[place], "markersize": 4, "linewidth": 1.6}
             axes.plot(*zip(*points, strict=True), label=f"radius {radius}", **style)
             known = references.get(experiment.name)
             if known and not strict:
-                row = known["nn_f1" if relevance == "neighbours" else "topic_f1"][known["radii"].index(radius)]
+                row = known["nn_f1" if relevance == "neighbors" else "topic_f1"][known["radii"].index(radius)]
                 label = "authors' toolbox" if place == len(summary.run.protocol["radii"]) - 1 else None
                 ring = {"marker": "o", "markersize": 8, "markerfacecolor": "none", "linestyle": "none"}
                 axes.plot(known["code_lengths"], row, color=INK, alpha=0.45, markeredgewidth=0.8, label=label, **ring)
@@ -55,7 +58,7 @@ def curve_figure(summary: Summary, relevance: str, strict: bool) -> str:
             axes.plot(
                 [point.recall for point in points],
                 [point.precision for point in points],
-                color=COLOURS[place % len(COLOURS)],
+                color=COLORS[place % len(COLORS)],
                 marker=MARKERS[place % len(MARKERS)],
                 markersize=4.5 if own else 3,
                 linewidth=2.2 if own else 1.1,
@@ -75,7 +78,7 @@ def recipe_figure(summary: Summary, measure: str, values: Callable[[Experiment, 
             for prefix, style, suffix in (("", "-", ""), ("weighted_", "--", ", by margins")):
                 points = values(experiment, recipe, prefix + measure)
                 if points:
-                    look = {"color": COLOURS[place], "marker": MARKERS[place], "markersize": 4, "linewidth": 1.6}
+                    look = {"color": COLORS[place], "marker": MARKERS[place], "markersize": 4, "linewidth": 1.6}
                     axes.plot(list(points), list(points.values()), style, label=f"{recipe}{suffix}", **look)
         axes.set_xscale("log", base=2)
         axes.set_xticks([16, 32, 64, 128, 256], ["16", "32", "64", "128", "256"])
@@ -140,24 +143,36 @@ def _draw(
 
 
 def _tidy(svg: str, name: str) -> str:
-    """Strip what a page does not need, let the ink follow the page, and shorten the numbers."""
-    svg = svg[svg.index("<svg") :]
-    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
-    svg = re.sub(r"<!--.*?-->", "", svg, flags=re.DOTALL)
-    svg = svg.replace(INK, "currentColor").replace("'DejaVu Sans'", FONT)
-    svg = re.sub(r"(\d+\.\d{2})\d+", r"\1", svg)
-    svg = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", svg, count=1)
+    """Remove what a page does not need, let the ink follow the page, and shorten the numbers."""
+    ElementTree.register_namespace("", SVG)
+    ElementTree.register_namespace("xlink", XLINK)
+    root = ElementTree.fromstring(svg)  # noqa: S314  # our own drawing
+    for metadata in root.findall(f"{{{SVG}}}metadata"):
+        root.remove(metadata)
+    del root.attrib["height"]
     # Points become so many pixels that three panels fill a page.
-    svg = re.sub(r'width="([\d.]+)pt"', lambda found: f'width="{round(1.5 * float(found[1]))}"', svg, count=1)
-    # Identifiers of several figures on one page must not meet.
-    for identifier in set(re.findall(r'id="([^"]+)"', svg)):
-        svg = re.sub(rf'(id="|#){re.escape(identifier)}(?=["\)])', rf"\g<1>{name}-{identifier}", svg)
-    return re.sub(r"\s*\n\s*", "\n", svg)
+    root.set("width", str(round(1.5 * float(root.attrib["width"].removesuffix("pt")))))
+    for element in root.iter():
+        for attribute, value in element.items():
+            element.set(attribute, _own(attribute, value, name))
+    text = ElementTree.tostring(root, encoding="unicode")
+    return "\n".join(line.strip() for line in text.splitlines() if line.strip())
+
+
+def _own(attribute: str, value: str, name: str) -> str:
+    """Adapt the value of an attribute to a page with several figures, whose identifiers must not meet."""
+    if attribute == "id":
+        return f"{name}-{value}"
+    if attribute == f"{{{XLINK}}}href":
+        return value.replace("#", f"#{name}-", 1)
+    value = value.replace("url(#", f"url(#{name}-").replace(INK, "currentColor").replace("'DejaVu Sans'", FONT)
+    return LONG_NUMBER.sub(r"\1", value)
 
 
 def standalone(svg: str) -> str:
-    """Make a file of its own of a drawing: it then follows the reader's colour scheme by itself."""
-    return re.sub(r"(<svg[^>]*>)", rf"\1{STANDALONE}", svg, count=1)
+    """Make a file of its own of a drawing: it then follows the color scheme of the reader by itself."""
+    root, _, content = svg.partition(">")
+    return f"{root}>{STANDALONE}{content}"
 
 
 def caption(kind: str, relevance: str, strict: bool) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from sthash.reproduction.conditions import Experiment
 from sthash.reproduction.report.claims import p_text
-from sthash.reproduction.report.page import table
+from sthash.reproduction.report.markup import table
 from sthash.reproduction.report.summary import RELEVANCE_TITLES, Summary, spread
 
 Draw = Callable[[str, str, str], str]
@@ -68,7 +68,7 @@ def score_section(summary: Summary) -> str:
 
 
 def significance_section(summary: Summary) -> str:
-    """Tabulate the sign tests of STH against each rival."""
+    """Tabulate the sign tests of STH against each baseline."""
     condition = summary.run.protocol["significance"]
     rows = []
     for experiment in summary.experiments:
@@ -98,7 +98,7 @@ def significance_section(summary: Summary) -> str:
         "STH against",
         "relevance",
         "only STH right",
-        "only rival right",
+        "only baseline right",
         "p",
         f"splits with p < {level}",
     )
@@ -107,24 +107,24 @@ def significance_section(summary: Summary) -> str:
         f"document, on which exactly one of two systems is right, at {condition['bits']} bits and radius "
         f"{condition['radius']}. Exact, also for large counts. A small p says that STH is better; a p near 1 says "
         f"that the "
-        "rival is: a system that retrieves little is right about nearly everything it leaves out. Counts are sums "
+        "baseline is: a system that retrieves little is right about nearly everything it leaves out. Counts are sums "
         "over the "
         "splits, p is the largest of them.\n\n" + table(headings, rows, words=3)
     )
 
 
-def anatomy_section(summary: Summary) -> str:
+def error_section(summary: Summary) -> str:
     """Tabulate quality after each step."""
-    settings = summary.run.protocol["anatomy"]
+    settings = summary.run.protocol["error_analysis"]
     parts = []
     for experiment in summary.run.experiments:
-        for result in summary.outcome.of("anatomy", experiment.name, "sth"):
+        for result in summary.outcome.of("error_analysis", experiment.name, "sth"):
             for kind, words in (("unseen", "unseen documents"), ("seen", "documents of the corpus, each left out")):
                 rows = result[kind]
                 steps = list(dict.fromkeys(row["step"] for row in rows))
                 cells = {(row["step"], row["bits"]): row for row in rows}
                 headings = ["after"]
-                headings += [f"neighbours, {n} bits" for n in settings["lengths"]]
+                headings += [f"neighbors, {n} bits" for n in settings["lengths"]]
                 headings += [f"topics, {n} bits" for n in settings["lengths"]]
                 lines = [
                     [
@@ -142,16 +142,16 @@ def anatomy_section(summary: Summary) -> str:
                 )
     if not parts:
         return ""
-    k, at = settings["neighbours"], settings["ranking"]
+    k, at = settings["neighbors"], settings["ranking"]
     return (
-        "## Anatomy of the error\n\nThe same documents are asked for after each step. *Neighbours*: share of the "
+        "## Error analysis\n\nThe same documents are asked for after each step. *Neighbors*: share of the "
         f"{k} nearest original vectors among the {k} nearest of the step. *Topics*: share of documents on the query's "
         f"topic "
         f"among the {at} nearest. Original vectors rank by cosine, the eigenmap by Euclidean distance (by cosine where "
         "said), codes by Hamming distance with ties in expectation.\n\n"
         "An unseen document has no place in the corpus' eigenmap. So stage 1 ran once over corpus and queries "
         "together, "
-        "which gives the queries the places and codes that they would have had; SVMs learnt from the corpus' part of "
+        "which gives the queries the places and codes that they would have had; SVMs learned from the corpus' part of "
         "these "
         "codes then predict the queries' anew. Only one step changes from each row to the next; the last row is the "
         "method "
@@ -236,9 +236,9 @@ def conditions_section(summary: Summary, machine: dict[str, str]) -> str:
     rows += [
         (
             "code lengths",
-            "every one learnt anew"
+            "every one learned anew"
             if summary.run.relearn
-            else "64 bits learnt once, shorter ones are prefixes" + _anew(summary),
+            else "64 bits learned once, shorter ones are prefixes" + _anew(summary),
         )
     ]
     took = sum(float(result["took"]) for result in summary.outcome.results.values())
@@ -262,4 +262,4 @@ def _seeds(summary: Summary) -> str:
 
 def _anew(summary: Summary) -> str:
     unordered = [method.title for method in summary.run.methods if method.lengths == "each"]
-    return f"; {', '.join(unordered)} (bits without an order): learnt anew" if unordered else ""
+    return f"; {', '.join(unordered)} (bits without an order): learned anew" if unordered else ""

@@ -12,7 +12,7 @@ import numpy as np
 from sthash.reproduction.conditions import Experiment, Method
 from sthash.reproduction.runner import Outcome, Run
 
-RELEVANCE_TITLES = {"neighbours": "original nearest neighbours", "topics": "same-topic documents"}
+RELEVANCE_TITLES = {"neighbors": "original nearest neighbors", "topics": "same-topic documents"}
 
 
 class Spread(NamedTuple):
@@ -79,18 +79,18 @@ class Summary:
         name = method if isinstance(method, str) else method.name
         return self.outcome.of("scores", experiment.name, name)
 
-    def ball(self, experiment: Experiment, method: Method | str, relevance: str, bits: int, radius: int) -> Ball:
+    def ball(self, experiment: Experiment, method: Method | str, relevance: str, bits: int, radius: int) -> BallScores:
         """Averages at one code length and radius."""
         found = [
             next(b for b in result["scores"][relevance]["balls"] if (b["n_bits"], b["radius"]) == (bits, radius))
             for result in self.scores(experiment, method)
         ]
-        return Ball(bits, radius, found)
+        return BallScores(bits, radius, found)
 
-    def balls(self, experiment: Experiment, method: Method | str, relevance: str) -> list[Ball]:
+    def balls(self, experiment: Experiment, method: Method | str, relevance: str) -> list[BallScores]:
         """Averages at every code length and radius."""
         splits = [result["scores"][relevance]["balls"] for result in self.scores(experiment, method)]
-        return [Ball(group[0]["n_bits"], group[0]["radius"], list(group)) for group in zip(*splits, strict=True)]
+        return [BallScores(group[0]["n_bits"], group[0]["radius"], list(group)) for group in zip(*splits, strict=True)]
 
     def ranking(self, experiment: Experiment, method: Method | str, relevance: str, measure: str) -> dict[int, Spread]:
         """Averages of a measure of the ranking, by code length."""
@@ -109,7 +109,7 @@ class Summary:
 
     def best(
         self, experiment: Experiment, method: Method | str, relevance: str, measure: str = "f1", **fixed: int
-    ) -> Ball:
+    ) -> BallScores:
         """Find the code length and radius (or with one of them fixed) at which a measure is best."""
         balls = self.balls(experiment, method, relevance)
         for name, value in fixed.items():
@@ -124,7 +124,7 @@ class Summary:
 
 
 @dataclass(frozen=True)
-class Ball:
+class BallScores:
     """Scores at one code length and radius, one entry a split."""
 
     n_bits: int

@@ -1,11 +1,13 @@
-"""From the Markdown text to one HTML page that needs nothing from outside."""
+"""Markdown tables, and one HTML page made of the Markdown text; the page needs nothing from outside."""
 
 from __future__ import annotations
 
 import html
-import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
 
 STYLE = """
 :root { color-scheme: light dark; --ink: #1f2328; --soft: #59636e; --paper: #ffffff; --line: #d8dee4; --band: #f6f8fa;
@@ -53,7 +55,7 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[Any]], *, words: int 
 
     Examples
     --------
-    >>> from sthash.reproduction.report.page import table
+    >>> from sthash.reproduction.report.markup import table
     >>> print(table(("method", "F1"), [("STH", "0.5")]))
     | method | F1 |
     | --- | ---: |
@@ -70,14 +72,7 @@ def _cell(value: Any) -> str:
 
 def html_page(markdown: str, figures: Mapping[str, str], title: str) -> str:
     """Render Markdown as a page, with the figures drawn into it."""
-    from markdown_it import MarkdownIt
-
-    renderer = MarkdownIt("commonmark", {"html": False}).enable("table")
-    body = renderer.render(markdown)
-    body = re.sub(r'<p><img src="([^"]+)" alt="([^"]*)" */?></p>', lambda found: _figure(found, figures), body)
-    body = body.replace("<table>", '<div class="scroll"><table>').replace("</table>", "</table></div>")
-    for verdict, name in CLASSES.items():
-        body = re.sub(rf"<td[^>]*>{verdict}</td>", f'<td class="verdict {name}">{verdict}</td>', body)
+    body = _body(markdown, figures)
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -85,7 +80,35 @@ def html_page(markdown: str, figures: Mapping[str, str], title: str) -> str:
     )
 
 
-def _figure(found: re.Match[str], figures: Mapping[str, str]) -> str:
-    name, caption = found.groups()
-    drawing = figures.get(name.rpartition("/")[2], "")
-    return f"<figure>{drawing}<figcaption>{caption}</figcaption></figure>"
+def _body(markdown: str, figures: Mapping[str, str]) -> str:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+
+    parser = MarkdownIt("commonmark", {"html": False}).enable("table")
+    tokens: list[Token] = []
+    for token in parser.parse(markdown):
+        before = tokens[-1] if tokens else None
+        if token.type == "inline" and before is not None and before.type == "td_open" and token.content in CLASSES:
+            before.attrs = {"class": f"verdict {CLASSES[token.content]}"}
+        if token.type == "table_open":
+            tokens.append(Token("html_block", "", 0, content='<div class="scroll">'))
+        if token.type == "paragraph_close" and before is not None and (image := _only_image(before)):
+            # The figure takes the place of the paragraph around its image.
+            tokens[-2:] = [Token("html_block", "", 0, content=_figure(image, figures))]
+        else:
+            tokens.append(token)
+        if token.type == "table_close":
+            tokens.append(Token("html_block", "", 0, content="</div>\n"))
+    rendered: str = parser.renderer.render(tokens, parser.options, {})
+    return rendered
+
+
+def _only_image(inline: Token) -> Token | None:
+    """Return the image of a paragraph that holds nothing else."""
+    children = inline.children or []
+    return children[0] if len(children) == 1 and children[0].type == "image" else None
+
+
+def _figure(image: Token, figures: Mapping[str, str]) -> str:
+    drawing = figures.get(str(image.attrs["src"]).rpartition("/")[2], "")
+    return f"<figure>{drawing}<figcaption>{html.escape(image.content, quote=False)}</figcaption></figure>\n"

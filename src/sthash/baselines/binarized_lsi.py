@@ -1,10 +1,10 @@
-"""Latent semantic indexing, binarised.
+"""Latent semantic indexing, binarized.
 
 With the truncated singular value decomposition X ≈ U S Vᵀ, document x has the coordinates Vᵀx; bit p is on where
 coordinate p is above its median over the corpus. This is the baseline of Salakhutdinov & Hinton (2009), of which the
-STH paper takes over the name "binarised LSI".
+STH paper takes over the name "binarized LSI".
 
-The rows are not centred, as usual in LSI, and coordinates are taken in the order of their singular values, the first
+The rows are not centerd, as usual in LSI, and coordinates are taken in the order of their singular values, the first
 included although all its values have one sign in text: the median halves them all the same. Neither paper says so,
 but these choices reproduce the scores of an independent computation on Reuters to the third digit.
 
@@ -21,14 +21,14 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from sthash.baselines.baseline import Baseline, Learnt, check_rank
+from sthash.baselines.baseline import Baseline, LearnedArrays, check_rank
 from sthash.baselines.decompositions import leading_svd
 from sthash.hashing.binarize import median_thresholds
 from sthash.hashing.linear import project
 from sthash.rows import Vectors
 
 
-class BinarisedLSI(Baseline):
+class BinarizedLSI(Baseline):
     """Latent semantic indexing, thresholded at the median. Bits are ordered: a shorter code is a prefix.
 
     Parameters
@@ -47,14 +47,14 @@ class BinarisedLSI(Baseline):
     Examples
     --------
     >>> import numpy as np
-    >>> from sthash.baselines import BinarisedLSI
+    >>> from sthash.baselines import BinarizedLSI
     >>> X = np.random.default_rng(0).random((100, 20))
-    >>> hasher = BinarisedLSI(n_bits=8).fit(X)
+    >>> hasher = BinarizedLSI(n_bits=8).fit(X)
     >>> int(np.unpackbits(hasher.codes_, axis=1).sum())  # every bit is on for half of the documents
     400
     """
 
-    _learnt: ClassVar[Learnt] = {
+    _learned_arrays: ClassVar[LearnedArrays] = {
         "components_": (np.float32, ("m", "l")),
         "thresholds_": (np.float32, ("l",)),
         "singular_values_": (np.float64, ("l",)),

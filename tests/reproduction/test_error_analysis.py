@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from sthash.evaluation.relevance import Neighbours, Topics
-from sthash.reproduction.anatomy import Judge, measure_anatomy, ranked
-from sthash.reproduction.corpora import Prepared
+from sthash.evaluation.relevance import Neighbors, Topics
+from sthash.reproduction.corpora import CorpusSplit
+from sthash.reproduction.error_analysis import StepScorer, measure_error, ranked
 from sthash.reproduction.recipes import weighted_hits
 from sthash.reproduction.report.claims import eigenmap_share
 
@@ -39,7 +39,7 @@ def test_blocks_do_not_show(monkeypatch):
     rng = np.random.default_rng(1)
     corpus, queries = rng.random((50, 5)), rng.random((20, 5))
     whole = ranked(corpus, queries, 6)
-    monkeypatch.setattr("sthash.reproduction.anatomy._CELLS", 120)
+    monkeypatch.setattr("sthash.reproduction.error_analysis._CELLS", 120)
     np.testing.assert_array_equal(ranked(corpus, queries, 6), whole)
 
 
@@ -54,47 +54,47 @@ def test_codes_are_judged_as_plain_loops_would(left_out):
     corpus_bits = rng.random((30, 5)) < 0.5
     query_bits = corpus_bits[places] if left_out else rng.random((4, 5)) < 0.5
     query_bits = query_bits ^ (rng.random((4, 5)) < 0.2)
-    judge = Judge(vectors, places, queries, labels, wanted, {"neighbours": 5, "ranking": 9})
-    found = judge.hamming("codes", 5, corpus_bits, query_bits)
+    scorer = StepScorer(vectors, places, queries, labels, wanted, {"neighbors": 5, "ranking": 9})
+    found = scorer.hamming("codes", 5, corpus_bits, query_bits)
     near, same = [], []
     for j in range(4):
         own = places[j] if left_out else None
         truth = set(plain_ranking(vectors, queries[j], own, cosine=True)[:5])
-        assert set(judge.neighbours.indices[j].tolist()) == truth
+        assert set(scorer.neighbors.indices[j].tolist()) == truth
         distances = (corpus_bits != query_bits[j]).sum(axis=1)
         for _ in range(4000):
             order = sorted((i for i in range(30) if i != own), key=lambda i: (distances[i], rng.random()))
             near.append(len(truth & set(order[:5])) / 5)
             same.append(np.mean([labels[i] == wanted[j] for i in order[:9]]))
-    assert found["neighbours"] == pytest.approx(np.mean(near), abs=0.01)
+    assert found["neighbors"] == pytest.approx(np.mean(near), abs=0.01)
     assert found["topics"] == pytest.approx(np.mean(same), abs=0.01)
 
 
 def test_duplicates_do_not_hide_a_query_from_itself():
     vectors = np.ones((9, 2))
-    judge = Judge(
-        vectors, np.array([8]), vectors[[8]], np.zeros(9, int), np.zeros(1, int), {"neighbours": 3, "ranking": 3}
+    scorer = StepScorer(
+        vectors, np.array([8]), vectors[[8]], np.zeros(9, int), np.zeros(1, int), {"neighbors": 3, "ranking": 3}
     )
-    assert judge.neighbours.indices.tolist() == [[0, 1, 2]]
+    assert scorer.neighbors.indices.tolist() == [[0, 1, 2]]
 
 
 def test_every_step_is_measured():
     rng = np.random.default_rng(3)
-    centres = rng.random((4, 30)) * 3
+    centers = rng.random((4, 30)) * 3
     labels = rng.integers(4, size=200)
-    counts = rng.poisson(centres[labels])
+    counts = rng.poisson(centers[labels])
     rows = sp.csr_array((counts / np.linalg.norm(counts, axis=1, keepdims=True)).astype(np.float32))
-    data = Prepared(rows[:140], rows[140:], labels[:140], labels[140:])
-    settings = {"lengths": [4, 8], "queries": 30, "neighbours": 8, "ranking": 15}
-    result = measure_anatomy(data, {"anatomy": settings})
+    data = CorpusSplit(rows[:140], rows[140:], labels[:140], labels[140:])
+    settings = {"lengths": [4, 8], "queries": 30, "neighbors": 8, "ranking": 15}
+    result = measure_error(data, {"error_analysis": settings})
     assert result["queries"] == {"seen": 30, "unseen": 60}
     for kind, steps in (("seen", 6), ("unseen", 4)):
         rows = result[kind]
-        assert rows[0]["neighbours"] == 1.0
+        assert rows[0]["neighbors"] == 1.0
         assert len(rows) == 1 + 2 * steps
-        assert all(0 <= row[name] <= 1 for row in rows for name in ("neighbours", "topics"))
-        # Fewer neighbours survive each step, and bits know less than the reals that they were cut from.
-        assert rows[0]["neighbours"] > rows[1]["neighbours"]
+        assert all(0 <= row[name] <= 1 for row in rows for name in ("neighbors", "topics"))
+        # Fewer neighbors survive each step, and bits know less than the reals that they were cut from.
+        assert rows[0]["neighbors"] > rows[1]["neighbors"]
     assert 0 < eigenmap_share(result["unseen"], 8) <= 1.5
 
 
@@ -107,7 +107,7 @@ def test_ranking_by_margins_equals_plain_loops(by_topic, monkeypatch):
     if by_topic:
         relevance = Topics(rng.integers(3, size=40), rng.integers(4, size=12))
     else:
-        relevance = Neighbours(np.array([rng.permutation(40)[:5] for _ in range(12)]), 40)
+        relevance = Neighbors(np.array([rng.permutation(40)[:5] for _ in range(12)]), 40)
     (whole,) = weighted_hits(corpus, margins, [relevance], 10)
     monkeypatch.setattr("sthash.reproduction.recipes._CELLS", 100)
     np.testing.assert_allclose(weighted_hits(corpus, margins, [relevance, relevance], 10), [whole, whole])

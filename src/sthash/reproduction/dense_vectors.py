@@ -1,4 +1,4 @@
-"""Dense vectors: how well codes keep the nearest neighbours of a truncated SVD of the corpus.
+"""Dense vectors: how well codes keep the nearest neighbors of a truncated SVD of the corpus.
 
 Compared at the same length are a recipe of `SelfTaughtHashing`, the signs after a random rotation of the vectors (of
 which so many coordinates are kept as there are bits), and PCA-ITQ.
@@ -15,19 +15,19 @@ from sthash import SelfTaughtHashing, codes
 from sthash.baselines import IterativeQuantization
 from sthash.codes import Codes
 from sthash.evaluation.ball import score
-from sthash.evaluation.relevance import Neighbours
-from sthash.reproduction.anatomy import ranked
-from sthash.reproduction.corpora import Prepared
+from sthash.evaluation.relevance import Neighbors
+from sthash.reproduction.corpora import CorpusSplit
+from sthash.reproduction.error_analysis import ranked
 
 
-def measure_dense(data: Prepared, recipe: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Give the share of the true cosine neighbours among the nearest codes, for each way of coding and length."""
+def measure_dense(data: CorpusSplit, recipe: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Give the share of the true cosine neighbors among the nearest codes, for each way of coding and length."""
     from sklearn.decomposition import TruncatedSVD
 
     svd = TruncatedSVD(min(settings["dimensions"], min(data.train.shape) - 1), random_state=0).fit(data.train)
     train, test = (np.asarray(svd.transform(part), dtype=np.float32) for part in (data.train, data.test))
     top = min(settings["top"], len(train))
-    relevance = Neighbours(ranked(train, test, top, cosine=True), len(train))
+    relevance = Neighbors(ranked(train, test, top, cosine=True), len(train))
     shares: dict[str, dict[str, float]] = {}
     for n_bits in settings["lengths"]:
         for name, (corpus, queries) in _codings(train, test, recipe, n_bits).items():

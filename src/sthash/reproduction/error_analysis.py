@@ -8,7 +8,7 @@ answer; the corpus is ranked by cosine of the original vectors, by Euclidean dis
 distance of the codes cut at the medians, and of the query's code as the SVMs would predict it.
 
 *Unseen documents*. A query has no place in the corpus' eigenmap. So stage 1 runs over corpus and queries together,
-once, which gives the queries the eigenmap and the codes that they would have had; then the SVMs, learnt from the
+once, which gives the queries the eigenmap and the codes that they would have had; then the SVMs, learned from the
 corpus' part of these codes, predict them anew. Only one step changes from each row to the next. The last row is the
 method itself, whose stage 1 sees the corpus only.
 
@@ -30,22 +30,22 @@ import scipy.sparse as sp
 from sthash import codes
 from sthash.baselines.decompositions import leading_svd
 from sthash.evaluation.measures import precision_at
-from sthash.evaluation.relevance import Neighbours, Topics, nearest_neighbours
+from sthash.evaluation.relevance import Neighbors, Topics, nearest_neighbors
 from sthash.evaluation.tallies import Tally, tally
 from sthash.hashing.binarize import median_thresholds
 from sthash.hashing.embedding import laplacian_eigenmap
 from sthash.hashing.graph import knn_graph
 from sthash.hashing.svm import LinearSVMBank
-from sthash.reproduction.corpora import Prepared
+from sthash.reproduction.corpora import CorpusSplit
 from sthash.rows import unit_rows
 
 Array = npt.NDArray[Any]
 _CELLS = 1 << 23
 
 
-def measure_anatomy(data: Prepared, protocol: Mapping[str, Any]) -> dict[str, Any]:
+def measure_error(data: CorpusSplit, protocol: Mapping[str, Any]) -> dict[str, Any]:
     """Measure each step on seen and on unseen documents, at several code lengths."""
-    settings = protocol["anatomy"]
+    settings = protocol["error_analysis"]
     alone = Stages.learn(data.train, data.train.shape[0], settings)
     return {
         "seen": _seen(data, settings, alone),
@@ -54,35 +54,35 @@ def measure_anatomy(data: Prepared, protocol: Mapping[str, Any]) -> dict[str, An
     }
 
 
-def _seen(data: Prepared, settings: Mapping[str, Any], stages: Stages) -> list[dict[str, Any]]:
+def _seen(data: CorpusSplit, settings: Mapping[str, Any], stages: Stages) -> list[dict[str, Any]]:
     n = data.train.shape[0]
     chosen = np.sort(np.random.default_rng(0).permutation(n)[: settings["queries"]])
-    judge = Judge(data.train, chosen, data.train[chosen], data.train_labels, data.train_labels[chosen], settings)
+    scorer = StepScorer(data.train, chosen, data.train[chosen], data.train_labels, data.train_labels[chosen], settings)
     predicted = stages.predict(data.train[chosen])
     lsi = data.train @ leading_svd(data.train, max(settings["lengths"])).right
-    rows = [judge.real("original vectors", 0, data.train, data.train[chosen], cosine=True)]
+    rows = [scorer.real("original vectors", 0, data.train, data.train[chosen], cosine=True)]
     for n_bits in settings["lengths"]:
         for step, places in (("eigenmap", stages.embedding), ("LSI", lsi)):
             for cosine in (False, True):
                 name = f"{step}, by cosine" if cosine else step
-                rows.append(judge.real(name, n_bits, places[:, :n_bits], places[chosen, :n_bits], cosine=cosine))
-        rows.append(judge.hamming("median codes", n_bits, stages.bits, stages.bits[chosen]))
-        rows.append(judge.hamming("predicted codes", n_bits, stages.bits, predicted))
+                rows.append(scorer.real(name, n_bits, places[:, :n_bits], places[chosen, :n_bits], cosine=cosine))
+        rows.append(scorer.hamming("median codes", n_bits, stages.bits, stages.bits[chosen]))
+        rows.append(scorer.hamming("predicted codes", n_bits, stages.bits, predicted))
     return rows
 
 
-def _unseen(data: Prepared, settings: Mapping[str, Any], alone: Stages) -> list[dict[str, Any]]:
+def _unseen(data: CorpusSplit, settings: Mapping[str, Any], alone: Stages) -> list[dict[str, Any]]:
     n = data.train.shape[0]
-    judge = Judge(data.train, None, data.test, data.train_labels, data.test_labels, settings)
+    scorer = StepScorer(data.train, None, data.test, data.train_labels, data.test_labels, settings)
     together = Stages.learn(sp.vstack([data.train, data.test], format="csr"), n, settings)
     joint, itself = together.predict(data.test), alone.predict(data.test)
-    rows = [judge.real("original vectors", 0, data.train, data.test, cosine=True)]
+    rows = [scorer.real("original vectors", 0, data.train, data.test, cosine=True)]
     for n_bits in settings["lengths"]:
         corpus, queries = together.embedding[:n, :n_bits], together.embedding[n:, :n_bits]
-        rows.append(judge.real("eigenmap", n_bits, corpus, queries))
-        rows.append(judge.hamming("median codes", n_bits, together.bits[:n], together.bits[n:]))
-        rows.append(judge.hamming("predicted codes", n_bits, together.bits[:n], joint))
-        rows.append(judge.hamming("the method itself", n_bits, alone.bits, itself))
+        rows.append(scorer.real("eigenmap", n_bits, corpus, queries))
+        rows.append(scorer.hamming("median codes", n_bits, together.bits[:n], together.bits[n:]))
+        rows.append(scorer.hamming("predicted codes", n_bits, together.bits[:n], joint))
+        rows.append(scorer.hamming("the method itself", n_bits, alone.bits, itself))
     return rows
 
 
@@ -98,7 +98,7 @@ class Stages:
     def learn(cls, X: Any, n: int, settings: Mapping[str, Any]) -> Stages:
         """Run the steps; thresholds and SVMs learn from the first ``n`` documents only."""
         rows = sp.csr_array(X)
-        graph = knn_graph(rows, min(settings["neighbours"], rows.shape[0] - 1))
+        graph = knn_graph(rows, min(settings["neighbors"], rows.shape[0] - 1))
         embedding = laplacian_eigenmap(graph, max(settings["lengths"]))
         bits = embedding > median_thresholds(embedding[:n])
         return cls(embedding, bits, LinearSVMBank().fit(rows[:n], bits[:n]))
@@ -108,7 +108,7 @@ class Stages:
         return np.asarray(self.svms.decision_function(sp.csr_array(X)) > 0)
 
 
-class Judge:
+class StepScorer:
     """Asks for the same documents in different spaces.
 
     Parameters
@@ -117,7 +117,7 @@ class Judge:
     places : positions of the queries in the corpus, each to be left out of its own answer; None if they are unseen
     queries : vectors of the queries
     corpus_labels, query_labels : integer arrays
-    settings : ``neighbours`` and ``ranking``, the numbers of documents asked for
+    settings : ``neighbors`` and ``ranking``, the numbers of documents asked for
     """
 
     def __init__(
@@ -131,31 +131,31 @@ class Judge:
     ) -> None:
         n = train.shape[0]
         self.places = places
-        self.k, self.at = min(settings["neighbours"], n - 1), min(settings["ranking"], n - 1)
-        nearest = nearest_neighbours(train, queries, self.k if places is None else self.k + 1)
+        self.k, self.at = min(settings["neighbors"], n - 1), min(settings["ranking"], n - 1)
+        nearest = nearest_neighbors(train, queries, self.k if places is None else self.k + 1)
         if places is not None:
             nearest = _without(nearest, places)
-        self.neighbours = Neighbours(nearest, n)
+        self.neighbors = Neighbors(nearest, n)
         self.topics = Topics(corpus_labels, query_labels)
 
     def real(self, step: str, n_bits: int, corpus: Any, queries: Any, *, cosine: bool = False) -> dict[str, Any]:
         """Rank by cosine or by Euclidean distance."""
         found = ranked(corpus, queries, max(self.k, self.at), self.places, cosine=cosine)
-        near = (found[:, : self.k, None] == self.neighbours.indices[:, None, :]).any(axis=2)
+        near = (found[:, : self.k, None] == self.neighbors.indices[:, None, :]).any(axis=2)
         same = self.topics.corpus[found[:, : self.at]] == self.topics.queries[:, None]
-        return {"step": step, "bits": n_bits, "neighbours": float(near.mean()), "topics": float(same.mean())}
+        return {"step": step, "bits": n_bits, "neighbors": float(near.mean()), "topics": float(same.mean())}
 
     def hamming(self, step: str, n_bits: int, corpus: Array, queries: Array) -> dict[str, Any]:
         """Rank by Hamming distance, ties in expectation."""
         packed = codes.pack(corpus[:, :n_bits]), codes.pack(queries[:, :n_bits])
-        near, same = (tally(*packed, relevance, [n_bits])[0] for relevance in (self.neighbours, self.topics))
+        near, same = (tally(*packed, relevance, [n_bits])[0] for relevance in (self.neighbors, self.topics))
         if self.places is not None:
             itself = (corpus[self.places, :n_bits] != queries[:, :n_bits]).sum(axis=1)
             near, same = _leave_out(near, itself, relevant=False), _leave_out(same, itself, relevant=True)
         return {
             "step": step,
             "bits": n_bits,
-            "neighbours": float(precision_at(near, self.k).mean()),
+            "neighbors": float(precision_at(near, self.k).mean()),
             "topics": float(precision_at(same, self.at).mean()),
         }
 
@@ -165,7 +165,7 @@ def ranked(
 ) -> npt.NDArray[np.intp]:
     """Find the k nearest rows, nearest first, by cosine or by Euclidean distance; a query's own place is left out."""
     if sp.issparse(corpus):
-        found = nearest_neighbours(corpus, queries, k if places is None else k + 1)
+        found = nearest_neighbors(corpus, queries, k if places is None else k + 1)
         return found if places is None else _without(found, places)
     if cosine:
         corpus, queries = unit_rows(corpus), unit_rows(queries)

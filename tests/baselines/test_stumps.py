@@ -51,7 +51,7 @@ def test_share_on_counts_the_corpus(sparse):
     assert stumps.share_on(sp.csr_array(X) if sparse else X) == pytest.approx(wanted)
 
 
-def test_pairs_are_neighbours_and_strangers():
+def test_pairs_are_neighbors_and_strangers():
     X = documents()
     rng = np.random.default_rng(0)
     similar, W = similar_pairs(X, 5, 100, rng)
@@ -118,7 +118,7 @@ def test_forgiving_hashing_by_a_plain_loop():
 
 
 @pytest.mark.parametrize("method", [BoostedSSC, ForgivingHashing])
-def test_codes_keep_neighbours_closer_than_strangers(method):
+def test_codes_keep_neighbors_closer_than_strangers(method):
     X = documents(200)
     bits = codes.unpack(method(n_bits=16, n_neighbors=5).fit(X).codes_, 16)
     apart = (bits[:, None] != bits).mean(axis=2)
@@ -127,7 +127,7 @@ def test_codes_keep_neighbours_closer_than_strangers(method):
 
 
 @pytest.mark.parametrize("method", [BoostedSSC, ForgivingHashing])
-def test_refuses_too_many_neighbours_and_no_pairs(method):
+def test_refuses_too_many_neighbors_and_no_pairs(method):
     with pytest.raises(ValueError, match="n_neighbors=25 must be less than"):
         method().fit(documents(20))
     with pytest.raises(ValueError, match="n_pairs=0"):
@@ -136,6 +136,6 @@ def test_refuses_too_many_neighbours_and_no_pairs(method):
         method(n_bits=2, n_neighbors=2).fit(np.eye(8))
 
 
-def test_boosted_ssc_refuses_a_corpus_of_neighbours_only():
-    with pytest.raises(ValueError, match="neighbours of each other"):
+def test_boosted_ssc_refuses_a_corpus_of_neighbors_only():
+    with pytest.raises(ValueError, match="neighbors of each other"):
         BoostedSSC(n_bits=2, n_neighbors=3).fit(np.abs(documents(4)))

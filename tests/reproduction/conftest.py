@@ -14,7 +14,7 @@ COMMON = [f"word{number}" for number in range(60)]
 
 @pytest.fixture
 def corpus(tmp_path):
-    """Write 240 labelled texts."""
+    """Write 240 labeled texts."""
     rng = np.random.default_rng(0)
     path = tmp_path / "small.jsonl"
     with path.open("w") as stream:
@@ -31,19 +31,19 @@ def experiments(tmp_path, corpus):
     folder = tmp_path / "experiments"
     folder.mkdir()
     protocol = yaml.safe_load((EXPERIMENTS / "protocol.yaml").read_text())
-    protocol |= {"datasets": ["small"], "lengths": [4, 8, 16], "neighbours": 10, "ranking": 20}
-    protocol["anatomy"] |= {"lengths": [8, 16], "queries": 50, "neighbours": 10, "ranking": 20}
+    protocol |= {"datasets": ["small"], "lengths": [4, 8, 16], "neighbors": 10, "ranking": 20}
+    protocol["error_analysis"] |= {"lengths": [8, 16], "queries": 50, "neighbors": 10, "ranking": 20}
     protocol["dense"] |= {"dimensions": 40, "lengths": [16]}
     recipes = yaml.safe_load((EXPERIMENTS / "recipes.yaml").read_text())
     recipes |= {"seeds": [0, 1], "timed_bits": 16}
     recipes["recipes"] = {"paper": {"lengths": [16, 32], "prefix": True}, "topics": {"lengths": [16, 32]}}
     methods = {
         "sth": {"title": "STH", "estimator": "sthash:SelfTaughtHashing", "settings": {"n_neighbors": 10}},
-        "lsi": {"title": "binarised LSI", "estimator": "sthash.baselines:BinarisedLSI"},
+        "lsi": {"title": "binarized LSI", "estimator": "sthash.baselines:BinarizedLSI"},
         "itq": {"title": "PCA-ITQ", "estimator": "sthash.baselines:IterativeQuantization", "lengths": "each"},
         "ssc": {"title": "SSC on LSI", "estimator": "sthash.baselines:BoostedSSC", "reduce": 20},
     }
-    small = {"title": "Small", "source": "labelled", "path": str(corpus), "splits": 2, "fewer_splits": {"itq": 1}}
+    small = {"title": "Small", "source": "labeled", "path": str(corpus), "splits": 2, "fewer_splits": {"itq": 1}}
     for name, content in {"protocol": protocol, "methods": methods, "recipes": recipes, "small": small}.items():
         (folder / f"{name}.yaml").write_text(yaml.safe_dump(content))
     return folder

@@ -8,19 +8,19 @@ from typing import Any
 
 from sthash.reproduction.conditions import Experiment
 from sthash.reproduction.datasets import DatasetError, data_dir
-from sthash.reproduction.report.page import table
+from sthash.reproduction.report.markup import table
 from sthash.reproduction.report.summary import RELEVANCE_TITLES, Summary
 
 # Names in the reference file, with the relevance and the measure that they stand for.
 REFERENCE_SERIES = {
-    "nn_f1": ("neighbours", "f1"),
+    "nn_f1": ("neighbors", "f1"),
     "topic_f1": ("topics", "f1"),
     "topic_accuracy": ("topics", "accuracy"),
 }
 
 
 @dataclass(frozen=True)
-class Check:
+class Comparison:
     """A comparison with known scores: its text, and what is wrong, if anything."""
 
     markdown: str
@@ -41,13 +41,13 @@ def load_references(summary: Summary) -> dict[str, dict[str, Any]]:
     return found
 
 
-def check_reference(summary: Summary, experiment: Experiment, known: dict[str, Any] | None) -> Check:
+def check_reference(summary: Summary, experiment: Experiment, known: dict[str, Any] | None) -> Comparison:
     """Compare STH with the authors' toolbox at every point; one point too far off is a failure."""
     settings = experiment.reference or {}
     title = f"### {experiment.title} against the authors' toolbox"
     if known is None:
         text = f"not checked: {settings.get('file')} is missing beside the corpora, or cannot be read"
-        return Check(f"{title}\n\n{text}.", f"{experiment.title}: {text}")
+        return Comparison(f"{title}\n\n{text}.", f"{experiment.title}: {text}")
     tolerance = float(settings["tolerance"])
     rows, total, far = [], 0, []
     for series, (relevance, measure) in REFERENCE_SERIES.items():
@@ -67,12 +67,12 @@ def check_reference(summary: Summary, experiment: Experiment, known: dict[str, A
     problem = (
         f"STH on {experiment.title}: {len(far)} of {total} points are off by more than {tolerance}" if far else None
     )
-    return Check(
+    return Comparison(
         f"{text}\n\n{table(headings, rows, words=2)}", f"{experiment.title} against the authors: {verdict}", problem
     )
 
 
-def check_expected(summary: Summary, experiment: Experiment) -> Check | None:
+def check_expected(summary: Summary, experiment: Experiment) -> Comparison | None:
     """Compare other methods with scores of another computation."""
     rows, wrong = [], []
     for known in experiment.expected:
@@ -88,6 +88,6 @@ def check_expected(summary: Summary, experiment: Experiment) -> Check | None:
     if not rows:
         return None
     text = f"### {experiment.title} against an independent computation\n\n"
-    verdict = f"{experiment.title}: {len(rows) - len(wrong)} of {len(rows)} expected scores of rivals met"
+    verdict = f"{experiment.title}: {len(rows) - len(wrong)} of {len(rows)} expected scores of baselines met"
     problem = f"{experiment.title}: {'; '.join(wrong)}" if wrong else None
-    return Check(text + table(("score", "at", "expected", "measured", "verdict"), rows, words=2), verdict, problem)
+    return Comparison(text + table(("score", "at", "expected", "measured", "verdict"), rows, words=2), verdict, problem)

@@ -1,0 +1,56 @@
+"""Small operations on matrices, sparse or dense, that several baselines share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sthash.rows import Vectors, is_sparse
+
+Array = npt.NDArray[np.float64]
+
+
+def dense(rows: Vectors) -> npt.NDArray[Any]:
+    """Return rows as a dense array."""
+    return np.asarray(rows.toarray() if is_sparse(rows) else rows)
+
+
+def entries(X: Vectors) -> npt.NDArray[Any]:
+    """Return the stored entries of a sparse matrix, or all entries of a dense one."""
+    return np.asarray(X.data if is_sparse(X) else X)
+
+
+def sums(X: Vectors, axis: int) -> Array:
+    """Return the sums along an axis in double precision; SciPy keeps them in the precision of the matrix."""
+    return np.asarray(X.astype(np.float64).sum(axis=axis)).ravel()
+
+
+def inverses(values: Array) -> Array:
+    """Return 1 / value, and 0 where the value is 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sthash.baselines.matrices import inverses
+    >>> inverses(np.array([4.0, 0.0]))
+    array([0.25, 0.  ])
+    """
+    return np.divide(1, values, out=np.zeros_like(values), where=values > 0)
+
+
+def column_signs(vectors: Array) -> Array:
+    """Return the factor 1 or −1 per column that makes the entry of largest size (the first of them) positive.
+
+    A singular vector or an eigenvector has no sign of its own. This one is the same on every run.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sthash.baselines.matrices import column_signs
+    >>> column_signs(np.array([[1.0, 2.0], [-3.0, 1.0]]))
+    array([-1.,  1.])
+    """
+    largest = vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])]
+    return np.where(largest < 0, -1.0, 1.0)
