@@ -3,7 +3,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 CPP := $(shell find src/core tests -name '*.hpp' -o -name '*.cpp' -o -name '*.inc' 2>/dev/null | grep -v unicode_tables)
-SOURCES := CMakeLists.txt pyproject.toml constraints.txt $(shell find src/core -type f)
+SOURCES := CMakeLists.txt pyproject.toml constraints.txt src/sthash/__init__.py $(shell find src/core -type f)
+QUIETLY := @tools/quietly
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 SANITIZE := -std=c++20 -O1 -g -fno-omit-frame-pointer -Wall -Wextra -Wno-psabi -Isrc/core
 
@@ -16,15 +18,17 @@ help: ## show this list
 demo: $(VENV)/installed ## build a collection of the standard library's documentation and search it
 	@$(BIN)/sth demo
 
-test: lint unit ## check style and types, then run all tests
+test: lint unit ## lint, then run all tests
 
-lint: $(VENV)/installed-dev
+lint: $(VENV)/installed-dev ## check style, types and the order of the packages
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/clang-format --dry-run --Werror $(CPP)
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+	@[ ! -f tools/check_stub.py ] || $(BIN)/python tools/check_stub.py
 
-unit: $(VENV)/installed-dev
+unit: $(VENV)/installed-dev ## run all tests
 	$(BIN)/pytest -n auto --dist worksteal
 
 N ?= 2000
@@ -36,27 +40,28 @@ format: $(VENV)/installed-dev ## format the code in place
 	$(BIN)/ruff check --fix .
 	$(BIN)/clang-format -i $(CPP)
 
-BENCHMARKS := fit encode graph hamming recipes rivals collection duplicates serve spark milvus scaling
+BENCHMARKS := fit encode graph hamming recipes baselines collection duplicates serve spark milvus scaling
 bench: $(VENV)/installed-bench $(VENV)/installed-dev ## measure against the peers (about an hour)
 	@for name in $(BENCHMARKS); do echo "== benchmarks/$$name.py"; $(BIN)/python benchmarks/$$name.py || exit 1; done
 
 screenshots: $(VENV)/installed-dev ## take the pictures of the page that the README shows; needs Chromium
 	PYTHONPATH=tests $(BIN)/python tools/screenshots.py docs/images
 
-# A folder for each state of the code, so that no result outlives what made it.
+# One folder per commit, so that no result outlives the code that made it.
 REPRODUCTION = build/reproduction/$(shell git rev-parse --short HEAD 2>/dev/null || echo current)
 results: $(VENV)/installed-dev ## run the paper's experiments and write docs/results.md (half an hour)
 	$(BIN)/sth reproduce --output $(REPRODUCTION)
 	rm -rf docs/results && cp -r $(REPRODUCTION)/results docs/results && cp $(REPRODUCTION)/results.md docs/
 
+SAME_VERSION := 'import importlib.metadata as m, sthash; assert m.version("sthash") == sthash.__version__'
 package: $(VENV)/installed-dev ## build the sdist, from it the wheel, and try that in an empty environment
 	rm -rf dist build/try
-	$(BIN)/python -m build --outdir dist .
-	$(PYTHON) -m venv build/try
-	build/try/bin/pip install -q -c constraints.txt dist/*.whl
-	cd build && try/bin/sth version && rm -rf try
+	$(QUIETLY) "building the sdist and the wheel" $(BIN)/python -m build --outdir dist .
+	@$(PYTHON) -m venv build/try
+	$(QUIETLY) "installing the wheel into an empty environment" build/try/bin/pip install -c constraints.txt dist/*.whl
+	cd build && try/bin/sth version && try/bin/python -c $(SAME_VERSION) && rm -rf try
 
-sanitize: ## run the C++ index under the address, undefined-behaviour and thread sanitizers
+sanitize: ## run the C++ index under the address, undefined-behavior and thread sanitizers
 	mkdir -p build
 	$(CXX) $(SANITIZE) -fsanitize=address,undefined -fno-sanitize-recover=all tests/core/hamming.cpp -o build/hamming-asan -lpthread
 	build/hamming-asan
@@ -64,34 +69,40 @@ sanitize: ## run the C++ index under the address, undefined-behaviour and thread
 	build/hamming-tsan
 
 clean: ## remove everything that was made
-	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache .schemathesis
 
-# The environment. Stamps are made anew when the C++ sources or the pinned versions change; Python is not copied.
+# The environment. Stamps are made anew when the C++ sources, the version or the pins change; Python is not copied.
+# Our own package is built with what is installed here (--no-build-isolation), so that its next build takes seconds. Third
+# parties are built with build isolation: some have no wheel, and their setup finds what it needs only there.
+PIP := $(BIN)/pip install -c constraints.txt
 $(VENV)/ready: constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
-	  { echo "sthash needs Python 3.11 or newer; set PYTHON=/path/to/python3.11"; exit 1; }
+	  { echo "sthash needs Python 3.11 or newer. Set PYTHON=/path/to/python3.11."; exit 1; }
 	@command -v $${CXX:-c++} >/dev/null || \
-	  { echo "sthash needs a C++20 compiler (g++ 11 or clang 14 and newer); install one or set CXX"; exit 1; }
+	  { echo "sthash needs a C++20 compiler (g++ 11 or clang 14 and newer). Install one or set CXX."; exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \
-	  { echo "sthash needs Python's venv module (on Debian: apt-get install python3-venv)"; exit 1; }
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install -q -c constraints.txt scikit-build-core nanobind cmake ninja
+	  { echo "sthash needs Python's venv module. On Debian: apt-get install python3-venv."; exit 1; }
+	@$(PYTHON) -m venv $(VENV)
+	$(QUIETLY) "installing build tools into $(VENV) (pip)" $(PIP) scikit-build-core nanobind cmake ninja
 	@touch $@
 
 $(VENV)/installed: $(VENV)/ready $(SOURCES)
-	$(BIN)/pip install -q -c constraints.txt --no-build-isolation -e .
+	$(QUIETLY) "building sthash" $(PIP) --no-build-isolation --no-deps -e .
+	$(QUIETLY) "installing what sthash needs (pip)" $(PIP) sthash
 	@touch $@
 
+# Without an engine its tests skip, and one line says why; in CI that is an error.
 ENGINES := spark milvus
 $(VENV)/installed-dev: $(VENV)/installed
 	@[ ! -x .ci/install ] || .ci/install
-	$(BIN)/pip install -q -c constraints.txt --no-build-isolation -e '.[dev]'
-	@for extra in $(ENGINES); do $(BIN)/pip install -q -c constraints.txt --no-build-isolation -e ".[$$extra]" || \
-	  echo "The extra $$extra cannot be installed: its tests will be skipped."; done
+	$(QUIETLY) "installing what the tests need (pip)" $(PIP) 'sthash[dev]'
+	@for engine in $(ENGINES); do \
+	  QUIETLY_LINES=$$([ "$$CI" ] && echo 40 || echo 1) tools/quietly "installing the extra $$engine (pip)" $(PIP) "sthash[$$engine]" || [ -z "$$CI" ] || exit 1; \
+	done
 	@touch $@
 
 $(VENV)/installed-bench: $(VENV)/installed
-	$(BIN)/pip install -q -c constraints.txt --no-build-isolation -e '.[bench,serve]'
+	$(QUIETLY) "installing what the benchmarks need (pip)" $(PIP) 'sthash[bench,serve]'
 	@touch $@
 
 .PHONY: pins

@@ -62,7 +62,7 @@ class Connection(asyncio.Protocol):
 
 def requests(texts, port):
     """Give the bytes of a search for each text."""
-    bodies = [json.dumps({"text": text, "k": K}).encode() for text in texts]
+    bodies = [json.dumps({"text": text, "k": K, "explain": True}).encode() for text in texts]
     head = f"POST /search HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Type: application/json\r\nContent-Length: "
     return [head.encode() + b"%d\r\n\r\n" % len(body) + body for body in bodies]
 
@@ -139,7 +139,7 @@ def in_process(path, texts, seconds):
         collection.search_many(texts[:64], K)
         rates = []
         for search in (
-            lambda start: [collection.search(text, K) for text in texts[start : start + 64]],
+            lambda start: [collection.search(text, K, explain=True) for text in texts[start : start + 64]],
             lambda start: collection.search_many(texts[start : start + 64], K, explain=True),
         ):
             count, begin = 0, time.perf_counter()

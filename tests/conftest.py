@@ -1,15 +1,18 @@
-"""What all tests share: the data sets, if they are on this machine, and a forced SIMD path."""
+"""What all tests share: the data sets and Spark, if they are on this machine, and programs run apart."""
 
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from sthash.reproduction.datasets import DatasetError, data_dir
+from support.components import require, set_java_home
+
+set_java_home()
 
 # The same examples on every run, no deadline: a slow machine must not make a test fail.
 settings.register_profile("sthash", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -22,7 +25,7 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 
 @pytest.fixture(scope="session")
 def needs() -> Callable[..., None]:
-    """Skip a test that needs files of the paper's corpora where they are not."""
+    """Skip a test that needs files of the paper's corpora where they are missing, even in CI."""
 
     def check(*names: str) -> None:
         try:
@@ -34,6 +37,21 @@ def needs() -> Callable[..., None]:
                 pytest.skip(f"{name} is not in {folder}; set STHASH_DATA")
 
     return check
+
+
+@pytest.fixture(scope="session")
+def needs_spark() -> None:
+    """Skip a test where Spark cannot run."""
+    require("PySpark", "Java")
+
+
+@pytest.fixture(scope="session")
+def spark(needs_spark: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[object]:
+    """One session for all tests of a process, with two threads: a process can have no second one."""
+    from support.spark import session
+
+    with session("local[2]", tmp_path_factory.mktemp("spark")) as running:
+        yield running
 
 
 @pytest.fixture

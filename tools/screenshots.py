@@ -11,7 +11,8 @@ from typing import Literal
 from playwright.sync_api import Browser, expect, sync_playwright
 
 from sthash import Collection
-from support.browser import chromium, library_documents, serving
+from support.browser import library_documents, serving
+from support.components import chromium
 
 QUERY = "parse the command line options of a program"
 
@@ -60,7 +61,7 @@ def main(folder: Path) -> None:
     """Serve the documentation of Python's standard library and take all pictures of it."""
     found = chromium()
     if found is None:
-        sys.exit("make screenshots needs Chromium (on Debian: apt-get install chromium)")
+        sys.exit("make screenshots needs Chromium. On Debian: apt-get install chromium")
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as place:
         collection = Path(place, "python.sth")

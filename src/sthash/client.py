@@ -1,28 +1,22 @@
-"""`Client`: a collection that another process serves, with the methods of one that is a file."""
+"""`Client`: a collection that another process serves, with the methods of `Collection`."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Self
+from collections.abc import Iterable, Iterator
+from typing import Any, Self, Unpack
 from urllib.parse import quote
 
 import numpy as np
 import numpy.typing as npt
 
-from sthash.applications.duplicates import Duplicates
-from sthash.applications.votes import Prediction, Voting
+from sthash.applications import Duplicates, Prediction
+from sthash.applications.votes import Voting
+from sthash.batches import batched
 from sthash.codes import Codes, n_bytes
-from sthash.collection import Hit
-from sthash.collection.building import paired
-from sthash.collection.collection import FACTOR
-from sthash.sources import Document
-
-# As many as fit into one request by the limits of the server.
-PAGE = 1000
-MOST_QUERIES = 1000
-MOST_HITS = 20_000
-MOST_TEXTS = 10_000
+from sthash.collection import DocumentCollection, Hit, SearchKeywords, SearchOptions
+from sthash.serve import limits
+from sthash.sources import Document, paired
 
 
 class ServiceError(ConnectionError):
@@ -31,7 +25,7 @@ class ServiceError(ConnectionError):
     Attributes
     ----------
     code : str
-        The error's stable code; empty if the service did not answer.
+        The stable code of the error; empty if the service did not answer.
     """
 
     def __init__(self, message: str, code: str = "") -> None:
@@ -42,36 +36,36 @@ class ServiceError(ConnectionError):
 class Client:
     """A collection behind ``sth serve``, with the methods and the answers of `sthash.Collection`.
 
-    A question that a `Collection` would refuse is refused with the same kind of error: KeyError, ValueError or
-    TypeError. What only a service can refuse, for want of a key or of room, is a `ServiceError`. One object may be
-    used by several threads. Needs the extra ``client``.
+    A request that `Collection` would refuse raises the same kind of error: KeyError, ValueError or TypeError. A request
+    that only a service can refuse, for a wrong key or too much load, raises a `ServiceError`. Several threads may use
+    one object. Needs the extra ``client``.
 
     Parameters
     ----------
     url : str
         For example ``http://127.0.0.1:8000``.
     collection : str, optional
-        Its name, where the service has several.
-    key : str, optional
+        Name of the collection, if the service has several.
+    api_key : str, optional
         The read key, or the write key.
     timeout : float
-        Seconds to wait for an answer.
+        Number of seconds to wait for an answer.
 
     Examples
     --------
     >>> import sthash
-    >>> client = sthash.Client("http://127.0.0.1:8000", key="a-secret-of-mine")
+    >>> client = sthash.Client("http://127.0.0.1:8000", api_key="my-secret-key")
     >>> client.search("a queue for threads", k=3)  # doctest: +SKIP
     """
 
     def __init__(
-        self, url: str, *, collection: str | None = None, key: str | None = None, timeout: float = 60.0
+        self, url: str, *, collection: str | None = None, api_key: str | None = None, timeout: float = 60.0
     ) -> None:
         try:
             import httpx2
         except ImportError as error:
             raise ImportError(f"sthash.Client needs the extra: pip install 'sthash[client]' ({error}).") from error
-        headers = {"authorization": f"Bearer {key}"} if key is not None else {}
+        headers = {"authorization": f"Bearer {api_key}"} if api_key is not None else {}
         parameters = {"collection": collection} if collection is not None else {}
         self._failures: tuple[type[Exception], ...] = (httpx2.TransportError,)
         self._http = httpx2.Client(base_url=url, headers=headers, params=parameters, timeout=timeout)
@@ -88,7 +82,7 @@ class Client:
 
     @property
     def n_bits(self) -> int:
-        """Bits of a code."""
+        """Number of bits of a code."""
         return int(self.info()["n_bits"])
 
     def __len__(self) -> int:
@@ -104,33 +98,35 @@ class Client:
         return True
 
     def get(self, key: str) -> Document:
-        """Give a document; KeyError if there is none with this key."""
+        """Return a document; KeyError if there is none with this key."""
         return _document(self._ask("GET", _path(key)))
 
     def __iter__(self) -> Iterator[Document]:
         return self.export()
 
     def export(self) -> Iterator[Document]:
-        """Give all documents in the order in which they came."""
-        after: int | None = 0
-        while after is not None:
-            page = self._ask("GET", "/documents", params={"after": after, "limit": PAGE})
+        """Iterate over all documents, in the order in which they were added."""
+        cursor: dict[str, int] = {}
+        while True:
+            page = self._ask("GET", "/documents", params={"limit": limits.MAX_PAGE} | cursor)
             yield from map(_document, page["documents"])
-            after = page["next"]
+            if page["next"] is None:
+                return
+            cursor = {"after": page["next"]}
 
     def info(self) -> dict[str, Any]:
-        """Tell what the collection holds."""
+        """Describe the collection: its size, its model, its settings."""
         found: dict[str, Any] = self._ask("GET", "/stats")
         return found
 
     # Changes
 
     def add(self, documents: Iterable[Any], *, vectors: Iterable[Any] | None = None) -> int:
-        """Add documents, all or, on an error, none of them; a key that is there already is an error."""
+        """Add documents, all or, on an error, none; a key that exists is an error. Return how many were added."""
         return self._put(documents, vectors, "add")
 
     def upsert(self, documents: Iterable[Any], *, vectors: Iterable[Any] | None = None) -> int:
-        """Add documents, each in place of the one with the same key, if there is one."""
+        """Add documents, each in place of the one with the same key. Return how many there were."""
         return self._put(documents, vectors, "upsert")
 
     def _put(self, documents: Iterable[Any], vectors: Iterable[Any] | None, mode: str) -> int:
@@ -145,63 +141,43 @@ class Client:
         return int(self._ask("POST", "/documents", body)["count"])
 
     def delete(self, keys: str | Iterable[str], *, missing_ok: bool = False) -> int:
-        """Delete documents by their keys, all or, if one is missing, none of them; give how many were deleted."""
+        """Delete documents by key, none if one is missing. Return how many were deleted."""
         several = [keys] if isinstance(keys, str) else list(keys)
         return int(self._ask("POST", "/delete", {"keys": several, "missing_ok": missing_ok})["count"])
 
     # Search
 
     def search(
-        self,
-        query: str | npt.ArrayLike | None = None,
-        k: int = 10,
-        *,
-        key: str | None = None,
-        radius: int | None = None,
-        rerank: bool = True,
-        where: Mapping[str, Any] | None = None,
-        factor: int = FACTOR,
-        explain: bool = True,
+        self, query: Any = None, k: int = SearchOptions.k, *, key: str | None = None, **options: Unpack[SearchKeywords]
     ) -> list[Hit]:
-        """Find the documents that are most like a text, a vector, or another document; see `Collection.search`."""
+        """Find the documents that are most like a text, a vector, or another document; see `SearchOptions`."""
         if (query is None) == (key is None):
             raise TypeError("search takes either a query or a key.")
-        body = _how(k, radius, rerank, where, factor) | {"explain": explain}
-        body |= {"key": key} if key is not None else _query(query)
+        body = SearchOptions(k, **options).keywords() | ({"key": key} if key is not None else _query(query))
         return [_hit(row) for row in self._ask("POST", "/search", body)["hits"]]
 
     def search_many(
-        self,
-        queries: Iterable[Any],
-        k: int = 10,
-        *,
-        radius: int | None = None,
-        rerank: bool = True,
-        where: Mapping[str, Any] | None = None,
-        factor: int = FACTOR,
-        explain: bool = False,
+        self, queries: Iterable[Any], k: int = SearchOptions.k, **options: Unpack[SearchKeywords]
     ) -> list[list[Hit]]:
-        """Like `search`, for many texts or vectors at once: a list of hits for each."""
-        body = _how(k, radius, rerank, where, factor) | {"explain": explain}
-        size = max(1, min(MOST_QUERIES, MOST_HITS // k if isinstance(k, int) and k > 0 else 1))
+        """Like `search`, for many texts or vectors: one list of hits per query."""
+        chosen = SearchOptions(k, **options)
         return [
             [_hit(row) for row in rows]
-            for part in _parts(list(queries), size)
-            for rows in self._ask("POST", "/search_many", body | _queries(part))["answers"]
+            for batch in batched(queries, limits.queries_per_request(chosen.k))
+            for rows in self._ask("POST", "/search_many", chosen.keywords() | _queries(batch))["answers"]
         ]
 
     # Applications
 
     def encode(self, queries: Iterable[Any]) -> Codes:
-        """Give the packed codes of texts, or of vectors, by the collection's own model."""
-        every = list(queries)
-        answers = [self._ask("POST", "/encode", _queries(part)) for part in _parts(every, MOST_TEXTS)]
+        """Return the packed codes of texts, or of vectors."""
+        answers = [self._ask("POST", "/encode", _queries(batch)) for batch in batched(queries, limits.MAX_DOCUMENTS)]
         width = n_bytes(answers[0]["n_bits"] if answers else self.n_bits)
         content = b"".join(bytes.fromhex(code) for answer in answers for code in answer["codes"])
         return np.frombuffer(content, dtype=np.uint8).reshape(-1, width)
 
-    def near_duplicates(self, radius: int | None = None, min_cosine: float = 0.9) -> Duplicates:
-        """Find the documents that say nearly the same; see `Collection.near_duplicates`."""
+    def near_duplicates(self, min_cosine: float = 0.9, *, radius: int | None = None) -> Duplicates:
+        """Find the near-duplicates of the collection; see `sthash.near_duplicates`."""
         chosen = {} if radius is None else {"radius": radius}
         found = self._ask("GET", "/duplicates", params={"min_cosine": min_cosine} | chosen)
         return Duplicates(self, found["groups"])
@@ -209,33 +185,37 @@ class Client:
     def classify(
         self, query: str | npt.ArrayLike, k: int = 25, *, radius: int | None = None, voting: Voting = "majority"
     ) -> Prediction:
-        """Give the label that most of the documents around a query have; see `sthash.applications.votes`."""
+        """Return the label that most of the documents around a query have; see `sthash.classify`."""
         body = {"k": k, "radius": radius, "voting": voting} | _query(query)
         found = self._ask("POST", "/classify", body)
         return Prediction(found["label"], found["shares"], found["voters"])
 
     def _ask(self, method: str, path: str, body: Any = None, params: dict[str, Any] | None = None) -> Any:
-        # In ASCII: a lone surrogate then comes as far as the service, whose error says what is wrong with it.
+        # In ASCII, so that a lone surrogate reaches the service, whose error says what is wrong with it.
         content = None if body is None else json.dumps(body, default=_plain).encode("ascii")
         headers = {} if body is None else {"content-type": "application/json"}
         try:
             response = self._http.request(method, path, content=content, headers=headers, params=params)
         except self._failures as error:
-            raise ServiceError(f"{self._http.base_url} does not answer ({error}); does sth serve run there?") from error
+            raise ServiceError(
+                f"{self._http.base_url} does not answer ({error}); check that sth serve runs there."
+            ) from error
         try:
             answer = response.json()
             problem = None if response.is_success else answer["error"]
             raised = None if problem is None else _error(problem["code"], f"{problem['message']} {problem['remedy']}")
         except (ValueError, KeyError, TypeError) as error:
             status = response.status_code
-            raise ServiceError(f"{self._http.base_url} answers {status}, but not as sth serve does.") from error
+            raise ServiceError(
+                f"{self._http.base_url} answers {status}, but not as sth serve does; check the address."
+            ) from error
         if raised is not None:
             raise raised
         return answer
 
 
 def _error(code: str, message: str) -> Exception:
-    """What a `Collection` would have raised, or else a `ServiceError`."""
+    """Return the error that `Collection` would raise, or a `ServiceError`."""
     if code == "no_such_document":
         return KeyError(message)
     if code == "wrong_type":
@@ -246,7 +226,7 @@ def _error(code: str, message: str) -> Exception:
 
 
 def _path(key: str) -> str:
-    # A dot is written as a number, because .. would be taken for the way up.
+    # Dots are percent-encoded, because .. would mean the parent path.
     return "/documents/" + quote(key, safe="", errors="surrogatepass").replace(".", "%2E")
 
 
@@ -260,18 +240,6 @@ def _hit(row: dict[str, Any]) -> Hit:
     )
 
 
-def _how(k: int, radius: int | None, rerank: bool, where: Mapping[str, Any] | None, factor: int) -> dict[str, Any]:
-    conditions = None
-    if where is not None:
-        if not isinstance(where, Mapping):
-            raise TypeError(f"where={where!r} must be a dict from a metadata field to a value or a list of values.")
-        conditions = {
-            str(name): list(value) if isinstance(value, tuple | set | frozenset) else value
-            for name, value in where.items()
-        }
-    return {"k": k, "radius": radius, "rerank": rerank, "where": conditions, "factor": factor}
-
-
 def _query(query: Any) -> dict[str, Any]:
     return {"text": query} if isinstance(query, str) else {"vector": _numbers(query)}
 
@@ -280,7 +248,7 @@ def _queries(queries: list[Any]) -> dict[str, Any]:
     if all(isinstance(query, str) for query in queries):
         return {"texts": queries}
     if any(isinstance(query, str) for query in queries):
-        raise TypeError("queries must be all texts or all vectors, got both.")
+        raise TypeError("queries must be all texts or all vectors, got both. Search for them one kind at a time.")
     return {"vectors": [_numbers(query) for query in queries]}
 
 
@@ -292,9 +260,9 @@ def _numbers(vector: Any) -> list[float]:
 def _plain(value: Any) -> Any:
     if isinstance(value, np.generic):
         return value.item()
-    raise TypeError(f"{value!r} cannot be sent: it is a {type(value).__name__}, which JSON has not.")
+    raise TypeError(f"{value!r} cannot be sent: JSON has no {type(value).__name__}.")
 
 
-def _parts(queries: list[Any], size: int) -> Iterator[list[Any]]:
-    for start in range(0, len(queries), size):
-        yield queries[start : start + size]
+def _check_protocol(client: Client) -> DocumentCollection:
+    """Let mypy check that the client has the methods of every collection."""
+    return client

@@ -1,4 +1,4 @@
-"""How long work reports its progress."""
+"""How long-running work reports its progress; `sthash.cli.output` shows it to people."""
 
 from __future__ import annotations
 

@@ -18,10 +18,12 @@ class Result:
 
 @pytest.fixture
 def sth(tmp_path, monkeypatch, capsys):
-    """Run sth in a folder of its own; an error must be one line, and never a traceback."""
+    """Run sth in a folder of its own; an error must be one line, and no traceback unless one is expected."""
     monkeypatch.chdir(tmp_path)
 
-    def run(*arguments, stdin="", status=0):
+    monkeypatch.delenv("STHASH_TRACEBACK", raising=False)
+
+    def run(*arguments, stdin="", status=0, traceback=False):
         monkeypatch.setattr(sys, "argv", ["sth", *map(str, arguments)])
         given = stdin.encode(errors="surrogatepass") if isinstance(stdin, str) else stdin
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(given), encoding="utf-8"))
@@ -29,7 +31,7 @@ def sth(tmp_path, monkeypatch, capsys):
             main()
         captured = capsys.readouterr()
         assert end.value.code == status, captured.err
-        if status:
+        if status and not traceback:
             assert captured.err.startswith("sth: ")
             assert captured.err.count("\n") == 1
         return Result(status, captured.out, captured.err)

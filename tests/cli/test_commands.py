@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from sthash import Collection
+from support.components import require
 from support.corpus import make_documents
 
 
@@ -118,8 +119,10 @@ def test_every_format(sth, tmp_path, kind, compression):
 
 
 def test_parquet(sth, tmp_path):
-    pyarrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed; pip install 'sthash[parquet]'")
-    parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed; pip install 'sthash[parquet]'")
+    require("PyArrow")
+    import pyarrow
+    from pyarrow import parquet
+
     parquet.write_table(pyarrow.Table.from_pylist(as_rows(make_documents(60))), tmp_path / "docs.parquet")
     sth("build", "c.sth", "docs.parquet", "--text", "body", "--label", "topic", "--bits", 4, "--neighbors", 5)
     assert len(sth("export", "c.sth").out.splitlines()) == 60

@@ -36,7 +36,7 @@ def test_an_unknown_command_fails_on_standard_error():
 def test_demo_finds_the_right_modules():
     result = sth("demo")
     assert result.returncode == 0, result.stderr
-    assert "\x1b" not in result.stdout  # a pipe gets no colours and no progress
+    assert "\x1b" not in result.stdout  # a pipe gets no colors and no progress
     for module in ("gzip", "smtplib", "tarfile"):
         assert f" {module}" in result.stdout
     assert "Try next" in result.stdout

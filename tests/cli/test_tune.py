@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from support.components import require
 from support.corpus import make_documents
 
 QUICK = ("--bits", "8", "--bits", "16", "--neighbors", "10", "--recipe", "paper")
@@ -36,7 +37,7 @@ def test_json_and_the_command_that_builds(sth, corpus, tmp_path):
 
 
 def test_a_table_and_a_picture(sth, corpus, tmp_path, monkeypatch):
-    pytest.importorskip("matplotlib", reason="pictures need matplotlib: pip install 'sthash[plot]'")
+    require("Matplotlib")
     monkeypatch.setenv("COLUMNS", "120")
     found = sth("tune", corpus, "--text", "body", *QUICK)
     assert "recommended" in found.out
@@ -61,7 +62,7 @@ def test_without_matplotlib_there_is_a_table(sth, corpus, tmp_path, monkeypatch)
     [
         (("--recipe", "soup"), "recipe='soup' is not known"),
         (("--bits", "0"), "n_bits=0"),
-        (("--sample", "5"), "sample=5 must be"),
+        (("--sample-size", "5"), "sample=5 must be"),
         (("--aim", "speed"), "aim='speed'"),
         (("--text", "nothing"), "has no field 'nothing'"),
         (("--bits", "512"), "n_bits=512 needs at least 514 documents"),

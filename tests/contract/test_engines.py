@@ -8,7 +8,6 @@ import pytest
 from sthash import codes
 from support.engines import ENGINES, Corpus
 from support.spark import corpus as texts_with_odd_ones
-from support.spark import session
 
 QUERIES = ["topic3word1 topic3word2 common7", "", "same words twice", "naïve café", "никогда не видели", "word\x00nul"]
 
@@ -17,13 +16,6 @@ QUERIES = ["topic3word1 topic3word2 common7", "", "same words twice", "naïve ca
 def corpus():
     """Codes that are no whole bytes, and with many ties."""
     return Corpus.learn(texts_with_odd_ones(), n_bits=20)
-
-
-@pytest.fixture(scope="session")
-def spark(tmp_path_factory):
-    """One session until the end: a process can have no second one, and other tests may use it too."""
-    with session("local[2]", tmp_path_factory.mktemp("spark")) as running:
-        yield running
 
 
 @pytest.fixture(scope="session", params=ENGINES)

@@ -11,6 +11,7 @@ from sthash.evaluation import nearest_neighbors, tune
 from sthash.evaluation.tuning import RECIPES, TOLERANCE, _sampled_documents, _silent
 from sthash.evaluation.tuning_plot import draw_tuning
 from sthash.sources import Document
+from support.components import require
 
 SMALL = {"n_bits": [8, 24], "n_neighbors": [10], "recipes": ["paper"]}
 
@@ -141,7 +142,7 @@ def test_nothing_in_common():
 
 
 def test_the_picture(tuning, tmp_path):
-    pytest.importorskip("matplotlib", reason="pictures need matplotlib: pip install 'sthash[plot]'")
+    require("Matplotlib")
     draw_tuning(tuning, tmp_path / "one.svg")
     draw_tuning(tuning, tmp_path / "other.svg")
     content = (tmp_path / "one.svg").read_text()

@@ -4,9 +4,9 @@ import shutil
 from pathlib import Path
 
 import pytest
-from collection.corpus import make_documents
 
 from sthash import Collection, Document
+from support.corpus import make_documents
 
 ODD = [
     Document("blank", ""),

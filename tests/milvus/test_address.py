@@ -7,7 +7,9 @@ import warnings
 
 import pytest
 
-pytest.importorskip("milvus_lite", reason="Milvus Lite is not installed: pip install 'sthash[milvus]'")
+from support.components import require
+
+require("Milvus Lite")
 
 from sthash.milvus import MilvusCollection, MilvusError
 

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 import sthash
+from support.components import require
 
-pytest.importorskip("milvus_lite", reason="Milvus Lite is not installed: pip install 'sthash[milvus]'")
-
-from collection.corpus import make_documents
+require("Milvus Lite")
 
 from sthash import Collection
 from sthash.milvus import MilvusCollection, MilvusError
+from support.corpus import make_documents
 
 
 @pytest.fixture

@@ -2,13 +2,14 @@
 
 import pytest
 
-pytest.importorskip("milvus_lite", reason="Milvus Lite is not installed: pip install 'sthash[milvus]'")
+from support.components import require
 
-from collection.corpus import make_documents
+require("Milvus Lite")
 
 from sthash import Collection, Document
 from sthash.milvus import MilvusCollection, MilvusError
 from sthash.milvus.pushing import FIRST_OWN_ID
+from support.corpus import make_documents
 
 LONG = "cat purr " * 10_000
 

@@ -3,11 +3,10 @@
 import os
 import subprocess
 
-import pytest
-
+from support.components import require
 from support.programs import ENVIRONMENT, command
 
-pytest.importorskip("milvus_lite", reason="Milvus Lite is not installed: pip install 'sthash[milvus]'")
+require("Milvus Lite")
 
 KILLS = int(os.environ.get("STHASH_PUSH_KILLS", "5"))
 

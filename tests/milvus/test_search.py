@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 import sthash
+from support.components import require
 
-pytest.importorskip("milvus_lite", reason="Milvus Lite is not installed: pip install 'sthash[milvus]'")
-
-from collection.corpus import make_documents
+require("Milvus Lite")
 
 from sthash import HammingIndex, SelfTaughtHashing, TextVectorizer, codes
 from sthash.milvus import MilvusCollection, nearest
+from support.corpus import make_documents
 
 QUERIES = ["cat and mouse", "a ship in the harbour", "star", "bread bread bread", "кот purr", "captain of the galaxy"]
 

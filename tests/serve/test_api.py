@@ -8,7 +8,8 @@ import time
 import numpy as np
 import pytest
 
-from sthash import Collection, Document
+from sthash import Collection, Document, applications
+from sthash.serve import limits
 from support.corpus import make_documents
 
 TEXT = "a kitten with fur and a paw"
@@ -29,13 +30,16 @@ def error(response, status, code):
 
 def test_search_gives_the_collections_hits(still, built):
     with Collection.open(built) as collection:
-        hits = collection.search(TEXT, 4)
-    answer = still.post("/search", json={"text": TEXT, "k": 4}).json()
+        hits = collection.search(TEXT, 4, explain=True)
+    assert any(hit.terms for hit in hits)
+    answer = still.post("/search", json={"text": TEXT, "k": 4, "explain": True}).json()
     assert [(hit["key"], hit["distance"], hit["score"], tuple(hit["terms"])) for hit in answer["hits"]] == [
         (hit.key, hit.distance, hit.score, hit.terms) for hit in hits
     ]
     assert answer["took_ms"] > 0
     assert set(answer) == {"hits", "took_ms"}
+    plain = still.post("/search", json={"text": TEXT, "k": 4}).json()["hits"]
+    assert plain == [hit | {"terms": []} for hit in answer["hits"]]
 
 
 @pytest.mark.parametrize("query", [{"text": TEXT}, {"key": "d5"}, {"text": TEXT, "where": {"parity": 1}}])
@@ -106,9 +110,8 @@ def test_map_by_principal_axes(tmp_path, app_of, options):
     points = np.array(first["points"])
     assert first["axes"] == ["first axis", "second axis"]
     np.testing.assert_allclose(points.mean(axis=0), 0, atol=1e-2)
-    with Collection.open(path) as collection, collection._view.reading():
-        rows = [content for _, content in collection._view.store.rows("vectors", "ORDER BY id")]
-        margins = collection._view.encoder().margins_of(rows)
+    with Collection.open(path) as collection:
+        margins = collection.margins([document.text for document in documents])
     largest = np.linalg.eigvalsh(np.cov(margins.T))[::-1]
     np.testing.assert_allclose(points.var(axis=0, ddof=1), largest[:2], rtol=1e-2)
     with Collection.open(path) as collection:
@@ -139,11 +142,12 @@ def test_documents_come_and_go(api):
 def test_random_and_pages(still):
     keys = {still.get("/random").json()["key"] for _ in range(20)}
     assert len(keys) > 5
-    seen, after = [], 0
-    while after is not None:
-        page = still.get("/documents", params={"after": after, "limit": 100}).json()
+    page = still.get("/documents", params={"limit": 100}).json()
+    assert still.get("/documents", params={"limit": 100, "after": -1}).json() == page
+    seen = [document["key"] for document in page["documents"]]
+    while page["next"] is not None:
+        page = still.get("/documents", params={"after": page["next"], "limit": 100}).json()
         seen.extend(document["key"] for document in page["documents"])
-        after = page["next"]
     assert seen == [f"d{number}" for number in range(300)]
 
 
@@ -199,7 +203,7 @@ def test_stats_health_and_metrics(api, path):
         (b'{"text": 1}', 422, "invalid_request"),
         (b'{"text": "\\ud800"}', 422, "invalid_request"),
         (b'{"text": "a", "key": "b"}', 422, "invalid_request"),
-        (b'{"text": "a", "colour": "red"}', 422, "invalid_request"),
+        (b'{"text": "a", "color": "red"}', 422, "invalid_request"),
         (b"{}", 422, "invalid_request"),
         (b'{"vector": [NaN]}', 422, "invalid_request"),
         (b'{"vector": [1e300]}', 422, "invalid_request"),
@@ -244,6 +248,11 @@ def test_batches_are_bounded(still):
     error(still.get("/duplicates?radius=17"), 422, "invalid_request")
     error(still.get("/documents?limit=1001"), 422, "invalid_request")
     error(still.get("/documents?after=" + "9" * 30), 422, "invalid_request")
+    error(still.get("/documents?after=-2"), 422, "invalid_request")
+
+
+def test_the_page_has_the_limit_of_the_server(still):
+    assert f"MAX_TEXT_CHARACTERS = {limits.MAX_TEXT_CHARACTERS:_};" in still.get("/page/files.js").text
 
 
 def test_unknown_routes_and_methods(still):
@@ -255,7 +264,7 @@ def test_unknown_routes_and_methods(still):
     error(still.get("/page/%2e%2e/app.py"), 404, "no_such_route")
 
 
-def test_unlabelled_collections_say_so(tmp_path, app_of):
+def test_unlabeled_collections_say_so(tmp_path, app_of):
     texts = [document.text for document in make_documents(40)]
     Collection.create(tmp_path / "plain.sth", texts, n_bits=4, n_neighbors=5).close()
     message = error(app_of(tmp_path).post("/classify", json={"text": "a kitten"}), 422, "invalid_value")
@@ -298,7 +307,7 @@ def test_script_in_documents_comes_out_as_it_went_in(api):
     api.post("/documents", json={"documents": [{"key": odd, "text": odd, "label": odd, "metadata": {odd: odd}}]})
     found = api.post("/search", json={"key": odd, "where": {"parity": 1}})
     assert found.status_code == 200
-    page = api.get("/documents", params={"after": 300})
+    page = api.get("/documents", params={"after": 299})
     assert page.json()["documents"][-1] == {"key": odd, "text": odd, "label": odd, "metadata": {odd: odd}}
     assert page.headers["x-content-type-options"] == "nosniff"
     assert page.headers["content-type"] == "application/json"
@@ -352,14 +361,14 @@ def test_too_slow(path, app_of, monkeypatch):
 def test_what_took_too_long_is_there_when_asked_again(path, app_of, monkeypatch):
     api = app_of(path, {"seconds": 0.5})
     calls = []
-    near_duplicates = Collection.near_duplicates
+    near_duplicates = applications.near_duplicates
 
-    def slow(self, **options):
-        calls.append(options)
+    def slow(collection, min_cosine, **options):
+        calls.append((min_cosine, options))
         time.sleep(1)
-        return near_duplicates(self, **options)
+        return near_duplicates(collection, min_cosine, **options)
 
-    monkeypatch.setattr(Collection, "near_duplicates", slow)
+    monkeypatch.setattr(applications, "near_duplicates", slow)
     response = api.get("/duplicates")
     error(response, 503, "too_slow")
     while response.status_code == 503:
@@ -367,11 +376,11 @@ def test_what_took_too_long_is_there_when_asked_again(path, app_of, monkeypatch)
     assert response.status_code == 200
     with Collection.open(path) as collection:
         assert response.json()["groups"] == near_duplicates(collection).groups
-    assert calls == [{"min_cosine": 0.9}]
+    assert calls == [(0.9, {"radius": None})]
     api.delete("/documents/d1")
     while api.get("/duplicates").status_code == 503:
         pass
-    assert calls == [{"min_cosine": 0.9}] * 2
+    assert calls == [(0.9, {"radius": None})] * 2
 
 
 def test_searches_that_wait_are_answered_together(still):

@@ -1,12 +1,18 @@
 """A served collection gives the answers of the file; each test runs against both."""
 
+import inspect
 import shutil
+import subprocess
+import sys
+from functools import partial
 
 import numpy as np
 import pytest
 
 import sthash
 from sthash import Client, Collection, Document, ServiceError
+from sthash.collection import DocumentCollection
+from sthash.serve import limits
 from support.corpus import make_documents
 
 TEXTS = ["a kitten with fur and a paw", "the captain and the crew", "zebra"]
@@ -47,7 +53,7 @@ def test_searches_agree(both):
         {"where": {"parity": 1}},
         {"where": {"number": [3, 5, 7], "parity": {1}}},
         {"factor": 2, "k": 1},
-        {"explain": False},
+        {"explain": True},
         {"k": np.int64(2)},
     ):
         for text in TEXTS:
@@ -69,9 +75,9 @@ def test_the_rest_agrees(both):
     assert np.array_equal(client.encode(TEXTS), collection.encode(TEXTS))
     assert client.encode([]).shape == (0, 2)
     for options in ({}, {"voting": "distance"}, {"radius": 3}, {"k": 5}):
-        assert client.classify(TEXTS[0], **options) == collection.classify(TEXTS[0], **options)
-    assert client.near_duplicates().groups == collection.near_duplicates().groups
-    ours, theirs = client.near_duplicates(2, 0.8), collection.near_duplicates(2, 0.8)
+        assert client.classify(TEXTS[0], **options) == sthash.classify(collection, TEXTS[0], **options)
+    assert client.near_duplicates().groups == sthash.near_duplicates(collection).groups
+    ours, theirs = client.near_duplicates(0.8, radius=2), sthash.near_duplicates(collection, 0.8, radius=2)
     assert ours.groups == theirs.groups
     assert ours.groups
     assert ours.dropped("longest") == theirs.dropped("longest")
@@ -122,6 +128,18 @@ def test_keys_are_only_names(one):
         assert len(one) == 300
 
 
+def classify(one, *arguments, **options):
+    """Classify by a method of the client, or by the function over a collection."""
+    method = one.classify if isinstance(one, Client) else partial(sthash.classify, one)
+    return method(*arguments, **options)
+
+
+def near_duplicates(one, **options):
+    """Find near-duplicates by a method of the client, or by the function over a collection."""
+    method = one.near_duplicates if isinstance(one, Client) else partial(sthash.near_duplicates, one)
+    return method(**options)
+
+
 def test_errors_are_of_the_same_kind(one):
     for wrong, error in (
         (lambda: one.get("nobody"), KeyError),
@@ -137,14 +155,14 @@ def test_errors_are_of_the_same_kind(one):
         (lambda: one.search("a", where=3), TypeError),
         (lambda: one.add([{"key": "d1"}]), ValueError),
         (lambda: one.add([{"key": "x"}, {"key": "x"}]), ValueError),
-        (lambda: one.add([{"key": "x", "colour": "red"}]), ValueError),
+        (lambda: one.add([{"key": "x", "color": "red"}]), ValueError),
         (lambda: one.add("one text"), TypeError),
         (lambda: one.add([3]), TypeError),
         (lambda: one.add(["a"], vectors=[[1.0]]), TypeError),
         (lambda: one.add([{"metadata": {"a": object()}}]), (ValueError, TypeError)),
-        (lambda: one.classify("a", voting="by coin"), ValueError),
-        (lambda: one.near_duplicates(radius=-1), ValueError),
-        (lambda: one.near_duplicates(min_cosine=2), ValueError),
+        (lambda: classify(one, "a", voting="by coin"), ValueError),
+        (lambda: near_duplicates(one, radius=-1), ValueError),
+        (lambda: near_duplicates(one, min_cosine=2), ValueError),
     ):
         with pytest.raises(error):
             wrong()
@@ -166,7 +184,7 @@ def test_one_of_several_collections(path, tmp_path, server_of):
 
 
 def test_who_does_not_answer():
-    with Client("http://127.0.0.1:9") as client, pytest.raises(ServiceError, match="does sth serve run there"):
+    with Client("http://127.0.0.1:9") as client, pytest.raises(ServiceError, match="check that sth serve runs there"):
         client.search("a")
 
 
@@ -192,15 +210,33 @@ def test_who_answers_otherwise(tmp_path):
             thread.join()
 
 
-def test_the_client_has_the_methods_of_the_collection():
-    import inspect
-
-    not_over_the_network = {"create", "open", "check", "compact", "relearn", "path"}
-    ours = {name for name in vars(Client) if not name.startswith("_")}
-    theirs = {name for name in vars(Collection) if not name.startswith("_")}
-    assert theirs - ours == not_over_the_network
-    for name in sorted((theirs & ours) - {"n_bits"}):
-        assert str(inspect.signature(getattr(Client, name)).parameters.keys()) == str(
-            inspect.signature(getattr(Collection, name)).parameters.keys()
-        )
+def test_the_client_has_the_methods_of_every_collection():
+    shared = {name for name in vars(DocumentCollection) if inspect.isfunction(getattr(DocumentCollection, name))}
+    shared -= {"__init__", "__subclasshook__"}
+    assert {"search", "search_many", "export", "__len__"} <= shared
+    for name in shared | {"info"}:
+        parameters = [
+            [
+                (given.name, given.kind, given.default)
+                for given in inspect.signature(getattr(kind, name)).parameters.values()
+            ]
+            for kind in (Client, Collection)
+        ]
+        assert parameters[0] == parameters[1], name
     assert sthash.Client is Client
+
+
+def test_the_limits_need_no_web_framework():
+    program = (
+        "import sys, sthash.client, sthash.serve.limits; print({'fastapi', 'pydantic', 'uvicorn'} & set(sys.modules))"
+    )
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "set()"
+
+
+def test_many_queries_go_in_requests_that_the_server_accepts(both):
+    collection, client = both
+    many = TEXTS * 20
+    for k in (1, 999):
+        assert limits.queries_per_request(k) * k <= limits.MAX_TOTAL_HITS
+        assert client.search_many(many, k) == collection.search_many(many, k)

@@ -5,6 +5,7 @@ import os
 import shutil
 import signal
 import socket
+import sqlite3
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -13,7 +14,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from sthash import Client, Collection
+from sthash import Client, Collection, applications
 from sthash.applications import Duplicates
 
 SEARCH = json.dumps({"text": "a kitten with fur", "k": 3}).encode()
@@ -189,17 +190,18 @@ def test_beyond_what_it_bears_it_says_so_at_once(path, app_of, monkeypatch):
 
 
 def test_neither_slow_questions_nor_changes_hold_up_searches(path, app_of, monkeypatch, wait_until):
-    monkeypatch.setattr("sthash.serve.lanes.WAIT_SECONDS", 0.5)  # whoever has to wait, fails
+    monkeypatch.setattr("sthash.serve.workers.WAIT_SECONDS", 0.5)  # whoever has to wait, fails
     api = app_of(path)
     begun, release = threading.Event(), threading.Event()
 
-    def slow(self, **_):
-        with self._view.reading():
+    def slow(collection, *_, **__):
+        with collection.snapshot() as now:
+            assert len(now) == 300  # from here on this reader holds its state of the file
             begun.set()
             release.wait(20)
-        return Duplicates(self, [])
+        return Duplicates(collection, [])
 
-    monkeypatch.setattr(Collection, "near_duplicates", slow)
+    monkeypatch.setattr(applications, "near_duplicates", slow)
     with ThreadPoolExecutor(2) as threads:
         question = threads.submit(api.get, "/duplicates")
         assert begun.wait(20)
@@ -270,13 +272,14 @@ def test_a_file_that_is_replaced_during_a_change_is_not_acknowledged(path, tmp_p
 
 
 def test_another_process_that_writes_is_seen_and_waited_for(path, app_of, monkeypatch):
-    monkeypatch.setattr("sthash.serve.lanes.WAIT_SECONDS", 0.3)
+    monkeypatch.setattr("sthash.serve.workers.WAIT_SECONDS", 0.3)
     api = app_of(path)
     assert api.get("/stats").json()["documents"] == 300
     with Collection.open(path) as other:
         other.delete("d1")
         assert api.get("/stats").json()["documents"] == 299
-        with other._view.writing():
+        with sqlite3.connect(path) as writer:
+            writer.execute("BEGIN IMMEDIATE")
             response = api.post("/documents", json={"documents": [{"key": "new"}]})
             assert response.status_code == 503
             assert response.json()["error"]["code"] == "collection_busy"

@@ -4,11 +4,15 @@ import numpy as np
 import pytest
 
 import sthash
+from sthash.codes import as_words
+from support.components import require
 
-pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed; pip install 'sthash[spark]'")
+require("PyArrow")
 
-from sthash.spark.arrow import binary_column, packed_codes  # noqa: E402
-from sthash.spark.bands import BOTH, Bands, find_links, find_pairs, first_shared, words  # noqa: E402
+import pyarrow as pa
+
+from sthash.spark.arrow import binary_column, packed_codes
+from sthash.spark.bands import BOTH, Bands, find_links, find_pairs, first_shared
 
 
 def some_codes(n, n_bits, seed=0):
@@ -36,8 +40,8 @@ def test_bands_cover_all_bits_and_codes_within_the_radius_share_one(n_bits, radi
     assert shared.any(axis=0).all()
     masks = bands.masks()
     if masks.any():
-        assert (np.bitwise_or.reduce(masks, axis=0) == words(sthash.codes.pack(np.ones((1, n_bits))))).all()
-    first = first_shared(words(codes)[near[:, 0]] ^ words(codes)[near[:, 1]], masks)
+        assert (np.bitwise_or.reduce(masks, axis=0) == as_words(sthash.codes.pack(np.ones((1, n_bits))))).all()
+    first = first_shared(as_words(codes)[near[:, 0]] ^ as_words(codes)[near[:, 1]], masks)
     assert (first < len(masks)).all()
 
 

@@ -1,11 +1,14 @@
 """Spark in local mode: the same codes, neighbours, pairs and groups as on one machine, and clear errors."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 import sthash
+from support.golden import make_texts
 from support.spark import corpus
 
 pytestmark = pytest.mark.usefixtures("needs_spark")
@@ -39,7 +42,7 @@ def encoded(model, table):
 @pytest.fixture(scope="session")
 def codes(model):
     """The codes by the same model on one machine, in the order of the ids."""
-    return model.learnt.hasher.transform(model.learnt.vectorizer.transform(TEXTS))
+    return model.model.encode(TEXTS).codes
 
 
 def pairs_of(codes, radius):
@@ -51,16 +54,17 @@ def pairs_of(codes, radius):
 
 def test_codes_and_vocabulary_are_those_of_one_machine(model, encoded, codes):
     one = sthash.TextVectorizer().fit(TEXTS)
-    assert model.learnt.vectorizer.vocabulary_ == one.vocabulary_
-    ours, theirs = model.learnt.vectorizer.statistics_, one.statistics_
-    assert (ours.n_documents, ours.mean_length) == (theirs.n_documents, theirs.mean_length)
-    assert (ours.document_frequency == theirs.document_frequency).all()
+    terms = list(model.model.terms)
+    assert [term.name.decode() for term in terms] == list(one.vocabulary_)
+    settings, theirs = model.model.settings, one.statistics_
+    assert (settings["n_documents"], settings["mean_length"]) == (theirs.n_documents, theirs.mean_length)
+    assert [term.frequency for term in terms] == theirs.document_frequency.tolist()
     found = {row["id"]: bytes(row["code"]) for row in encoded.collect()}
     assert found == {number: code.tobytes() for number, code in enumerate(codes)}
 
 
 def test_the_sample_depends_on_contents_and_seed_only(spark, table, model):
-    from sthash.spark.counting import draw
+    from sthash.spark.corpus_statistics import draw
 
     reordered = spark.createDataFrame(rows()[::-1], "id long, text string").repartition(2)
     sample = draw(table, "text", len(TEXTS), 100, seed=1)
@@ -123,7 +127,8 @@ def test_pairs_are_checked_by_cosine_and_joined_to_groups(model, encoded, codes)
     from sthash.applications.duplicates import joined
     from sthash.spark import connected_groups
 
-    X = model.learnt.vectorizer.transform(TEXTS)
+    rows = model.model.encode(TEXTS)
+    X = csr_array((rows.values, rows.indices, rows.indptr), shape=(len(rows), model.model.n_columns))
     cosines = (X @ X.T).toarray()
     expected = [pair[:2] for pair in sorted(pairs_of(codes, 3)) if cosines[pair[:2]] >= 0.5]
     pairs = model.approxSimilarityJoin(encoded, encoded, 4).where("datasetA.id < datasetB.id")
@@ -152,7 +157,6 @@ def test_a_chain_of_codes_is_one_group(spark, tmp_path_factory):
 def test_vectors_of_all_kinds_give_the_same_codes(spark):
     from pyspark.ml.linalg import Vectors
 
-    from sthash.rows import check_dense, unit_rows
     from sthash.spark import SelfTaughtHashing
 
     X = np.random.default_rng(0).normal(size=(120, 10)) * (np.random.default_rng(1).random((120, 10)) < 0.6)
@@ -164,7 +168,7 @@ def test_vectors_of_all_kinds_give_the_same_codes(spark):
     sparse = spark.createDataFrame(mixed, ["id", "features"])
     arrays = spark.createDataFrame([(n, row.tolist()) for n, row in enumerate(X)], "id long, features array<double>")
     model = SelfTaughtHashing(inputCol="features", numBits=8, numNeighbors=6, idCol="id").fit(dense)
-    expected = model.learnt.hasher.transform(unit_rows(check_dense(X)))
+    expected = model.model.encode(X).codes
     for table in (dense, sparse, arrays):
         found = {row["id"]: bytes(row["code"]) for row in model.transform(table).collect()}
         assert found == {n: code.tobytes() for n, code in enumerate(expected)}
@@ -173,7 +177,7 @@ def test_vectors_of_all_kinds_give_the_same_codes(spark):
     assert near[0]["distCol"] == 0
     with pytest.raises(Exception, match="a vector of 3 values where 10 are expected"):
         model.transform(spark.createDataFrame([(1, [1.0, 2.0, 3.0])], "id long, features array<float>")).collect()
-    with pytest.raises(TypeError, match="learnt from vectors"):
+    with pytest.raises(TypeError, match="learned from vectors"):
         model.transform(spark.createDataFrame([(1, "a")], "id long, features string"))
 
 
@@ -194,8 +198,8 @@ def test_params_pipeline_and_persistence(spark, table, model, encoded, tmp_path)
     assert again.uid == model.uid
     assert again.extractParamMap() == {again.getParam(p.name): v for p, v in model.extractParamMap().items()}
     assert sorted(again.transform(table).collect()) == sorted(encoded.collect())
-    hasher = sthash.load(tmp_path / "model" / "hasher.safetensors")
-    assert hasher.n_bits == BITS
+    saved = sthash.TextModel.load(tmp_path / "model" / "model.safetensors")
+    assert saved.fingerprint == model.model.fingerprint
     with pytest.raises(FileExistsError, match="overwrite"):
         model.save(str(tmp_path / "model"))
     again.write().overwrite().save(str(tmp_path / "model"))
@@ -214,19 +218,19 @@ def test_a_model_from_a_newer_version_or_a_damaged_one_is_refused(model, tmp_pat
         SelfTaughtHashingModel.load(str(tmp_path / "nothing"))
     path = tmp_path / "model"
     model.save(str(path))
-    file = path / "hasher.safetensors"
+    file = path / "model.safetensors"
     content = file.read_bytes()
     file.write_bytes(content[:-3] + b"abc")
     for check in path.rglob(".*.crc"):
         check.unlink()
-    with pytest.raises(sthash.ModelFileError, match=r"model/hasher.safetensors is damaged"):
+    with pytest.raises(sthash.ModelFileError, match=r"model/model.safetensors is damaged"):
         SelfTaughtHashingModel.load(str(path))
     file.unlink()
     with pytest.raises(FileNotFoundError, match="not whole"):
         SelfTaughtHashingModel.load(str(path))
     (metadata,) = (path / "metadata").glob("part-*")
     header = json.loads(metadata.read_text())
-    header["sthash"]["format"] = 2
+    header["sthash"]["format"] = 3
     metadata.write_text(json.dumps(header))
     with pytest.raises(sthash.ModelFileError, match="newer version"):
         SelfTaughtHashingModel.load(str(path))
@@ -306,3 +310,25 @@ def test_an_exported_table_is_a_collection(model, encoded, codes, tmp_path):
     with pytest.raises(ValueError, match="not those that the model gives"):
         export_collection(model, encoded.selectExpr("concat('common1 ', text) text", "code"), tmp_path / "b.sth")
     assert [entry.name for entry in tmp_path.iterdir()] == ["table.sth"]
+
+
+def test_a_model_of_format_1_is_read(spark):
+    """The golden folder was saved by version 0.1: a hasher and a vectorizer in files of their own."""
+    from sthash.spark import SelfTaughtHashingModel
+
+    folder = Path(__file__).with_name("golden") / "version-1"
+    model = SelfTaughtHashingModel.load(str(folder))
+    texts = [" ".join(text.split()[:12]) for text in make_texts(80)]
+    assert (model.encode(texts) == np.load(folder / "codes.npy")).all()
+    assert model.model.settings["learnt_on"] == 80
+
+
+def test_scatter(table, model):
+    """Random hyperplanes take part in the codes, on the driver and on the executors alike."""
+    from sthash.spark import SelfTaughtHashing
+
+    scattered = SelfTaughtHashing(inputCol="text", numBits=BITS, numNeighbors=8, sampleSize=250, seed=3, scatter=4.0)
+    fitted = scattered.fit(table)
+    found = {row["id"]: bytes(row["code"]) for row in fitted.transform(table).collect()}
+    assert found == {number: code.tobytes() for number, code in enumerate(fitted.model.encode(TEXTS).codes)}
+    assert (fitted.model.encode(TEXTS).codes != model.model.encode(TEXTS).codes).any()

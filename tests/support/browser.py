@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -14,13 +13,6 @@ from pathlib import Path
 
 from sthash.cli.standard_library import doc_strings
 from sthash.sources import Document
-
-CHROMIUMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-
-
-def chromium() -> str | None:
-    """Where the browser of this machine is; None if there is none."""
-    return next((found for name in CHROMIUMS if (found := shutil.which(name))), None)
 
 
 def library_documents(*modules: str) -> list[Document]:

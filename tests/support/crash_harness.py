@@ -19,8 +19,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from sthash.collection import builder
 from sthash import Collection, Document
+from sthash.collection import builder
 from support.corpus import TOPICS, found, twin_search
 
 State = dict[str, str]

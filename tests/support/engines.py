@@ -6,9 +6,6 @@ Positions stand for ids: document i of the corpus is i, whatever an engine calls
 from __future__ import annotations
 
 import contextlib
-import importlib.util
-import os
-import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,6 +17,7 @@ import pytest
 
 from sthash import HammingIndex, SelfTaughtHashing, TextVectorizer
 from sthash.codes import Codes
+from support.components import require
 
 Neighbour = tuple[int, int]  # distance, position
 Pair = tuple[int, int, int]  # positions, the smaller first, and distance
@@ -121,11 +119,12 @@ class MilvusEngine:
 
 class SparkEngine:
     def __init__(self, corpus: Corpus, spark: object) -> None:
-        from sthash.spark import Learnt, SelfTaughtHashingModel
+        from sthash.model import TextModel
+        from sthash.spark import SelfTaughtHashingModel
 
         self._spark = spark
         self._n_bits = corpus.n_bits
-        self._model = SelfTaughtHashingModel(Learnt(corpus.vectorizer, corpus.hasher, len(corpus.texts)))
+        self._model = SelfTaughtHashingModel(TextModel.of(corpus.vectorizer, corpus.hasher))
         self._model.setInputCol("text").setOutputCol("code").setIdCol("id")
         self._table = self._model.transform(self._documents(corpus.texts).repartition(3)).cache()
 
@@ -166,9 +165,7 @@ def index_engine(corpus: Corpus, request: pytest.FixtureRequest) -> Iterator[Eng
 
 @contextlib.contextmanager
 def milvus_engine(corpus: Corpus, request: pytest.FixtureRequest) -> Iterator[Engine]:
-    for module in ("pymilvus", "milvus_lite"):
-        if importlib.util.find_spec(module) is None:
-            pytest.skip(f"{module} is not installed: pip install 'sthash[milvus]'")
+    require("Milvus Lite")
     folder = request.getfixturevalue("tmp_path_factory").mktemp("milvus")
     with contextlib.closing(MilvusEngine(corpus, str(folder / "contract.db"))) as engine:
         yield engine
@@ -176,10 +173,6 @@ def milvus_engine(corpus: Corpus, request: pytest.FixtureRequest) -> Iterator[En
 
 @contextlib.contextmanager
 def spark_engine(corpus: Corpus, request: pytest.FixtureRequest) -> Iterator[Engine]:
-    if importlib.util.find_spec("pyspark") is None:
-        pytest.skip("PySpark is not installed: pip install 'sthash[spark]'")
-    if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
-        pytest.skip("Spark needs Java 17, which is not installed")
     yield SparkEngine(corpus, request.getfixturevalue("spark"))
 
 

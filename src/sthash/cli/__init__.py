@@ -1,39 +1,74 @@
-"""The command ``sth``: one file a command group."""
+"""The command ``sth``: one file per command."""
 
 from __future__ import annotations
 
 import os
 import sys
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
-from sthash.cli import applying, changing, demo, finding, inspecting, reproducing, serving, tuning
+from sthash.cli import (
+    add,
+    build,
+    check,
+    classify,
+    compact,
+    delete,
+    demo,
+    duplicates,
+    export,
+    info,
+    relearn,
+    reproduce,
+    search,
+    serve,
+    similar,
+    tune,
+    version,
+)
+from sthash.cli.groups import spread
+
+# In the order in which --help lists them.
+COMMANDS = (
+    build.build,
+    add.add,
+    delete.delete,
+    relearn.relearn,
+    compact.compact,
+    search.search,
+    similar.similar,
+    tune.tune,
+    duplicates.duplicates,
+    classify.classify,
+    serve.serve,
+    info.info,
+    check.check,
+    export.export,
+    demo.demo,
+    reproduce.reproduce,
+    version.version,
+)
 
 app = typer.Typer(
     name="sth",
-    help="Self-Taught Hashing: short binary codes for documents, and exact search over them.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-app.command()(changing.build)
-app.command()(changing.add)
-app.command()(changing.delete)
-app.command()(changing.relearn)
-app.command()(changing.compact)
-app.command()(finding.search)
-app.command()(finding.similar)
-app.command()(tuning.tune)
-app.command()(applying.duplicates)
-app.command()(applying.classify)
-app.command()(serving.serve)
-app.command()(inspecting.info)
-app.command()(inspecting.check)
-app.command()(inspecting.export)
-app.command()(demo.demo)
-app.command()(reproducing.reproduce)
-app.command()(inspecting.version)
+
+
+@app.callback()
+def every_command(
+    traceback: Annotated[
+        bool, typer.Option("--traceback", envvar="STHASH_TRACEBACK", help="On an error, print the whole traceback.")
+    ] = False,
+) -> None:
+    """Self-Taught Hashing: short binary codes for documents, and exact search over them."""
+
+
+for command in COMMANDS:
+    app.command()(spread(command))
 
 
 def main() -> None:
@@ -46,14 +81,14 @@ def main() -> None:
     except typer.Exit as end:
         sys.exit(end.exit_code)
     except BrokenPipeError:
-        # Whoever reads the output has had enough. Python would complain once more when it closes the stream.
+        # The reader of the output has closed it. Python would complain once more when it closes the stream.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
     except (OSError, ValueError, TypeError, KeyError, ImportError, MemoryError, RecursionError) as error:
         _complain(error.args[0] if isinstance(error, KeyError) and error.args else error)
         sys.exit(1)
     except Exception as error:
-        # The command line's own errors, whose base class is in another place in every version of typer.
+        # Errors in the command line itself; every version of typer has their base class in another place.
         if not hasattr(error, "format_message"):
             raise
         _complain(f"{error.format_message()} Try: sth --help")

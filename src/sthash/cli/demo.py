@@ -1,4 +1,4 @@
-"""``sth demo``: a collection of text that every machine has, and what can be done with it."""
+"""``sth demo``: a collection of texts that every machine has, and what can be done with it."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ QUERIES = ("parse the command line options of a program", "compress data with gz
 
 def demo(
     collection: Annotated[
-        str | None, typer.Argument(help="Where to put the collection.  [default: a temporary folder]")
+        str | None,
+        typer.Argument(metavar="COLLECTION", help="File of the collection.  [default: in a temporary folder]"),
     ] = None,
 ) -> None:
-    """Build a collection from the documentation of Python's standard library; search it, and more."""
+    """Build and search a collection of Python's documentation."""
     from rich.console import Console
 
-    from sthash.cli.finding import show_hits
-    from sthash.cli.showing import print_table
+    from sthash.cli.output import print_hits, print_table
     from sthash.cli.standard_library import doc_strings
     from sthash.collection import Collection
     from sthash.sources import Document
@@ -43,8 +43,8 @@ def demo(
     with built:
         for query in QUERIES:
             with _step(console, f"search for “{query}”"):
-                hits = built.search(query, 4)
-            show_hits(hits, as_json=False)
+                hits = built.search(query, 4, explain=True)
+            print_hits(hits, as_json=False)
             codes = [code.tobytes().hex() for code in built.encode([query, *(hit.text for hit in hits)])]
             console.print(f"code {codes[0]}; of the hits {' '.join(codes[1:])}", style="dim", soft_wrap=True)
         with _step(console, "find near-duplicates"):
@@ -70,7 +70,7 @@ def demo(
 
 @contextmanager
 def _step(console: Console, what: str) -> Iterator[None]:
-    """Say what is done and how long it took."""
+    """Print what was done and how long it took."""
     start = time.perf_counter()
     if console.is_terminal:
         with console.status(what):

@@ -1,4 +1,4 @@
-"""Documents that are on every machine: the documentation strings of Python's own standard library."""
+"""Documents that every machine has: the documentation strings of Python's standard library."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class DocString:
 
 
 def doc_strings() -> Iterator[DocString]:
-    """Read them from the sources, in the order of their names; nothing is imported."""
+    """Read documentation strings from the source files, in the order of their names; nothing is imported."""
     root = Path(sysconfig.get_paths()["stdlib"])
     for path in sorted(root.rglob("*.py")):
         parts = path.relative_to(root).with_suffix("").parts

@@ -191,6 +191,10 @@ class TextModel:
         }
         return cls(settings, terms, threads=threads)
 
+    def with_threads(self, threads: int | None) -> TextModel:
+        """Return the same model with another number of threads."""
+        return TextModel(self.settings, self.terms, threads=threads)
+
     @property
     def n_bits(self) -> int:
         """Number of bits of a code."""

@@ -6,7 +6,7 @@ import json
 import zlib
 from functools import cached_property
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -110,6 +110,10 @@ class VectorModel:
         }
         return cls(settings, np.ascontiguousarray(mixed, dtype=np.float32), threads=threads)
 
+    def with_threads(self, threads: int | None) -> VectorModel:
+        """Return the same model with another number of threads."""
+        return VectorModel(self.settings, self.weights, threads=threads)
+
     @property
     def n_bits(self) -> int:
         """Number of bits of a code."""
@@ -134,8 +138,11 @@ class VectorModel:
         return EncodedRows(indptr, np.tile(np.arange(m, dtype=np.int32), n), rows.reshape(-1), self._margins(rows))
 
     def margins(self, rows: EncodedRows) -> Margins:
-        """Return the margins of unit rows."""
-        return self._margins(rows.values.reshape(-1, self.n_columns))
+        """Return the margins of unit rows, dense or sparse."""
+        if len(rows.values) == len(rows) * self.n_columns:
+            return self._margins(rows.values.reshape(-1, self.n_columns))
+        margins = _core.project(rows.indptr, rows.indices, rows.values, False, self._padded, self._threads)
+        return cast("Margins", margins[:, : self.n_bits] + self._intercept)
 
     def _margins(self, rows: npt.NDArray[np.float32]) -> Margins:
         n, m = rows.shape

@@ -1,4 +1,4 @@
-"""Errors as clients see them: JSON with a code that stays, a message and a remedy; never a traceback."""
+"""Errors as clients see them: JSON with a stable code, a message and a remedy, and never a traceback."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from typing import Any
 
 from starlette.responses import Response
 
-from sthash.collection.store import CollectionBusyError, CollectionError
+from sthash.collection import CollectionBusyError, CollectionError
 
 RETRY_SECONDS = 1
 
 
 class ApiError(Exception):
-    """Something that a client is told.
+    """An error that is reported to the client.
 
     Parameters
     ----------
     status : int
-        Of HTTP.
+        Status code of HTTP.
     code : str
-        Never changes its meaning: programs may depend on it.
+        Name of the error for programs. It never changes its meaning.
     message, remedy : str
         For people: what is wrong, and what to do.
     headers : dict, optional
@@ -36,28 +36,28 @@ class ApiError(Exception):
             self.headers.setdefault("Retry-After", str(RETRY_SECONDS))
 
     def response(self) -> Response:
-        """Give the answer."""
+        """Return the response that reports this error."""
         content = {"error": {"code": self.code, "message": self.message, "remedy": self.remedy}}
         return json_response(content, self.status, self.headers)
 
 
 def json_response(content: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
-    """Give an answer in JSON; in ASCII, because lone surrogates, which documents may hold, have no UTF-8."""
+    """Return a JSON response. It is in ASCII, because a document may hold lone surrogates, which UTF-8 cannot."""
     body = json.dumps(content, allow_nan=False, separators=(",", ":")).encode("ascii")
     return Response(body, status, headers, media_type="application/json")
 
 
 def no_such_document(key: str) -> ApiError:
-    """Say that there is no document with a key."""
+    """Return the error for a key that no document has."""
     return ApiError(
         404, "no_such_document", f"there is no document with the key {key[:100]!r}.", "Check the key, or search for it."
     )
 
 
-def told(error: Exception, name: str, path: str) -> ApiError | None:
-    """Give what a client is told of an error of the library, if it is the client's to know.
+def as_api_error(error: Exception, name: str, path: str) -> ApiError | None:
+    """Translate an error of the library for the client; None if the client must not see it.
 
-    Where the file lies on the server is nobody's business: its path gives way to the collection's name.
+    Clients must not learn where the file is on the server: the name of the collection replaces its path.
     """
     message = str(error).replace(path, f"the collection {name!r}")
     if isinstance(error, ApiError):
@@ -69,7 +69,7 @@ def told(error: Exception, name: str, path: str) -> ApiError | None:
             503,
             "collection_unavailable",
             f"the collection {name!r} cannot be used now.",
-            "Its file is missing, damaged or cannot be changed; the server's log says which. Try again later.",
+            "Its file is missing, damaged or read-only; the log of the server says which. Try again later.",
         )
     if isinstance(error, TypeError):
         return ApiError(422, "wrong_type", message, "Send what the message asks for.")

@@ -1,4 +1,4 @@
-"""What is counted, for Prometheus."""
+"""Metrics in the format of Prometheus."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ SIZES = (1, 2, 4, 8, 16, 32, 64)
 
 
 class Metrics:
-    """The numbers of one server."""
+    """The metrics of one server."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
@@ -19,11 +19,14 @@ class Metrics:
         self.seconds = Histogram(
             "sthash_request_seconds", "Time to answer a request.", ("route",), buckets=SECONDS, registry=self.registry
         )
-        self.errors = Counter("sthash_errors", "Errors, by their codes.", ("code",), registry=self.registry)
+        self.errors = Counter("sthash_errors", "Errors by code.", ("code",), registry=self.registry)
         self.in_flight = Gauge("sthash_in_flight", "Requests that are being answered.", registry=self.registry)
         self.batch = Histogram(
             "sthash_search_batch", "Searches that were answered together.", buckets=SIZES, registry=self.registry
         )
         self.documents = Gauge(
-            "sthash_documents", "Documents of a collection, when last asked.", ("collection",), registry=self.registry
+            "sthash_documents",
+            "Documents per collection, as of the last request for the list.",
+            ("collection",),
+            registry=self.registry,
         )

@@ -2,54 +2,61 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
-from sthash.collection.collection import FACTOR
-from sthash.serve import settings
+from sthash.collection import Hit, SearchOptions
+from sthash.serve import limits
+from sthash.sources import Document
 
-Text = Annotated[str, Field(max_length=settings.MOST_CHARACTERS)]
-Key = Annotated[str, Field(max_length=settings.MOST_KEY)]
+Text = Annotated[str, Field(max_length=limits.MAX_TEXT_CHARACTERS)]
+Key = Annotated[str, Field(max_length=limits.MAX_KEY_CHARACTERS)]
 Number = Annotated[float, Field(allow_inf_nan=False, ge=-3.4e38, le=3.4e38)]
-Vector = Annotated[list[Number], Field(min_length=1, max_length=settings.MOST_COLUMNS)]
-Count = Annotated[int, Field(ge=1, le=settings.MOST_HITS)]
-Radius = Annotated[int, Field(ge=0, le=settings.MOST_BITS)]
-Factor = Annotated[int, Field(ge=1, le=100_000)]
-Word = Annotated[str, Field(max_length=1000)]
+Vector = Annotated[list[Number], Field(min_length=1, max_length=limits.MAX_VECTOR_COLUMNS)]
+Count = Annotated[int, Field(ge=1, le=limits.MAX_HITS)]
+Radius = Annotated[int, Field(ge=0, le=limits.MAX_RADIUS)]
+Factor = Annotated[int, Field(ge=1, le=limits.MAX_FACTOR)]
+Word = Annotated[str, Field(max_length=limits.MAX_WORD_CHARACTERS)]
 Whole = Annotated[int, Field(ge=-(2**63), le=2**63 - 1)]
 Value = Word | bool | Whole | Annotated[float, Field(allow_inf_nan=False)] | None
-MOST_LEVELS = 64
-Where = Annotated[dict[Word, Value | Annotated[list[Value], Field(max_length=64)]], Field(max_length=16)]
+Values = Annotated[list[Value], Field(max_length=limits.MAX_WHERE_VALUES)]
+Where = Annotated[dict[Word, Value | Values], Field(max_length=limits.MAX_WHERE_FIELDS)]
 
 
 def _described(one_of: tuple[str, ...], *examples: dict[str, Any]) -> ConfigDict:
-    """Examples for the OpenAPI document, and of which fields there must be exactly one."""
+    """Return a configuration with examples, and the names of fields of which exactly one must be given."""
     extra: dict[str, Any] = {"examples": list(examples)}
     if one_of:
         extra["oneOf"] = [{"required": [name]} for name in one_of]
     return ConfigDict(json_schema_extra=extra)
 
 
-class Request(BaseModel):
-    """What all requests share: nothing is converted, nothing is passed over."""
+class RequestSchema(BaseModel):
+    """The base of all requests: no value is converted, and no unknown field is ignored."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
-class HowToSearch(Request):
-    """How to search; `sthash.Collection.search` describes it."""
+class SearchOptionsSchema(RequestSchema):
+    """How to search; see `sthash.collection.SearchOptions`."""
 
-    k: Count = 10
-    radius: Radius | None = None
+    k: Count = SearchOptions.k
+    radius: Radius | None = SearchOptions.radius
+    rerank: bool = SearchOptions.rerank
     where: Where | None = None
-    rerank: bool = True
-    factor: Factor = FACTOR
+    factor: Factor = SearchOptions.factor
+    explain: bool = Field(SearchOptions.explain, description="Whether to give the terms that made a hit match.")
+
+    def options(self) -> SearchOptions:
+        """Return the options of this request."""
+        return SearchOptions(**{field.name: getattr(self, field.name) for field in fields(SearchOptions)})
 
 
-class SearchRequest(HowToSearch):
-    """A text, the key of a document, or a vector; exactly one of them."""
+class SearchRequest(SearchOptionsSchema):
+    """A search by a text, by the key of a document, or by a vector: exactly one of them."""
 
     model_config = _described(
         ("text", "key", "vector"),
@@ -59,8 +66,12 @@ class SearchRequest(HowToSearch):
     text: Text | SkipJsonSchema[None] = None
     key: Key | SkipJsonSchema[None] = None
     vector: Vector | SkipJsonSchema[None] = None
-    explain: bool = Field(True, description="Whether to give the terms that made a hit match.")
-    view: bool = Field(False, description="Whether to give codes, counts at each distance, and places on the map.")
+    view: bool = Field(False, description="Whether to give codes, counts per distance, and places on the map.")
+
+    @property
+    def query(self) -> Any:
+        """The text or the vector; None for a search by key."""
+        return self.vector if self.text is None else self.text
 
     @model_validator(mode="after")
     def _one_query(self) -> Self:
@@ -69,11 +80,11 @@ class SearchRequest(HowToSearch):
         return self
 
 
-class Queries(Request):
-    """Texts, or vectors in a collection of vectors."""
+class QueriesSchema(RequestSchema):
+    """Texts, or vectors for a collection of vectors."""
 
-    texts: Annotated[list[Text], Field(max_length=settings.MOST_DOCUMENTS)] | SkipJsonSchema[None] = None
-    vectors: Annotated[list[Vector], Field(max_length=settings.MOST_DOCUMENTS)] | SkipJsonSchema[None] = None
+    texts: Annotated[list[Text], Field(max_length=limits.MAX_DOCUMENTS)] | SkipJsonSchema[None] = None
+    vectors: Annotated[list[Vector], Field(max_length=limits.MAX_DOCUMENTS)] | SkipJsonSchema[None] = None
 
     @model_validator(mode="after")
     def _one_kind(self) -> Self:
@@ -82,34 +93,33 @@ class Queries(Request):
         return self
 
     @property
-    def all(self) -> list[Any]:
-        """Whichever there are."""
+    def queries(self) -> list[Any]:
+        """The texts, or the vectors."""
         return self.vectors if self.texts is None else self.texts  # type: ignore[return-value]
 
 
-class SearchManyRequest(HowToSearch, Queries):
-    """Many searches at once."""
+class SearchManyRequest(SearchOptionsSchema, QueriesSchema):
+    """Many searches with the same options."""
 
     model_config = _described(("texts", "vectors"), {"texts": ["a queue for threads", "compress data"], "k": 3})
-    explain: bool = False
 
     @model_validator(mode="after")
     def _not_too_many(self) -> Self:
-        if len(self.all) > settings.MOST_QUERIES:
-            raise ValueError(f"give at most {settings.MOST_QUERIES} queries at once")
-        if len(self.all) * self.k > settings.MOST_HITS_OF_ALL:
-            raise ValueError(f"queries times k must be at most {settings.MOST_HITS_OF_ALL}: give fewer, or a smaller k")
+        if len(self.queries) > limits.MAX_QUERIES:
+            raise ValueError(f"give at most {limits.MAX_QUERIES} queries at once")
+        if len(self.queries) * self.k > limits.MAX_TOTAL_HITS:
+            raise ValueError(f"queries times k must be at most {limits.MAX_TOTAL_HITS}: give fewer, or a smaller k")
         return self
 
 
-class EncodeRequest(Queries):
-    """What to encode."""
+class EncodeRequest(QueriesSchema):
+    """Texts or vectors to encode."""
 
     model_config = _described(("texts", "vectors"), {"texts": ["a queue for threads"]})
 
 
-class ClassifyRequest(Request):
-    """What to classify; `sthash.Collection.classify` describes it."""
+class ClassifyRequest(RequestSchema):
+    """A text or a vector to classify; see `sthash.applications.classify`."""
 
     model_config = _described(("text", "vector"), {"text": "the sine of an angle", "voting": "distance"})
     text: Text | SkipJsonSchema[None] = None
@@ -118,6 +128,11 @@ class ClassifyRequest(Request):
     radius: Radius | None = None
     voting: Literal["majority", "distance"] = "majority"
 
+    @property
+    def query(self) -> Any:
+        """The text or the vector."""
+        return self.vector if self.text is None else self.text
+
     @model_validator(mode="after")
     def _one_query(self) -> Self:
         if (self.text is None) == (self.vector is None):
@@ -125,8 +140,8 @@ class ClassifyRequest(Request):
         return self
 
 
-class NewDocument(Request):
-    """A document; without a key it gets one."""
+class NewDocument(RequestSchema):
+    """A document to add. The server makes a key for a document without one."""
 
     key: Key | None = None
     text: Text = ""
@@ -135,39 +150,39 @@ class NewDocument(Request):
 
     @model_validator(mode="after")
     def _not_too_deep(self) -> Self:
-        if _deeper_than(MOST_LEVELS, self.metadata):
-            raise ValueError(f"metadata may have at most {MOST_LEVELS} levels")
+        if _is_deeper(self.metadata, limits.MAX_METADATA_LEVELS):
+            raise ValueError(f"metadata may have at most {limits.MAX_METADATA_LEVELS} levels")
         return self
 
 
-def _deeper_than(levels: int, value: Any) -> bool:
+def _is_deeper(value: Any, levels: int) -> bool:
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return any(levels == 0 or _deeper_than(levels - 1, part) for part in inner)
+    return any(levels == 0 or _is_deeper(part, levels - 1) for part in inner)
 
 
-class DocumentsRequest(Request):
-    """Documents to add, all or none of them; ``upsert`` lets them take the place of those with the same keys."""
+class DocumentsRequest(RequestSchema):
+    """Documents to add, all or none. With ``upsert``, a document replaces the one with the same key."""
 
     model_config = _described(
         (), {"documents": [{"key": "a", "text": "A queue for threads.", "label": "queue", "metadata": {"year": 2026}}]}
     )
-    documents: Annotated[list[NewDocument], Field(max_length=settings.MOST_DOCUMENTS)]
+    documents: Annotated[list[NewDocument], Field(max_length=limits.MAX_DOCUMENTS)]
     mode: Literal["add", "upsert"] = "add"
-    vectors: Annotated[list[Vector], Field(max_length=settings.MOST_DOCUMENTS)] | None = None
+    vectors: Annotated[list[Vector], Field(max_length=limits.MAX_DOCUMENTS)] | None = None
 
 
-class DeleteRequest(Request):
-    """Keys of documents to delete, all or, if one is missing, none of them."""
+class DeleteRequest(RequestSchema):
+    """Keys of documents to delete. If one is missing, none is deleted."""
 
     model_config = _described((), {"keys": ["a", "b"], "missing_ok": True})
-    keys: Annotated[list[Key], Field(max_length=settings.MOST_DOCUMENTS)]
+    keys: Annotated[list[Key], Field(max_length=limits.MAX_DOCUMENTS)]
     missing_ok: bool = False
 
 
-# Answers. They are not checked again on their way out; the tests hold them against this.
+# Answers. The server does not validate its own answers; the tests compare them with these schemas.
 
 
-class Document(BaseModel):
+class DocumentSchema(BaseModel):
     """A document of a collection."""
 
     key: str
@@ -176,17 +191,17 @@ class Document(BaseModel):
     metadata: dict[str, Any]
 
 
-class Hit(Document):
-    """A document that was found: bits between the codes, cosine of the vectors, terms that matched."""
+class HitSchema(DocumentSchema):
+    """A document that was found, with its Hamming distance, its cosine, and the terms that matched."""
 
     distance: int
     score: float
     terms: list[str]
-    code: str = Field("", description="Its code, as hexadecimal bytes; bit p is bit p % 8 of byte p // 8.")
+    code: str = Field("", description="Its code as hexadecimal bytes; bit p is bit p % 8 of byte p // 8.")
 
 
 class SearchAnswer(BaseModel):
-    """Hits, the best first; the rest where a view was asked for."""
+    """Hits, the best first. The fields after ``took_ms`` are for requests with ``view``."""
 
     model_config = _described(
         (),
@@ -205,20 +220,20 @@ class SearchAnswer(BaseModel):
             "took_ms": 2.1,
         },
     )
-    hits: list[Hit]
+    hits: list[HitSchema]
     took_ms: float
-    code: str = Field("", description="The query's code.")
+    code: str = Field("", description="The code of the query.")
     n_bits: int = 0
-    counts: list[int] = Field([], description="Documents at each Hamming distance, from 0 to n_bits.")
-    place: list[float] | None = Field(None, description="The query's place on the map.")
-    places: dict[str, list[float] | None] = Field({}, description="The hits' places on the map.")
-    radius_used: int = Field(0, description="Bits around the query that were looked at.")
+    counts: list[int] = Field([], description="Number of documents per Hamming distance, from 0 to n_bits.")
+    place: list[float] | None = Field(None, description="The place of the query on the map.")
+    places: dict[str, list[float] | None] = Field({}, description="The places of the hits on the map.")
+    radius_used: int = Field(0, description="Radius of the ball that was searched, in bits.")
 
 
 class SearchManyAnswer(BaseModel):
-    """For each query its hits."""
+    """One list of hits per query."""
 
-    answers: list[list[Hit]]
+    answers: list[list[HitSchema]]
     took_ms: float
 
 
@@ -230,7 +245,7 @@ class EncodeAnswer(BaseModel):
 
 
 class ClassifyAnswer(BaseModel):
-    """The label with most votes, and the share of the votes that each label got."""
+    """The label with most votes, and the share of the votes per label."""
 
     label: str | None
     shares: dict[str, float]
@@ -238,7 +253,7 @@ class ClassifyAnswer(BaseModel):
 
 
 class DuplicatesAnswer(BaseModel):
-    """Keys of documents that say nearly the same, two or more a group."""
+    """Groups of near-duplicates: two or more keys per group."""
 
     groups: list[list[str]]
 
@@ -250,23 +265,23 @@ class CountAnswer(BaseModel):
 
 
 class PageAnswer(BaseModel):
-    """Documents in the order in which they came; ``next`` is where the following ones begin, if there are any."""
+    """Documents in the order in which they were added; ``next`` is the ``after`` of the next page, if there is one."""
 
-    documents: list[Document]
+    documents: list[DocumentSchema]
     next: int | None
 
 
 class MapAnswer(BaseModel):
-    """Where a sample of the documents lies, by two directions of the numbers from which the bits are made."""
+    """The places of a sample of the documents, along two directions of the margins of the bits."""
 
-    axes: list[str] = Field(description="What the two directions are called.")
+    axes: list[str] = Field(description="Names of the two directions.")
     points: list[list[float]]
     labels: list[str | None]
     keys: list[str]
 
 
 class CollectionSummary(BaseModel):
-    """A collection; ``error`` says why it cannot be used, if so."""
+    """A collection. If it cannot be used, ``error`` says why."""
 
     name: str
     documents: int | None
@@ -276,7 +291,7 @@ class CollectionSummary(BaseModel):
 
 
 class CollectionsAnswer(BaseModel):
-    """What is served."""
+    """The collections of a server, and what it allows."""
 
     collections: list[CollectionSummary]
     default: str | None
@@ -285,7 +300,7 @@ class CollectionsAnswer(BaseModel):
 
 
 class StatsAnswer(BaseModel):
-    """What a collection's file holds, and with what it was learnt."""
+    """What the file of a collection holds, and how its model was learned."""
 
     model_config = ConfigDict(extra="allow")
     name: str
@@ -296,14 +311,14 @@ class StatsAnswer(BaseModel):
 
 
 class HealthAnswer(BaseModel):
-    """That the server is there."""
+    """The server works."""
 
     status: Literal["ok"]
     version: str
 
 
 class ErrorBody(BaseModel):
-    """What went wrong: a code that keeps its meaning, and for people a message and a remedy."""
+    """A stable code for programs, and for people a message and a remedy."""
 
     code: str
     message: str
@@ -314,3 +329,21 @@ class ErrorAnswer(BaseModel):
     """An error."""
 
     error: ErrorBody
+
+
+def document_json(document: Document) -> dict[str, Any]:
+    """Return the fields of `DocumentSchema`."""
+    return {"key": document.key, "text": document.text, "label": document.label, "metadata": document.metadata}
+
+
+def hit_json(hit: Hit) -> dict[str, Any]:
+    """Return the fields of `HitSchema`."""
+    return {
+        "key": hit.key,
+        "text": hit.text,
+        "label": hit.label,
+        "metadata": hit.metadata,
+        "distance": hit.distance,
+        "score": hit.score,
+        "terms": list(hit.terms),
+    }

@@ -5,5 +5,4 @@ from sthash.spark.groups import connected_groups as connected_groups
 from sthash.spark.groups import near_duplicates as near_duplicates
 from sthash.spark.join import hamming_join as hamming_join
 from sthash.spark.join import hamming_self_join as hamming_self_join
-from sthash.spark.learnt import Learnt as Learnt
 from sthash.spark.model import SelfTaughtHashingModel as SelfTaughtHashingModel

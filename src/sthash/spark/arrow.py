@@ -53,7 +53,7 @@ def texts(column: pa.Array, name: str) -> list[str]:
     return values
 
 
-def unit_rows(column: pa.Array, width: int | None, name: str) -> Vectors:
+def column_rows(column: pa.Array, width: int | None, name: str) -> Vectors:
     """Give a column of vectors as rows of unit length: dense, unless one of them is sparse.
 
     Takes the vectors of ``pyspark.ml.linalg`` and arrays of numbers; ``width`` is how long they must be.

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from sthash.codes import Codes, n_bytes, pack
+from sthash.codes import Codes, as_words, n_bytes, pack
 from sthash.index import HammingIndex
 from sthash.spark.arrow import binary_column, packed_codes
 
@@ -56,11 +56,11 @@ class Bands:
     def masks(self) -> Words:
         """Bits of each band, a row a band."""
         positions = np.arange(self.n_bits)
-        return words(pack(np.array([(positions >= start) & (positions < end) for start, end in self.limits])))
+        return as_words(pack(np.array([(positions >= start) & (positions < end) for start, end in self.limits])))
 
     def buckets(self, codes: Codes) -> npt.NDArray[np.int64]:
         """Give a number for what each code has in each band, a row a band; different contents may share a number."""
-        values = words(codes)
+        values = as_words(codes)
         mixed = np.empty((len(self.limits), len(codes)), dtype=np.uint64)
         for band, mask in enumerate(self.masks()):
             mixed[band] = band
@@ -111,7 +111,7 @@ def cells(batches: Iterator[pa.RecordBatch]) -> Iterator[Cell]:
     table = pa.Table.from_batches(parts).combine_chunks()
     band, cell, side = (table[name].to_numpy() for name in ("band", "cell", "side"))
     codes = packed_codes(table["code"].chunk(0), None, "code")
-    order = np.lexsort((*words(codes).T, cell, band))
+    order = np.lexsort((*as_words(codes).T, cell, band))
     changes = np.flatnonzero((np.diff(band[order]) != 0) | (np.diff(cell[order]) != 0)) + 1
     for rows in np.split(order, changes):
         yield Cell(int(band[rows[0]]), codes[rows], side[rows])
@@ -121,7 +121,7 @@ def find_pairs(batches: Iterator[pa.RecordBatch], bands: Bands) -> Iterator[pa.R
     """Give the pairs of a task's codes: codeA, codeB, distance."""
     masks = bands.masks()
     for cell in cells(batches):
-        values = words(cell.codes)
+        values = as_words(cell.codes)
         for left, right, distances in cell.pairs(bands):
             first = first_shared(values[left] ^ values[right], masks) == cell.band
             columns = [binary_column(cell.codes[places[first]]) for places in (left, right)]
@@ -152,10 +152,3 @@ def first_shared(differences: Words, masks: Words) -> npt.NDArray[np.int64]:
     for band in range(len(masks) - 1, -1, -1):
         first[~(differences & masks[band]).any(axis=1)] = band
     return first
-
-
-def words(codes: Codes) -> Words:
-    """Give codes as rows of 64-bit words, filled up with zeros."""
-    padded = np.zeros((len(codes), -(-codes.shape[1] // 8) * 8), dtype=np.uint8)
-    padded[:, : codes.shape[1]] = codes
-    return padded.view(np.uint64)

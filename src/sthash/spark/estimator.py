@@ -11,10 +11,10 @@ from pyspark.sql import DataFrame
 
 from sthash.checks import check_whole
 from sthash.hashing import SelfTaughtHashing as Hasher
-from sthash.spark.arrow import texts, unit_rows
+from sthash.model import TextModel, VectorModel
+from sthash.spark.arrow import column_rows, texts
 from sthash.spark.columns import is_text
-from sthash.spark.counting import count_rows, count_terms, draw
-from sthash.spark.learnt import Learnt
+from sthash.spark.corpus_statistics import count_rows, count_terms, draw
 from sthash.spark.model import SelfTaughtHashingModel
 from sthash.spark.params import SelfTaughtHashingParams, new_vectorizer
 
@@ -41,6 +41,8 @@ class SelfTaughtHashing(
     numBits, numNeighbors : int, default=64, 25
     sampleSize : int, default=20000
     recipe : {"paper", "topics", "neighbors"}, default="paper"
+    scatter : float, default=0
+        How much random hyperplanes are mixed into the learned ones; see `sthash.Collection.create`.
     seed : int, default=0
     stopWords : list of str
         By default English ones; an empty list keeps all words.
@@ -77,6 +79,7 @@ class SelfTaughtHashing(
         numNeighbors: int = 25,
         sampleSize: int = 20_000,
         recipe: str = "paper",
+        scatter: float = 0.0,
         seed: int = 0,
         stopWords: list[str] | None = None,
         stemmer: str = "porter",
@@ -89,27 +92,9 @@ class SelfTaughtHashing(
         super().__init__()
         self._set(**self._input_kwargs)
 
-    @keyword_only
-    def setParams(
-        self,
-        *,
-        inputCol: str | None = None,
-        outputCol: str = "code",
-        numBits: int = 64,
-        numNeighbors: int = 25,
-        sampleSize: int = 20_000,
-        recipe: str = "paper",
-        seed: int = 0,
-        stopWords: list[str] | None = None,
-        stemmer: str = "porter",
-        weighting: str = "tfidf",
-        minDF: float = 1.0,
-        maxDF: float = float(2**63 - 1),
-        vocabSize: int = 0,
-        idCol: str | None = None,
-    ) -> Self:
+    def setParams(self, **params: Any) -> Self:
         """Set params by name."""
-        return self._set(**self._input_kwargs)
+        return self._set(**params)
 
     def setInputCol(self, value: str) -> Self:
         """Set what to encode."""
@@ -124,12 +109,16 @@ class SelfTaughtHashing(
         return self._set(numBits=value)
 
     def setNumNeighbors(self, value: int) -> Self:
-        """Set the neighbours of a document in the graph."""
+        """Set the neighbors of a document in the graph."""
         return self._set(numNeighbors=value)
 
     def setSampleSize(self, value: int) -> Self:
         """Set the size of the learning sample."""
         return self._set(sampleSize=value)
+
+    def setScatter(self, value: float) -> Self:
+        """Set how much random hyperplanes are mixed into the learned ones."""
+        return self._set(scatter=value)
 
     def setSeed(self, value: int) -> Self:
         """Set the seed of the sample and the hasher."""
@@ -145,12 +134,11 @@ class SelfTaughtHashing(
         settings = self._text_settings()
         vectorizer = new_vectorizer(settings).fit_counts(count_terms(dataset, name, n_rows, settings)) if text else None
         sample = draw(dataset, name, n_rows, self.getSampleSize(), seed)
-        rows = unit_rows(sample, None, name) if vectorizer is None else vectorizer.transform(texts(sample, name))
-        hasher = Hasher(
-            self.getNumBits(),
-            self.getNumNeighbors(),
-            recipe=self.getRecipe(),
-            random_state=seed % 2**32,
-        )
-        model = SelfTaughtHashingModel(Learnt(vectorizer, hasher.fit(rows), len(sample)))
+        hasher = Hasher(self.getNumBits(), self.getNumNeighbors(), recipe=self.getRecipe(), random_state=seed % 2**32)
+        given: dict[str, Any] = {"scatter": self.getScatter(), "random_state": seed % 2**32, "learned_on": len(sample)}
+        if vectorizer is None:
+            model = SelfTaughtHashingModel(VectorModel.of(hasher.fit(column_rows(sample, None, name)), **given))
+        else:
+            hasher.fit(vectorizer.transform(texts(sample, name)))
+            model = SelfTaughtHashingModel(TextModel.of(vectorizer, hasher, **given))
         return self._copyValues(model)

@@ -21,24 +21,24 @@ from sthash.codes import Codes
 from sthash.spark.arrow import binary_column
 from sthash.spark.columns import check_codes, check_columns, check_new, hamming_distance, is_text, quoted
 from sthash.spark.join import hamming_join
-from sthash.spark.learnt import Files, Learnt, shared_model
+from sthash.spark.model_bytes import HashingModel, column_cosines, encode_column, shared_model, to_bytes
 from sthash.spark.params import SelfTaughtHashingParams
 from sthash.spark.persistence import ModelReader, ModelWriter
 
 
 class SelfTaughtHashingModel(SelfTaughtHashingParams, Model, MLReadable["SelfTaughtHashingModel"], MLWritable):
-    """What `SelfTaughtHashing` has learnt. The codes are to the bit those of the same model on one machine.
+    """What `SelfTaughtHashing` has learned. The codes are to the bit those of the same model on one machine.
 
     Parameters
     ----------
-    learnt : Learnt
-        A fitted vectorizer and hasher of `sthash`; both can come from one machine too.
+    model : TextModel or VectorModel
+        It can come from one machine, too.
     """
 
-    def __init__(self, learnt: Learnt) -> None:
+    def __init__(self, model: HashingModel) -> None:
         super().__init__()
-        self.learnt = learnt
-        self._shared: tuple[SparkContext, Broadcast[Files]] | None = None
+        self.model = model
+        self._shared: tuple[SparkContext, Broadcast[bytes]] | None = None
 
     def setInputCol(self, value: str) -> Self:
         """Set what to encode."""
@@ -54,23 +54,25 @@ class SelfTaughtHashingModel(SelfTaughtHashingParams, Model, MLReadable["SelfTau
 
     @property
     def n_bits(self) -> int:
-        """Bits of a code."""
-        return int(self.learnt.hasher.n_bits)
+        """Number of bits of a code."""
+        return self.model.n_bits
 
     def encode(self, documents: list[Any]) -> Codes:
         """Give the codes of a few texts or vectors, here on the driver."""
-        if self.learnt.vectorizer is not None:
+        if not self.model.dense:
             column = pa.array(documents, pa.string())
         else:
             rows = [value.toArray() if isinstance(value, Vector) else value for value in documents]
             column = pa.array(rows, pa.list_(pa.float64()))
-        return self.learnt.codes(column, "documents")
+        return encode_column(self.model, column, "documents").codes
 
     def _transform(self, dataset: DataFrame) -> DataFrame:
         name, output = self.getInputCol(), self.getOutputCol()
-        if is_text(dataset, name) != (self.learnt.vectorizer is not None):
-            learnt, given = ("vectors", "texts") if self.learnt.vectorizer is None else ("texts", "vectors")
-            raise TypeError(f"column {name!r} has {given}, but the model has learnt from {learnt}.")
+        if is_text(dataset, name) == self.model.dense:
+            learned, given = ("vectors", "texts") if self.model.dense else ("texts", "vectors")
+            raise TypeError(
+                f"column {name!r} has {given}, but the model has learned from {learned}. Set another inputCol."
+            )
         check_new(dataset, output)
         return dataset.withColumn(output, self._encoded(dataset, name))
 
@@ -78,16 +80,16 @@ class SelfTaughtHashingModel(SelfTaughtHashingParams, Model, MLReadable["SelfTau
         shared = self._broadcast(dataset.sparkSession.sparkContext)
 
         def encode(batches: Iterator[pa.Array]) -> Iterator[pa.Array]:
-            learnt = shared_model(shared)
+            model = shared_model(shared)
             for batch in batches:
-                yield binary_column(learnt.codes(batch, name))
+                yield binary_column(encode_column(model, batch, name).codes)
 
         column: Column = arrow_udf(encode, BinaryType())(quoted(name))  # type: ignore[call-overload]
         return column
 
-    def _broadcast(self, context: SparkContext) -> Broadcast[Files]:
+    def _broadcast(self, context: SparkContext) -> Broadcast[bytes]:
         if self._shared is None or self._shared[0] is not context:
-            self._shared = (context, context.broadcast(self.learnt.files))
+            self._shared = (context, context.broadcast(to_bytes(self.model)))
         return self._shared[1]
 
     def approxNearestNeighbors(
@@ -157,9 +159,9 @@ class SelfTaughtHashingModel(SelfTaughtHashingParams, Model, MLReadable["SelfTau
         shared = self._broadcast(SparkSession.active().sparkContext)
 
         def cosines(batches: Iterator[tuple[pa.Array, pa.Array]]) -> Iterator[pa.Array]:
-            learnt = shared_model(shared)
+            model = shared_model(shared)
             for left, right in batches:
-                yield pa.array(learnt.cosines(left, right), pa.float32())
+                yield pa.array(column_cosines(model, left, right), pa.float32())
 
         column: Column = arrow_udf(cosines, FloatType())(a, b)  # type: ignore[call-overload]
         return column
@@ -175,6 +177,6 @@ class SelfTaughtHashingModel(SelfTaughtHashingParams, Model, MLReadable["SelfTau
         return ModelWriter(self)
 
     @classmethod
-    def read(cls) -> ModelReader:
+    def read(cls) -> ModelReader[Self]:
         """Give the reader."""
         return ModelReader(cls)

@@ -18,12 +18,12 @@ class SelfTaughtHashingParams(HasInputCol, HasOutputCol, HasSeed):
 
     numBits: Param[int] = Param(Params._dummy(), "numBits", "bits of a code (>= 1)", TypeConverters.toInt)
     numNeighbors: Param[int] = Param(
-        Params._dummy(), "numNeighbors", "neighbours of a document in the graph (>= 1)", TypeConverters.toInt
+        Params._dummy(), "numNeighbors", "neighbors of a document in the graph (>= 1)", TypeConverters.toInt
     )
     sampleSize: Param[int] = Param(
         Params._dummy(),
         "sampleSize",
-        "how many documents, drawn at random, the hash functions are learnt from on the driver; "
+        "how many documents, drawn at random, the hash functions are learned from on the driver; "
         "vocabulary and document frequencies are always those of all documents",
         TypeConverters.toInt,
     )
@@ -32,6 +32,12 @@ class SelfTaughtHashingParams(HasInputCol, HasOutputCol, HasSeed):
         "recipe",
         "'paper' is as published; 'neighbors' finds more of the nearest ones, 'topics' those on the same topic",
         TypeConverters.toString,
+    )
+    scatter: Param[float] = Param(
+        Params._dummy(),
+        "scatter",
+        "how much random hyperplanes are mixed into the learned ones, in units of these (>= 0)",
+        TypeConverters.toFloat,
     )
     stopWords: Param[list[str]] = Param(
         Params._dummy(), "stopWords", "words of a text to leave out", TypeConverters.toListString
@@ -75,6 +81,7 @@ class SelfTaughtHashingParams(HasInputCol, HasOutputCol, HasSeed):
             numNeighbors=25,
             sampleSize=20_000,
             recipe="paper",
+            scatter=0.0,
             seed=0,
             stopWords=_english(),
             stemmer="porter",
@@ -89,12 +96,16 @@ class SelfTaughtHashingParams(HasInputCol, HasOutputCol, HasSeed):
         return self.getOrDefault(self.numBits)
 
     def getNumNeighbors(self) -> int:
-        """Neighbours of a document in the graph."""
+        """Neighbors of a document in the graph."""
         return self.getOrDefault(self.numNeighbors)
 
     def getSampleSize(self) -> int:
         """Size of the learning sample."""
         return self.getOrDefault(self.sampleSize)
+
+    def getScatter(self) -> float:
+        """How much random hyperplanes are mixed into the learned ones."""
+        return self.getOrDefault(self.scatter)
 
     def getRecipe(self) -> Recipe:
         """What the codes are good for."""

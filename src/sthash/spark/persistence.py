@@ -1,88 +1,103 @@
-"""Saving a model in a folder of any file system that Spark can reach: JSON, and sthash's own model files.
+"""Saving a model in a folder of any file system that Spark can reach: JSON, and sthash's own model file.
 
-The layout is Spark's: ``metadata/`` holds class, uid and params as JSON. Beside it lie the files that `sthash.load`
-reads. A folder is written under another name and renamed when it is whole.
+The layout is Spark's: ``metadata/`` holds class, uid and params as JSON. Beside it lies ``model.safetensors``, which
+`sthash.load` reads. A folder is written under another name and renamed when it is whole. Folders of format 1, which
+have a vectorizer and a hasher in files of their own, are still read.
 """
 
 from __future__ import annotations
 
 import uuid
-from typing import TYPE_CHECKING, Any
+from typing import Any, Generic, TypeVar
 
 from pyspark.ml.util import DefaultParamsReader, DefaultParamsWriter, MLReader, MLWriter
 
+from sthash.model import TextModel, VectorModel
 from sthash.model_file import ModelFileError
-from sthash.spark.learnt import Files, restore
+from sthash.spark.model_bytes import HashingModel, from_bytes, to_bytes
 
-if TYPE_CHECKING:
-    from sthash.spark.model import SelfTaughtHashingModel
-
-FORMAT = 1
+FORMAT = 2
+MODEL_FILE = "model.safetensors"
 _PIECE = 1 << 23
+Saved = TypeVar("Saved", bound=Any)
 
 
 class ModelWriter(MLWriter):
     """Writes a model: all of it or nothing."""
 
-    def __init__(self, model: SelfTaughtHashingModel) -> None:
+    def __init__(self, instance: Any) -> None:
         super().__init__()
-        self._model = model
+        self._instance = instance
 
     def save(self, path: str) -> None:
         """Write to a path, which must not exist unless ``overwrite()`` was called."""
         system, target = _located(self.sparkSession, path)
         if system.exists(target) and not self.shouldOverwrite:
-            raise FileExistsError(f"{path} exists already; use write().overwrite().save(path) to replace it.")
+            raise FileExistsError(f"{path} exists already. Use write().overwrite().save(path) to replace it.")
         unfinished = f"{path.rstrip('/')}.{uuid.uuid4().hex}.saving"
         temporary = _located(self.sparkSession, unfinished)[1]
         try:
             self.saveImpl(unfinished)
             system.delete(target, True)
             if not system.rename(temporary, target):
-                raise OSError(f"cannot rename {unfinished} to {path}.")
+                raise OSError(f"cannot rename {unfinished} to {path}. Check the permissions of the folder.")
         finally:
             system.delete(temporary, True)
 
     def saveImpl(self, path: str) -> None:
         """Write the parts of the folder."""
-        files = self._model.learnt.files
-        extra = {"sthash": {"format": FORMAT, "learntOn": self._model.learnt.learnt_on, "files": sorted(files)}}
-        DefaultParamsWriter.saveMetadata(self._model, path, self.sparkSession, extraMetadata=extra)
-        for name, content in files.items():
-            _write(self.sparkSession, f"{path}/{name}", content)
+        extra = {"sthash": {"format": FORMAT}}
+        DefaultParamsWriter.saveMetadata(self._instance, path, self.sparkSession, extraMetadata=extra)
+        _write(self.sparkSession, f"{path}/{MODEL_FILE}", to_bytes(self._instance.model))
 
 
-class ModelReader(MLReader["SelfTaughtHashingModel"]):
+class ModelReader(MLReader[Saved], Generic[Saved]):
     """Reads what `ModelWriter` wrote."""
 
-    def __init__(self, kind: type[SelfTaughtHashingModel]) -> None:
+    def __init__(self, kind: type[Saved]) -> None:
         super().__init__()
         self._kind = kind
 
-    def load(self, path: str) -> SelfTaughtHashingModel:
+    def load(self, path: str) -> Saved:
         """Read a model from a path."""
         system, target = _located(self.sparkSession, f"{path}/metadata")
         if not system.exists(target):
-            raise FileNotFoundError(f"{path} is no saved model: it has no metadata; pass the folder that save made.")
+            raise FileNotFoundError(f"{path} is no saved model: it has no metadata. Pass the folder that save made.")
         metadata = DefaultParamsReader.loadMetadata(path, self.sparkSession)
         expected = f"{self._kind.__module__}.{self._kind.__name__}"
         if metadata.get("class") != expected or "sthash" not in metadata:
-            raise ModelFileError(f"{path} holds a {metadata.get('class')}, not a {expected}.")
-        version = metadata["sthash"]["format"]
-        if version != FORMAT:
+            raise ModelFileError(f"{path} holds a {metadata.get('class')}, not a {expected}. Pass another folder.")
+        version = metadata["sthash"].get("format")
+        if version not in (1, FORMAT):
             raise ModelFileError(
-                f"{path} has format {version}, but this sthash reads format {FORMAT}; "
-                "upgrade sthash if the model is from a newer version."
+                f"{path} has format {version}, but this sthash reads up to format {FORMAT}. "
+                "Upgrade sthash if the model is from a newer version."
             )
-        files: Files = {name: _read(self.sparkSession, f"{path}/{name}") for name in metadata["sthash"]["files"]}
-        model = self._kind(restore(files, metadata["sthash"]["learntOn"], path))
-        model._resetUid(metadata["uid"])
-        DefaultParamsReader.getAndSetParams(model, metadata)
+        instance = self._kind(self._model_of_format_1(path, metadata) if version == 1 else self._model(path))
+        instance._resetUid(metadata["uid"])
+        DefaultParamsReader.getAndSetParams(instance, metadata)
+        return instance
+
+    def _model(self, path: str) -> HashingModel:
+        model = from_bytes(_read(self.sparkSession, f"{path}/{MODEL_FILE}"), f"{path}/{MODEL_FILE}")
+        if not isinstance(model, TextModel | VectorModel):
+            raise ModelFileError(f"{path}/{MODEL_FILE} holds a {type(model).__name__}. Save the model again.")
         return model
+
+    def _model_of_format_1(self, path: str, metadata: dict[str, Any]) -> HashingModel:
+        parts = {}
+        for name in ("vectorizer", "hasher"):
+            file = f"{path}/{name}.safetensors"
+            if name == "hasher" or f"{name}.safetensors" in metadata["sthash"]["files"]:
+                parts[name] = from_bytes(_read(self.sparkSession, file), file)
+        learned_on = metadata["sthash"]["learntOn"]
+        if "vectorizer" in parts:
+            return TextModel.of(parts["vectorizer"], parts["hasher"], learned_on=learned_on)
+        return VectorModel.of(parts["hasher"], learned_on=learned_on)
 
 
 def _located(spark: Any, path: str) -> tuple[Any, Any]:
-    """Give the Hadoop file system of a path, and the path as it knows it."""
+    """Return the Hadoop file system of a path, and the path as it knows it."""
     location = spark._jvm.org.apache.hadoop.fs.Path(path)
     return location.getFileSystem(spark._jsparkSession.sessionState().newHadoopConf()), location
 
@@ -100,7 +115,7 @@ def _write(spark: Any, path: str, content: bytes) -> None:
 def _read(spark: Any, path: str) -> bytes:
     system, location = _located(spark, path)
     if not system.exists(location):
-        raise FileNotFoundError(f"{path} is missing; the saved model is not whole: save it again.")
+        raise FileNotFoundError(f"{path} is missing: the saved model is not whole. Save it again.")
     stream = system.open(location)
     try:
         size = system.getFileStatus(location).getLen()

@@ -12,7 +12,8 @@ import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from sthash import Collection
-from support.browser import chromium, library_documents, serving
+from support.browser import library_documents, serving
+from support.components import chromium, require
 from support.page import HOSTILE
 
 MODULES = ("argparse", "asyncio", "cmd", "collections", "csv", "email", "gzip", "json", "logging", "optparse", "pdb")
@@ -37,8 +38,7 @@ def address(folder: Path) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    if chromium() is None:
-        pytest.skip("there is no Chromium (on Debian: apt-get install chromium)")
+    require("Chromium")
     with sync_playwright() as driver:
         opened = driver.chromium.launch(executable_path=chromium(), args=["--disable-dev-shm-usage"])
         yield opened

@@ -61,7 +61,7 @@ def test_narrow_screens_do_not_scroll_sideways(page, width):
         page.keyboard.press("Escape")
 
 
-# Of each piece of text that is seen: its colour against the colours behind it, as the guidelines (WCAG 2) compute it.
+# The contrast of each visible text with the colors behind it, as the guidelines (WCAG 2) compute it.
 CONTRASTS = """() => {
   const pen = new OffscreenCanvas(1, 1).getContext("2d", {willReadFrequently: true});
   const rgb = (...layers) => {
@@ -69,7 +69,7 @@ CONTRASTS = """() => {
     for (const layer of layers) { pen.fillStyle = layer; pen.fillRect(0, 0, 1, 1); }
     return [...pen.getImageData(0, 0, 1, 1).data].slice(0, 3);
   };
-  const light = (colour) => colour.map((part) => part / 255)
+  const light = (color) => color.map((part) => part / 255)
     .map((part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4))
     .reduce((sum, part, at) => sum + part * [0.2126, 0.7152, 0.0722][at], 0);
   const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);

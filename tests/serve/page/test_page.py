@@ -18,7 +18,7 @@ def test_hits_as_one_types(page, folder):
     page.locator("#query").press_sequentially(QUERY, delay=8)
     expect(page.locator("#code code")).to_be_visible()
     with Collection.open(folder / "library.sth") as collection:
-        hits = collection.search(QUERY, 10)
+        hits = collection.search(QUERY, 10, explain=True)
         codes = collection.encode([hit.text for hit in hits])
         own = collection.encode([QUERY])[0]
     expect(page.locator(".hit .key bdi")).to_have_text([hit.key for hit in hits])
@@ -126,7 +126,7 @@ def test_one_may_type_before_it_is_known_what_is_served(page):
 def test_words_that_nobody_knows(page):
     page.goto("/")
     page.fill("#query", "qqxzqq")
-    expect(page.locator("#state")).to_contain_text("Nothing to go by")
+    expect(page.locator("#state")).to_contain_text("No known words")
     assert keys(page) == []
 
 
@@ -237,7 +237,7 @@ def test_the_server_goes_and_comes_back(page, folder, trouble):
         page.click("#rerank")
         expect(page.locator("#state.bad")).to_be_visible()
     with serving(folder / "library.sth", urlsplit(address).port):
-        expect(page.locator("#state")).to_be_hidden()
+        expect(page.locator("#state")).to_be_hidden(timeout=30_000)  # the page tries again after some seconds
         expect(page.locator(".hit .key bdi")).to_have_text(before)
     assert all("ERR_CONNECTION_REFUSED" in said for said in trouble.said)
     trouble.said.clear()
@@ -267,7 +267,7 @@ def test_keys_are_asked_for(page, folder, trouble):
 
     with serving(folder / "library.sth", **secrets) as (address, _):
         page.goto(address)
-        expect(dialog).to_contain_text("asks for a read key")
+        expect(dialog).to_contain_text("needs a read key")
         dialog.get_by_role("button", name="Cancel").click()
         expect(page.locator("#state.bad")).to_contain_text("key is needed")
         page.get_by_role("button", name="Try again").click()

@@ -1,13 +1,13 @@
-// What is shown of an answer, besides the hits themselves: one line about them, and the query's code.
+// The parts of an answer besides the hits: one line of summary, and the code of the query.
 import { bitsOf, strip } from "./bits.js";
 import { $, announce, make, plural } from "./dom.js";
 
-/** The line above the hits. */
+/** Write the line above the hits. */
 export function summarize(text, small = "") {
   $("summary").replaceChildren(text, ...(small ? [make("small", {}, small)] : []));
 }
 
-/** Say how many hits there are, and how they are ordered. */
+/** Say how many hits there are, and how they are sorted. */
 export function showSummary(found, { k, radius, rerank }) {
   const count = found.hits.length;
   const few = count < k && radius !== null ? " in the ball" : "";
@@ -16,7 +16,7 @@ export function showSummary(found, { k, radius, rerank }) {
   else summarize("");
 }
 
-/** Draw the code of the query, or take it away. */
+/** Draw the code of the query, or remove it. */
 export function showCode(found) {
   $("code").hidden = !found;
   if (!found) return;
@@ -26,8 +26,8 @@ export function showCode(found) {
   $("code").querySelector("code").textContent = found.code.length > 32 ? `${found.code.slice(0, 32)}…` : found.code;
 }
 
-/** Read the answer to those who cannot see it. */
-export function tell() {
+/** Announce the answer to screen readers. */
+export function announceAnswer() {
   const changes = $("changes").hidden ? "" : $("changes").textContent;
   announce(`${$("summary").textContent || "No hits"}. ${$("ball-says").textContent} ${changes}`);
 }

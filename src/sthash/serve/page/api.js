@@ -1,6 +1,6 @@
-// Requests to the server: keys, errors that say what to do, and patience when it is busy.
+// Requests to the server, with keys, errors, and retries when the server is busy.
 
-const BUSY = ["overloaded", "busy", "collection_busy"]; // codes of 503 that pass by themselves, and soon
+const BUSY = ["overloaded", "busy", "collection_busy"]; // codes of 503 that a retry soon resolves
 const TRIES_WHEN_BUSY = 8;
 const keys = {
   get: (kind) => sessionStorage.getItem(`sthash-${kind}-key`),
@@ -9,7 +9,7 @@ const keys = {
 let askForKey = async () => null;
 const asking = { read: null, write: null };
 
-/** Who asks a person for a key: a function of ("read" or "write", whether one was refused), giving a key or null. */
+/** Set the function that asks the user: from ("read" or "write", whether a key was refused) to a key or null. */
 export function onKeyNeeded(ask) {
   askForKey = ask;
 }
@@ -28,8 +28,8 @@ async function problem(response) {
   } catch {
     error = null;
   }
-  const unclear = { message: `The server answered ${response.status} ${response.statusText}.`.replace(" .", ".") };
-  return new ApiError(response.status, error?.message ? error : unclear);
+  const unknown = { message: `The server answered ${response.status} ${response.statusText}.`.replace(" .", ".") };
+  return new ApiError(response.status, error?.message ? error : unknown);
 }
 
 function pause(milliseconds, signal) {
@@ -42,10 +42,10 @@ function pause(milliseconds, signal) {
 }
 
 /**
- * Send one request and give the answer's JSON.
+ * Send one request and return the JSON of the answer.
  *
- * A server without room answers 503 at once: `onBusy` hears of it, and the request is sent again. A server that wants
- * another key says so: the person is asked once for all requests that wait for it. An aborted one throws AbortError.
+ * A busy server answers 503 at once: `onBusy` is called, and the request is sent again. If the server needs another
+ * key, the user is asked once for all requests that wait for it. An aborted request throws AbortError.
  */
 export async function call(method, path, { body, query = {}, signal, onBusy = () => {} } = {}) {
   const kind = method === "GET" || path === "/search" ? "read" : "write";
@@ -60,7 +60,7 @@ export async function call(method, path, { body, query = {}, signal, onBusy = ()
       response = await fetch(address, { method, headers, signal, body: body && JSON.stringify(body) });
     } catch (error) {
       if (error.name === "AbortError") throw error;
-      const remedy = "Check that it is still running; the page tries again by itself.";
+      const remedy = "Check that it is running. The page tries again automatically.";
       throw new ApiError(0, { code: "unreachable", message: "The server does not answer.", remedy });
     }
     if (response.ok) return response.json();
@@ -80,7 +80,7 @@ export async function call(method, path, { body, query = {}, signal, onBusy = ()
   }
 }
 
-/** What is served. Without the right key the server names no collection, so that has to be asked for first. */
+/** List the collections. Without the right key the list is empty, so the page asks for the key first. */
 export async function collections() {
   const told = await call("GET", "/collections");
   if (told.collections.length || !told.needs_read_key) return told;

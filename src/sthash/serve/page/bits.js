@@ -1,7 +1,7 @@
-// Codes drawn as strips of bits.
+// Codes as strips of bits.
 import { draw, number } from "./dom.js";
 
-/** Bits of a code in hex: bit p is bit p % 8 of byte p // 8. */
+/** Return the bits of a hexadecimal code: bit p is bit p % 8 of byte p // 8. */
 export function bitsOf(hex, count) {
   return Array.from({ length: count }, (_, p) => {
     const byte = parseInt(hex.slice(2 * (p >> 3), 2 * (p >> 3) + 2), 16);
@@ -9,18 +9,18 @@ export function bitsOf(hex, count) {
   });
 }
 
-/** Where two codes differ. */
+/** Return the positions where two codes differ. */
 export function differing(left, right) {
   return left.flatMap((bit, place) => (bit === right[place] ? [] : [place]));
 }
 
-const PITCH = 8; // of a bit, gap included; one more pixel after each byte
+const PITCH = 8; // width of a bit with its gap, in pixels; there are more pixels after each byte
 const TALL = 14;
 
 /**
- * A strip as SVG: one path for each kind of bit, so that even a page of long codes stays light.
+ * Draw a strip as SVG. It has one path per kind of bit, so that a page of long codes stays fast.
  *
- * Bits that differ from the query's stand out by height and by being filled or hollow, not by colour alone.
+ * Bits that differ from the query have another height, and are filled or hollow: color is not the only sign.
  */
 export function strip(bits, query = bits) {
   const perRow = bits.length > 256 ? 128 : 64;

@@ -1,7 +1,7 @@
-// What a change of the radius or of the ranking did to the hits.
+// The effect of a new radius or a new ranking on the hits.
 import { $, make } from "./dom.js";
 
-/** Compare two lists of hits: for each key places moved up (positive) or down, "new", or 0; and those that are gone. */
+/** Compare two lists of hits: per key, the ranks moved up (positive) or down, or "new"; and the hits that are gone. */
 export function compare(before, after) {
   const was = new Map(before.map((hit, rank) => [hit.key, rank]));
   const is = new Set(after.map((hit) => hit.key));
@@ -9,17 +9,17 @@ export function compare(before, after) {
   return { moves, gone: before.filter((hit) => !is.has(hit.key)) };
 }
 
-/** The badge of one hit. */
+/** Show the badge of one hit. */
 export function showMove(badge, move) {
   badge.hidden = move === undefined || move === 0;
   if (badge.hidden) return;
   const kind = move === "new" ? "new" : move > 0 ? "up" : "down";
   badge.className = `move ${kind}`;
   badge.textContent = { new: "new", up: `▲ ${move}`, down: `▼ ${-move}` }[kind];
-  badge.title = { new: "Was not among the hits before", up: "Moved up", down: "Moved down" }[kind];
+  badge.title = { new: "Was not a hit before", up: "Moved up", down: "Moved down" }[kind];
 }
 
-/** Say in one line what changed, and below the hits which are gone; nothing if there is nothing to compare. */
+/** Show what changed above the hits, and which hits are gone below them. Without changes, show nothing. */
 export function showChanges(changes, what) {
   $("changes").hidden = !changes;
   $("gone").hidden = !changes?.gone.length;
@@ -33,5 +33,5 @@ export function showChanges(changes, what) {
   ].filter(([count]) => count);
   const said = counts.length ? counts.map(([count, kind]) => `${count} ${kind}`).join(", ") : "same hits, same order";
   $("changes").replaceChildren(make("strong", {}, what), ` ${said}`);
-  $("gone").replaceChildren("No longer among the hits: ", ...changes.gone.map((hit) => make("bdi", {}, hit.key)));
+  $("gone").replaceChildren("No longer a hit: ", ...changes.gone.map((hit) => make("bdi", {}, hit.key)));
 }

@@ -4,11 +4,11 @@ import { $, make, plural } from "./dom.js";
 import { marked } from "./highlight.js";
 import { showLabel } from "./labels.js";
 
-const SHOWN_AT_ONCE = 20_000; // characters: marking and laying out a whole book would hold the page up
+const SHOWN_AT_ONCE = 20_000; // characters; a whole book would block the page
 
 export const anyOpen = () => document.querySelector("dialog[open]") !== null;
 
-/** Let every dialog close by its own buttons and by a click beside it. */
+/** Close a dialog by its buttons, or by a click outside it. */
 export function startDialogs() {
   for (const dialog of document.querySelectorAll("dialog")) {
     for (const button of dialog.querySelectorAll(".close")) button.addEventListener("click", () => dialog.close(""));
@@ -18,7 +18,7 @@ export function startDialogs() {
   }
 }
 
-/** Show a document; `like()` and `remove()` are what its buttons do; without `remove` there is no such button. */
+/** Show a document. Its buttons call `like()` and `remove()`; without `remove` it has no delete button. */
 export function showDocument(found, { terms = [], like, remove = null }) {
   const dialog = $("document-dialog");
   const part = (selector) => dialog.querySelector(selector);
@@ -54,7 +54,7 @@ export function showDocument(found, { terms = [], like, remove = null }) {
   part(".text").scrollTop = 0;
 }
 
-/** Ask for a new document; `put(document)` stores it, and what it throws is shown without losing what was written. */
+/** Ask for a new document. `put(document)` stores it. The dialog shows its errors, and keeps the input. */
 export function showAdd(text, put) {
   const dialog = $("add-dialog");
   const form = dialog.querySelector("form");
@@ -83,16 +83,16 @@ export function showAdd(text, put) {
 }
 
 const WHY = {
-  read: "Whoever runs it has the key. Searching goes on as soon as it is right.",
-  write: "Changing the collection takes the write key, which whoever runs the server has.",
+  read: "The operator of the server has the key. The search continues with the right key.",
+  write: "Changes need the write key. The operator of the server has it.",
 };
 
-/** Ask for a key; null if the person would rather not. */
+/** Ask for a key; null if the user cancels. */
 export function askKey(kind, refused) {
   const dialog = $("key-dialog");
   const form = dialog.querySelector("form");
   form.reset();
-  $("key-title").textContent = refused ? "That key was not right" : `This server asks for a ${kind} key`;
+  $("key-title").textContent = refused ? "That key was not right" : `This server needs a ${kind} key`;
   $("key-why").textContent = WHY[kind];
   return new Promise((resolve) => {
     dialog.onclose = () => resolve(dialog.returnValue === "given" ? form.elements.key.value.trim() || null : null);

@@ -1,8 +1,8 @@
-// What the rest needs of the DOM. Text goes in as text nodes only; there is no way from a string to markup here.
+// Helpers for the DOM. Text becomes text nodes only: no function here turns a string into markup.
 
 export const $ = (id) => document.getElementById(id);
 
-/** Make an element: properties are set as such, except class, data and aria-… and other attributes with a dash. */
+/** Make an element. Names with a dash, and role, are attributes; on… adds a listener; all others are properties. */
 export function make(tag, properties = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(properties)) {
@@ -27,8 +27,8 @@ export const number = (value) => value.toLocaleString("en");
 export const plural = (count, one, many = `${one}s`) => `${number(count)} ${count === 1 ? one : many}`;
 export const calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
-/** The colour that a custom property stands for now, light or dark, as a canvas can use it. */
-export function colour(property) {
+/** Return the current color of a custom property, in a form that a canvas accepts. */
+export function color(property) {
   const probe = make("span", { hidden: true });
   probe.style.color = `var(${property})`;
   document.body.append(probe);
@@ -37,7 +37,7 @@ export function colour(property) {
   return value;
 }
 
-/** Call a function once, so many milliseconds after the last time it was asked for. */
+/** Return a function that calls `action` once, `wait` milliseconds after its own last call. */
 export function debounced(action, wait) {
   let timer = 0;
   const ask = (...given) => {
@@ -48,12 +48,12 @@ export function debounced(action, wait) {
   return ask;
 }
 
-/** Tell people who listen, and nobody else. */
+/** Announce a text to screen readers only. */
 export function announce(text) {
   $("status").textContent = text;
 }
 
-/** A short note at the foot of the page, with something to do about it if there is. */
+/** Show a short note at the bottom of the page, with a button if there is an action. */
 export function toast(text, { action, label, kind = "plain" } = {}) {
   const note = make(
     "div",

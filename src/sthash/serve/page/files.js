@@ -1,12 +1,12 @@
-// A file as the query: dropped anywhere on the page, or picked.
+// A file as the query: dropped anywhere on the page, or chosen.
 import { $, toast } from "./dom.js";
 
-const LONGEST = 1_000_000; // characters that the server takes
+const MAX_TEXT_CHARACTERS = 1_000_000; // as in limits.py
 
 async function read(file, take) {
   const tooLong = () =>
-    toast(`${file.name} has more than a million characters. Paste the part that matters.`, { kind: "bad" });
-  if (file.size > 4 * LONGEST) {
+    toast(`${file.name} has more than a million characters. Paste a part of it.`, { kind: "bad" });
+  if (file.size > 4 * MAX_TEXT_CHARACTERS) {
     tooLong();
     return;
   }
@@ -15,15 +15,15 @@ async function read(file, take) {
   try {
     text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {
-    text = new TextDecoder("windows-1252").decode(bytes); // what old text files are in
+    text = new TextDecoder("windows-1252").decode(bytes); // the encoding of many old text files
   }
   if (text.includes("\0")) toast(`${file.name} does not look like text.`, { kind: "bad" });
   else if (text.trim() === "") toast(`${file.name} is empty.`, { kind: "bad" });
-  else if (text.length > LONGEST) tooLong();
+  else if (text.length > MAX_TEXT_CHARACTERS) tooLong();
   else take(text);
 }
 
-/** Hand the text of a file, or text that is dropped, to `take`. */
+/** Call `take` with the text of a file, or with dropped text. */
 export function startDrop(take) {
   const carries = (event) => ["Files", "text/plain"].some((kind) => event.dataTransfer?.types.includes(kind));
   const show = (on) => ($("drop").hidden = !on);
@@ -48,6 +48,6 @@ export function startDrop(take) {
   $("file").addEventListener("change", () => {
     const file = $("file").files[0];
     if (file) read(file, take);
-    $("file").value = ""; // the same file may be picked again
+    $("file").value = ""; // so that the same file can be chosen again
   });
 }

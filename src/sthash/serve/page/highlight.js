@@ -1,4 +1,4 @@
-// The words of a text that matched, marked. The server names stems ("compress", "librari"), the text has words.
+// Marks the words of a text that matched. The server returns stems ("compress", "librari"); the text has words.
 import { make } from "./dom.js";
 
 const ENDINGS = [
@@ -12,14 +12,14 @@ const ENDINGS = [
 const ENDED = `(?:${[...new Set(ENDINGS)].sort((a, b) => b.length - a.length).join("|")}){0,3}`;
 const escaped = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 
-/** A pattern for words with one of these stems, or null: the stem without its changeable last vowel, and known endings. */
+/** Return a pattern for words with one of these stems: the stem without its last vowel, and known endings. */
 export function pattern(terms) {
   const stems = terms
     .map((term) => term.trim())
     .filter(Boolean)
     .map((term) => {
       const base = term.length > 3 ? term.replace(/[eiy]$/u, "") : term;
-      // A last consonant may be doubled before an ending: "stop" is also the stem of "stopping".
+      // The last consonant may be doubled before an ending: "stop" is the stem of "stopping".
       const last = /[bdgklmnprtz]$/u.test(base) ? `${escaped(base.at(-1))}?` : "";
       return `${escaped(term)}|${escaped(base)}${last}${ENDED}`;
     });
@@ -27,7 +27,7 @@ export function pattern(terms) {
   return new RegExp(`(?<![\\p{L}\\p{N}])(?:${stems.join("|")})(?![\\p{L}\\p{N}])`, "giu");
 }
 
-/** Text nodes and <mark>s for a text. */
+/** Return a text as text nodes and <mark> elements. */
 export function marked(text, terms) {
   const words = pattern(terms);
   if (!words) return [document.createTextNode(text)];
@@ -42,9 +42,9 @@ export function marked(text, terms) {
 }
 
 const SHOWN = 420;
-const SEEN = 300; // of them about so many fit into the lines that are shown
+const SEEN = 300; // about this many characters fit into the visible lines
 
-/** Where to begin so that most of the different words that matched are seen; the first such place. */
+/** Return the first start position from which most of the different matching words are visible. */
 function bestPlace(text, words) {
   const found = [...text.matchAll(words)].slice(0, 2000);
   let [best, most] = [0, 0];
@@ -57,7 +57,7 @@ function bestPlace(text, words) {
   return best;
 }
 
-/** A piece of a text that shows why it matched. */
+/** Return a part of a text that shows why it matched. */
 export function snippet(text, terms) {
   const flat = text.slice(0, 200_000).replace(/\s+/gu, " ").trim();
   const words = pattern(terms);

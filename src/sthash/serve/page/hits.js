@@ -25,9 +25,9 @@ function fill(item, hit, rank, query, move) {
 }
 
 /**
- * Show the hits of an answer; `actions` has open(hit), like(key) and point(key or null).
+ * Show the hits of an answer. `actions` has open(hit), like(key) and point(key or null).
  *
- * Items are kept by key, so that what moved can be seen to move and the focus stays where it was.
+ * Items are reused by key, so that a hit visibly moves and keeps the focus.
  */
 export function showHits(answer, changes, actions) {
   const query = bitsOf(answer.code, answer.n_bits);
@@ -56,7 +56,7 @@ function glide(item, top) {
   item.animate([start, { opacity: 1, transform: "none" }], { duration: 220, easing: "cubic-bezier(.2,.8,.2,1)" });
 }
 
-/** Grey boxes where hits will be. */
+/** Show gray boxes while the first hits load. */
 export function showSkeleton() {
   if (list().children.length) return;
   const box = () =>
@@ -67,10 +67,10 @@ export function showSkeleton() {
 export const clearHits = () => list().replaceChildren();
 export const fade = (on) => list().classList.toggle("stale", on);
 
-/** The hit that has the focus, if one has. */
+/** Return the hit that has the focus, or null. */
 export const current = () => document.activeElement?.closest?.(".hit") ?? null;
 
-/** Move the focus by some hits; from outside the list, to its first one. */
+/** Move the focus by some hits. From outside the list, move it to the first hit. */
 export function step(by) {
   const items = [...list().querySelectorAll(".hit:not(.skeleton)")];
   if (!items.length) return;
@@ -80,7 +80,7 @@ export function step(by) {
   items[next].scrollIntoView({ block: "nearest", behavior: calm() ? "auto" : "smooth" });
 }
 
-/** Mark the hit that is pointed at on the map. */
+/** Mark the hit under the pointer on the map. */
 export function markHit(key) {
   for (const item of list().children) item.classList.toggle("pointed", key !== null && item.dataset.key === key);
 }

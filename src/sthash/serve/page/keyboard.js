@@ -1,4 +1,4 @@
-// What keys do. They are left alone while someone types, and while a dialog is open.
+// Keyboard shortcuts. They are off while the user types, and while a dialog is open.
 import { anyOpen } from "./dialogs.js";
 import { $ } from "./dom.js";
 import { current, step } from "./hits.js";
@@ -29,7 +29,7 @@ export function startKeyboard(actions) {
       keys[event.key]();
     }
   });
-  // From the query straight to the first hit.
+  // Ctrl-Enter moves from the query to the first hit.
   $("query").addEventListener("keydown", (event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) step(1);
   });

@@ -1,9 +1,9 @@
-// Which label has which colour: the same in the hits, on the map and in its legend.
+// The color per label: the same in the hits, on the map and in its legend.
 
 const HUES = 7;
 let given = new Map();
 
-/** Give colours to the first few of some labels; a label that had one keeps it. */
+/** Assign colors to the first few labels. A label that has a color keeps it. */
 export function assign(labels) {
   const wanted = [...new Set(labels.filter((label) => label !== null && label !== undefined))].slice(0, HUES);
   const kept = new Map(wanted.filter((label) => given.has(label)).map((label) => [label, given.get(label)]));
@@ -11,13 +11,13 @@ export function assign(labels) {
   given = new Map(wanted.map((label) => [label, kept.get(label) ?? free.shift()]));
 }
 
-/** The labels that have a colour, in their order. */
-export const coloured = () => [...given.keys()];
+/** Return the labels that have a color, in order. */
+export const colored = () => [...given.keys()];
 
-/** The custom property with a label's colour. */
+/** Return the custom property with the color of a label. */
 export const hue = (label) => (given.has(label) ? `--hue-${given.get(label)}` : "--no-hue");
 
-/** Show a label in its place, or nothing. */
+/** Show a label in an element, or hide the element. */
 export function showLabel(place, label) {
   place.hidden = label === null || label === undefined || label === "";
   place.querySelector("bdi").textContent = label ?? "";

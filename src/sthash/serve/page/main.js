@@ -1,5 +1,5 @@
-// The page as a whole: one state, one search at a time, and everything that is shown of its answer.
-import { showCode, showSummary, summarize, tell } from "./answer.js";
+// The whole page: one state, one search at a time, and the display of its answer.
+import { announceAnswer, showCode, showSummary, summarize } from "./answer.js";
 import * as api from "./api.js";
 import { compare, showChanges } from "./changes.js";
 import { askKey, showAdd, showDocument, showHelp, startDialogs } from "./dialogs.js";
@@ -9,17 +9,17 @@ import { clearHits, fade, markHit, showHits, showSkeleton } from "./hits.js";
 import { startKeyboard } from "./keyboard.js";
 import { assign } from "./labels.js";
 import { commonLabels, pointAt, setAnswer, setCorpus, startMap } from "./map.js";
-import { nearest, setCounts, showBall } from "./neighbourhood.js";
+import { nearest, setCounts, showBall } from "./neighborhood.js";
 import { clearState, showError, showNoDocuments, showNoHits, showWelcome } from "./states.js";
 import { COUNTS, fresh, fromFragment, remember } from "./state.js";
 
 const PAUSE = { typing: 160, sliding: 50 };
-const SAME_GESTURE = 900; // ms: changes of the settings this close together are compared with what was before the first
+const SAME_GESTURE = 900; // ms: changes within this time are compared with the hits before the first of them
 const TRY_AGAIN = 4000;
 
 const state = fresh();
 let known = []; // the collections
-let first = null; // the name of the one to begin with
+let first = null; // the name of the collection at the start
 let writable = false;
 let answer = null; // to the last query
 let running = null; // the AbortController of the search under way
@@ -28,7 +28,7 @@ let retry = 0;
 
 const collection = () => known.find((one) => one.name === state.collection);
 const bits = () => answer?.n_bits ?? collection()?.n_bits ?? 64;
-// May be over by itself; a search that takes too long will not.
+// A later try may succeed; not so for a search that takes too long.
 const passing = (error) => error.status === 0 || (error.status === 503 && error.code !== "too_slow");
 const asked = () => state.key !== null || state.text.trim() !== "";
 const later = Object.fromEntries(Object.entries(PAUSE).map(([kind, wait]) => [kind, debounced(() => search(), wait)]));
@@ -39,7 +39,7 @@ async function search({ silent = false } = {}) {
   Object.values(later).forEach((wait) => wait.cancel());
   clearTimeout(retry);
   running?.abort();
-  if (!known.length) return; // whoever is that quick is answered as soon as it is known what is served
+  if (!known.length) return; // the user typed before the list of collections arrived; start() then searches
   if (!asked()) {
     rest();
     return;
@@ -51,7 +51,7 @@ async function search({ silent = false } = {}) {
   const waiting = setTimeout(() => silent || busy(true), 150);
   try {
     const body = { ...what, k, radius, rerank, explain: true, view: true };
-    const onBusy = (seconds) => summarize(`The server is busy; trying again in ${plural(seconds, "second")} …`);
+    const onBusy = (seconds) => summarize(`The server is busy. Next try in ${plural(seconds, "second")} …`);
     const found = await api.search(state.collection, body, { signal: mine.signal, onBusy });
     if (mine === running) show(found);
   } catch (error) {
@@ -84,9 +84,9 @@ function show(found) {
   showCode(found);
   showSummary(found, state);
   showControls();
-  // Words that the model does not know have no place on the map: no ball will hold anything for them.
+  // A query without a known word has no place on the map, and no ball around it holds a document.
   if (!found.hits.length) showNoHits(found.place === null ? null : nearest(), state.radius, setRadius);
-  tell();
+  announceAnswer();
 }
 
 function fail(error) {
@@ -98,7 +98,7 @@ function fail(error) {
   if (passing(error)) retry = setTimeout(() => search({ silent: true }), TRY_AGAIN);
 }
 
-/** No query: the page as it first is. */
+/** Show the page without a query. */
 async function rest() {
   running = null;
   busy(false);
@@ -127,7 +127,7 @@ async function rest() {
   }
 }
 
-// Changing what is looked for, and how
+// Changing the query and its settings
 
 function showControls() {
   showBall(state.radius ?? answer?.radius_used ?? null, state.radius === null, bits());
@@ -138,7 +138,7 @@ function showControls() {
   $("like").querySelector("bdi").textContent = state.key ?? "";
 }
 
-/** Look for something else; `step` makes it one to come back to, `typed` waits for more to be typed. */
+/** Set another query. `step` adds it to the history of the browser; `typed` waits for more input. */
 function ask(what, { step = true, typed = false } = {}) {
   Object.assign(state, { text: "", key: null }, what);
   baseline.hits = null;
@@ -149,7 +149,7 @@ function ask(what, { step = true, typed = false } = {}) {
   return search();
 }
 
-/** Change a setting and show what that does to the hits. */
+/** Change a setting and show its effect on the hits. */
 function change(settings, what) {
   const now = performance.now();
   if (answer && (now - baseline.at > SAME_GESTURE || !baseline.hits)) baseline.hits = answer.hits;
@@ -167,7 +167,7 @@ function widen(by) {
   setRadius(Math.max(0, Math.min(bits(), (state.radius ?? answer?.radius_used ?? 0) + by)));
 }
 
-/** Tell what went wrong with something that was asked for besides a search. */
+/** Show the error of a request other than a search. */
 async function trying(action) {
   try {
     return await action();
@@ -181,7 +181,7 @@ async function like(key) {
   ask({ key });
   window.scrollTo({ top: 0 });
   const name = state.collection;
-  const found = await api.document(name, key).catch(() => null); // the search has told what is wrong
+  const found = await api.document(name, key).catch(() => null); // the search has already shown the error
   if (found && state.key === key && state.collection === name) $("query").value = state.text = found.text;
 }
 
@@ -204,7 +204,7 @@ async function openByKey(key) {
   if (found) open(found);
 }
 
-/** Show that there are more documents now, or fewer. */
+/** Update the number of documents. */
 function counted(by) {
   if (collection()) collection().documents += by;
   showFacts();
@@ -224,8 +224,8 @@ async function put(given) {
   await api.add(state.collection, [given]);
   counted(1);
   const [found, unknown] = [
-    "Here it is, among its neighbours.",
-    "None of its words is known here: no text will find it.",
+    "The hits are its neighbors.",
+    "The collection knows none of its words: no text will find it.",
   ];
   ask({ text: given.text }).then(() => toast(`Added. ${answer?.hits.length ? found : unknown}`));
 }
@@ -234,18 +234,18 @@ async function put(given) {
 
 function showFacts() {
   const one = collection();
-  const told = one?.documents != null; // not so while its file cannot be read
+  const told = one?.documents != null; // null if its file cannot be read
   $("facts").textContent = told ? `${plural(one.documents, "document")} · ${number(one.n_bits)}-bit codes` : "";
 }
 
-/** Go to another collection. */
+/** Switch to another collection. */
 function enter(name) {
   state.collection = name;
   const one = collection();
   const vectors = one?.kind === "vectors";
   $("collection").value = name;
   $("query").placeholder = vectors
-    ? "This collection is of vectors: start from one of its documents…"
+    ? "This collection holds vectors: start from one of its documents…"
     : "Paste a document, type a few words, or drop a file here…";
   $("query").readOnly = vectors;
   $("open-file").hidden = vectors;
@@ -258,14 +258,14 @@ function enter(name) {
 
 async function drawMap() {
   const name = state.collection;
-  const map = await api.map(name).catch(() => null); // the page is of use without it
+  const map = await api.map(name).catch(() => null); // the page works without a map
   if (state.collection !== name) return;
   setCorpus(map, collection()?.documents ?? 0);
   if (!answer) assign(commonLabels());
   setAnswer(answer);
 }
 
-/** Take up what the address says. */
+/** Show what the address asks for. */
 async function follow() {
   const said = fromFragment(location.hash);
   const name = known.some((one) => one.name === said.collection) ? said.collection : (state.collection ?? first);
@@ -302,7 +302,7 @@ async function start() {
 function wire() {
   $("query").addEventListener("input", () => ask({ text: $("query").value }, { step: false, typed: true }));
   $("skip").addEventListener("click", (event) => {
-    event.preventDefault(); // what follows the # is the query
+    event.preventDefault(); // the part after # is the query
     $("results").focus();
   });
   $("random").addEventListener("click", random);

@@ -1,18 +1,18 @@
-// The map of the corpus: every document a dot, the query and its hits among them.
-import { $, colour, make, number, plural } from "./dom.js";
-import { coloured, hue } from "./labels.js";
+// The map of the corpus: one dot per document, with the query and its hits.
+import { $, color, make, number, plural } from "./dom.js";
+import { colored, hue } from "./labels.js";
 
 const MARGIN = 16;
-const REACH = 12; // pixels from a dot at which the pointer finds it
-const FARTHEST = 40;
+const REACH = 12; // pixels between the pointer and a dot that it selects
+const MAX_ZOOM = 40;
 
 let corpus = null; // {points, labels, keys, box}
 let shown = { place: null, places: {}, order: [] };
 let pointed = null;
-let view = { zoom: 1, x: 0.5, y: 0.5 }; // centre in shares of the box
+let view = { zoom: 1, x: 0.5, y: 0.5 }; // the center, in fractions of the box
 let backdrop = null;
 
-/** Bounds that leave out the farthest two in a thousand, so that a few odd documents do not press the rest together. */
+/** Return bounds without the outer 0.2 % per side, so that a few outliers do not compress the rest. */
 function bounds(values) {
   const sorted = Float64Array.from(values).sort();
   const cut = Math.floor(sorted.length / 500);
@@ -35,7 +35,7 @@ function toScreen([x, y]) {
   ];
 }
 
-/** Take the map of a collection with so many documents. */
+/** Set the map of a collection with this number of documents. */
 export function setCorpus(map, documents) {
   corpus =
     map && map.points.length
@@ -47,7 +47,7 @@ export function setCorpus(map, documents) {
   refresh();
 }
 
-/** The labels of the map by how often they come. */
+/** Return the labels of the map, the most frequent first. */
 export function commonLabels() {
   const counts = new Map();
   for (const label of corpus?.labels ?? []) if (label) counts.set(label, (counts.get(label) ?? 0) + 1);
@@ -69,11 +69,11 @@ export function pointAt(key) {
   paint();
 }
 
-/** Draw all anew: after a change of size, theme, labels or place. */
+/** Draw everything again, after a change of size, theme, labels or places. */
 export function refresh() {
   backdrop = null;
   paint();
-  const legend = coloured().map((label) => {
+  const legend = colored().map((label) => {
     const entry = make("li", {}, make("bdi", {}, label));
     entry.style.setProperty("--hue", `var(${hue(label)})`);
     return entry;
@@ -97,10 +97,10 @@ function dots() {
   const many = corpus.points.length;
   const radius = (many > 50000 ? 0.8 : many > 8000 ? 1.2 : 1.6) * Math.min(2, view.zoom ** 0.4);
   const screen = corpus.points.map(toScreen);
-  const groups = new Map([["--dot", []], ...coloured().map((label) => [hue(label), []])]);
+  const groups = new Map([["--dot", []], ...colored().map((label) => [hue(label), []])]);
   corpus.labels.forEach((label, at) => (groups.get(hue(label)) ?? groups.get("--dot")).push(at));
   for (const [property, members] of groups) {
-    pen.fillStyle = colour(property);
+    pen.fillStyle = color(property);
     pen.globalAlpha = property === "--dot" ? 0.45 : 0.8;
     pen.beginPath();
     for (const at of members) {
@@ -116,7 +116,7 @@ function dots() {
 /** The zero of both axes: where the first two bits change from off to on, or the middle of the corpus. */
 function axes(pen, width, height) {
   const [x, y] = toScreen([0, 0]);
-  Object.assign(pen, { strokeStyle: colour("--line"), fillStyle: colour("--soft"), font: "11px sans-serif" });
+  Object.assign(pen, { strokeStyle: color("--line"), fillStyle: color("--soft"), font: "11px sans-serif" });
   pen.setLineDash([3, 4]);
   pen.strokeRect(x, -9, width + 9, height + 18);
   pen.strokeRect(-9, y, width + 18, height + 9);
@@ -147,7 +147,7 @@ function paint() {
   pen.clearRect(0, 0, target.width, target.height);
   pen.drawImage(backdrop.made, 0, 0);
   pen.scale(devicePixelRatio, devicePixelRatio);
-  const [accent, paper, ink] = ["--accent", "--surface", "--ink"].map(colour);
+  const [accent, paper, ink] = ["--accent", "--surface", "--ink"].map(color);
   const hits = shown.order.filter((key) => shown.places[key]).map((key) => [key, toScreen(shown.places[key])]);
   if (shown.place) {
     const [x, y] = toScreen(shown.place);
@@ -169,7 +169,7 @@ function paint() {
     ring(pen, at, 6.5, accent, paper, 2.5);
   }
   const over = hits.find(([key]) => key === pointed)?.[1] ?? placeOf(pointed);
-  if (over) ring(pen, over, 7, colour("--differ"), paper, 2.5);
+  if (over) ring(pen, over, 7, color("--differ"), paper, 2.5);
 }
 
 function placeOf(key) {
@@ -180,8 +180,8 @@ function placeOf(key) {
 function dotNear(x, y) {
   let best = null;
   let least = REACH ** 2;
-  const look = (key, [dotX, dotY], favour) => {
-    const far = (dotX - x) ** 2 + (dotY - y) ** 2 - favour;
+  const look = (key, [dotX, dotY], bonus) => {
+    const far = (dotX - x) ** 2 + (dotY - y) ** 2 - bonus;
     if (far < least) [best, least] = [key, far];
   };
   backdrop?.screen.forEach((place, at) => look(corpus.keys[at], place, 0));
@@ -190,19 +190,19 @@ function dotNear(x, y) {
 }
 
 function zoomBy(factor) {
-  view.zoom = Math.max(1, Math.min(FARTHEST, view.zoom * factor));
-  if (shown.place && factor > 1 && view.zoom === factor) centreOn(shown.place);
+  view.zoom = Math.max(1, Math.min(MAX_ZOOM, view.zoom * factor));
+  if (shown.place && factor > 1 && view.zoom === factor) centerOn(shown.place);
   if (view.zoom === 1) Object.assign(view, { x: 0.5, y: 0.5 });
   refresh();
 }
 
-function centreOn([x, y]) {
+function centerOn([x, y]) {
   [view.x, view.y] = [x, y].map((value, axis) =>
     clamp((value - corpus.box[axis][0]) / (corpus.box[axis][1] - corpus.box[axis][0])),
   );
 }
 
-/** Make it live: `open(key)` is called for a dot that is clicked, `point(key or null)` for one under the pointer. */
+/** Handle the pointer: a click on a dot calls `open(key)`, a dot under the pointer calls `point(key or null)`. */
 export function startMap({ open, point }) {
   const tip = $("map-tip");
   let held = null;

@@ -1,11 +1,11 @@
-// What is looked for and how. All of it stands in the address, after the #, so that a link shows the same to others.
+// The query and its settings. All of them are in the address after the #, so that a link shows the same page.
 
-// A longer query stays out of the address: browsers and mail programs cut long links.
-const LONGEST_LINK = 4000;
+// A longer query is not in the address: browsers and mail programs cut long links.
+const MAX_LINK_CHARACTERS = 4000;
 
 export const COUNTS = [5, 10, 20, 50];
 
-/** text: what is looked for; key: of the document it is, if it is one; radius: null for auto. */
+/** text: the query; key: the document that is the query, or null; radius: null for auto. */
 export function fresh() {
   return { collection: null, text: "", key: null, k: 10, radius: null, rerank: true };
 }
@@ -29,14 +29,14 @@ export function toFragment(state, several) {
   const said = new URLSearchParams();
   if (several && state.collection) said.set("in", state.collection);
   if (state.key !== null) said.set("like", state.key);
-  else if (state.text && state.text.length <= LONGEST_LINK) said.set("q", state.text);
+  else if (state.text && state.text.length <= MAX_LINK_CHARACTERS) said.set("q", state.text);
   if (state.radius !== null) said.set("radius", state.radius);
   if (!state.rerank) said.set("rerank", "no");
   if (state.k !== fresh().k) said.set("k", state.k);
   return said.size ? `#${said}` : "";
 }
 
-/** Put the state into the address: as a step to come back to, or in place of the last one. */
+/** Write the state to the address, as a new step of the history or in place of the last one. */
 export function remember(state, several, { step = false } = {}) {
   const address = location.pathname + toFragment(state, several);
   if (address === location.pathname + location.hash) return;

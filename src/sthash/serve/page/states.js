@@ -1,4 +1,4 @@
-// What stands in place of hits: a welcome, no hits, an error.
+// What the page shows instead of hits: a welcome, no hits, an error.
 import { $, make, plural } from "./dom.js";
 
 function show(kind, ...children) {
@@ -12,7 +12,7 @@ export function clearState() {
   $("state").hidden = true;
 }
 
-/** Before there is a query: what can be done, and some documents to start from. */
+/** Before the first query: what to do, and some documents to start from. */
 export function showWelcome(starts, like) {
   const first = (text) => text.replace(/\s+/gu, " ").trim().slice(0, 400);
   const cards = starts.map((start) =>
@@ -29,7 +29,7 @@ export function showWelcome(starts, like) {
     make(
       "p",
       {},
-      "Paste one, drop a file or type a few words: the nearest codes come back as you type. Or start from one of these.",
+      "Paste a document, drop a file, or type a few words. The hits appear as you type. Or start from one of these:",
     ),
     make("div", { class: "starts" }, ...cards),
   );
@@ -38,17 +38,17 @@ export function showWelcome(starts, like) {
 export function showNoDocuments() {
   show(
     "welcome",
-    make("h1", {}, "Nothing here yet"),
-    make("p", {}, "This collection has no documents. Add one to begin."),
+    make("h1", {}, "No documents yet"),
+    make("p", {}, "This collection is empty. Add a document to begin."),
   );
 }
 
-/** A query with no hit: `nearest` is how far the nearest document is, null if nothing is near or far. */
+/** A query without hits. `nearest` is the distance of the nearest document, or null if no word is known. */
 export function showNoHits(nearest, radius, widen) {
   if (nearest === null || radius === null) {
     const why =
-      "None of these words is among the terms that this collection knows. Other words, or more of them, will do.";
-    show("none", make("h2", {}, "Nothing to go by"), make("p", {}, why));
+      "The collection knows none of these words. Try other words, or more of them.";
+    show("none", make("h2", {}, "No known words"), make("p", {}, why));
     return;
   }
   show(

@@ -1,4 +1,4 @@
-// Light, dark, or as the system has it. Not a module, so that it runs before anything is painted.
+// Theme: light, dark, or that of the system. Not a module, so that it runs before the first paint.
 (() => {
   const THEMES = ["system", "light", "dark"];
   const root = document.documentElement;
@@ -7,14 +7,14 @@
     try {
       return localStorage.getItem("sthash-theme");
     } catch {
-      return null; // storage may be forbidden
+      return null; // the browser may forbid storage
     }
   }
 
   function apply(theme) {
     root.dataset.theme = theme;
     const button = document.getElementById("theme");
-    if (button) button.setAttribute("aria-label", `Theme: ${theme === "system" ? "as the system" : theme}`);
+    if (button) button.setAttribute("aria-label", `Theme: ${theme}`);
     if (button) button.title = button.getAttribute("aria-label");
     root.dispatchEvent(new Event("themechange"));
   }
@@ -29,7 +29,7 @@
       try {
         localStorage.setItem("sthash-theme", next);
       } catch {
-        // The choice then lasts as long as the page.
+        // The choice is then lost with the page.
       }
       apply(next);
     });

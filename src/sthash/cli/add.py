@@ -1,0 +1,23 @@
+"""``sth add``: more documents in a collection."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from sthash.cli import options
+
+
+def add(
+    collection: options.Path,
+    source: options.SourceOptions,
+    replace: Annotated[bool, typer.Option("--replace", help="Replace documents that have the same key.")] = False,
+) -> None:
+    """Add documents: all of them or, on an error, none."""
+    from sthash.collection import Collection
+
+    with Collection.open(collection) as opened:
+        put = opened.upsert if replace else opened.add
+        count = put(source.documents())
+    typer.echo(f"{collection}: {count:,} documents added", err=True)

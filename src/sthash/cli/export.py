@@ -1,0 +1,19 @@
+"""``sth export``: all documents of a collection as JSON lines."""
+
+from __future__ import annotations
+
+from sthash.cli import options
+
+
+def export(collection: options.Path) -> None:
+    """Print all documents as JSON lines.
+
+    The commands build and add can read them.
+    """
+    from sthash.cli.output import print_json
+    from sthash.collection import Collection
+
+    with Collection.open(collection) as opened:
+        for document in opened.export():
+            row = {"key": document.key, "text": document.text, "label": document.label, "metadata": document.metadata}
+            print_json(row)

@@ -1,0 +1,19 @@
+"""``sth info``: what a collection holds."""
+
+from __future__ import annotations
+
+from sthash.cli import options
+
+
+def info(collection: options.Path, json: options.Json = False) -> None:
+    """Print what a collection holds and how its codes were learned."""
+    from sthash.cli.output import print_json, print_table
+    from sthash.collection import Collection
+
+    with Collection.open(collection) as opened:
+        facts = opened.info()
+    if json:
+        print_json(facts)
+    else:
+        shown = {name: f"{fact:,}" if isinstance(fact, int) else fact for name, fact in facts.items()}
+        print_table(("", ""), [(name.replace("_", " "), fact) for name, fact in shown.items()])

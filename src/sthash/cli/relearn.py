@@ -1,0 +1,17 @@
+"""``sth relearn``: a new model for the documents of a collection."""
+
+from __future__ import annotations
+
+from sthash.cli import options
+
+
+def relearn(collection: options.Path, learning: options.LearningOptions) -> None:
+    """Learn a new model from the documents as they are now.
+
+    Every setting that is not given stays as it was.
+    """
+    from sthash.cli.output import progress_bar
+    from sthash.collection import Collection
+
+    with Collection.open(collection) as opened, progress_bar() as progress:
+        opened.relearn(progress=progress, **learning.settings())

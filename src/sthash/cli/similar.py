@@ -1,0 +1,23 @@
+"""``sth similar``: documents that are like another document."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from sthash.cli import options
+
+
+def similar(
+    collection: options.Path,
+    key: Annotated[str, typer.Argument(metavar="KEY", help="Key of a document.", show_default=False)],
+    arguments: options.SearchArguments,
+) -> None:
+    """Find the documents that are most like another document."""
+    from sthash.cli.output import print_hits
+    from sthash.collection import Collection
+
+    with Collection.open(collection) as opened:
+        hits = opened.search(key=key, **arguments.keywords())
+    print_hits(hits, as_json=arguments.json)

@@ -1,0 +1,147 @@
+"""Access control: the host that a request names, the site that a browser comes from, and the key."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from typing import Any
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers
+
+from sthash.serve.errors import ApiError
+from sthash.serve.settings import Settings
+
+# Every other path needs the read key for GET and the write key for other methods.
+PUBLIC = frozenset({"/", "/health", "/openapi.json", "/collections", "/favicon.ico"})
+PUBLIC_PREFIX = "/page/"
+READING_POSTS = frozenset({"/search", "/search_many", "/encode", "/classify"})
+SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+
+SECURITY_HEADERS = (
+    (
+        b"content-security-policy",
+        b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+        b"base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    ),
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"cache-control", b"no-store"),
+)
+
+
+class Authorizer:
+    """Refuses requests that are not allowed, before any part of their body is read."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._read = _digest(settings.read_key)
+        self._write = _digest(settings.write_key)
+        self._hosts = {"localhost", "127.0.0.1", "::1", settings.host.strip("[]").lower()}
+
+    def check(self, scope: Any) -> None:
+        """Raise `ApiError` for a request that is not allowed."""
+        headers = Headers(scope=scope)
+        self._check_host(headers)
+        method, path = scope["method"], scope["path"]
+        if method not in SAFE_METHODS or not _is_public(path):  # any site may link to the page
+            _check_site(headers)
+        if method not in SAFE_METHODS:
+            _check_content_type(headers)
+        self._check_key(method, path, headers)
+
+    def _check_host(self, headers: Headers) -> None:
+        # A foreign site can let its name resolve to this machine (DNS rebinding). The browser then sends that name.
+        if self._settings.loopback and _host_of(headers.get("host", "")) not in self._hosts:
+            raise ApiError(
+                421,
+                "wrong_host",
+                "this server answers only under its own address.",
+                "Use http://localhost or 127.0.0.1.",
+            )
+
+    def _check_key(self, method: str, path: str, headers: Headers) -> None:
+        if _is_public(path):
+            return
+        is_write = method not in SAFE_METHODS and path not in READING_POSTS
+        if is_write and not self._settings.writable:
+            raise ApiError(403, "read_only", "this server is read-only.", "Start it with --write-key.")
+        needed = self._write if is_write else self._read
+        if needed is None:
+            return
+        key = _sent_key(headers)
+        if self._matches(key, (needed, self._write)):
+            return
+        if is_write and self._matches(key, (self._read,)):
+            raise ApiError(403, "key_may_not_write", "this key allows reading only.", "Send the write key.")
+        raise ApiError(
+            401,
+            "key_needed" if not key else "key_wrong",
+            f"the {'write' if is_write else 'read'} key is needed{', and the request has another key' if key else ''}.",
+            "Send it as: Authorization: Bearer KEY",
+            {"WWW-Authenticate": "Bearer"},
+        )
+
+    def may_read(self, headers: Headers) -> bool:
+        """Whether a request may read: its key is right, or no key is needed."""
+        return self._read is None or self._matches(_sent_key(headers), (self._read, self._write))
+
+    @staticmethod
+    def _matches(key: str, wanted: tuple[bytes | None, ...]) -> bool:
+        given = _digest(key) or b""
+        # All keys are compared in every case, so that the time does not tell anything about them.
+        return sum(hmac.compare_digest(given, digest) for digest in wanted if digest is not None) > 0
+
+
+def _is_public(path: str) -> bool:
+    return path in PUBLIC or path.startswith(PUBLIC_PREFIX)
+
+
+def _sent_key(headers: Headers) -> str:
+    scheme, _, key = headers.get("authorization", "").partition(" ")
+    return key.strip() if scheme.lower() == "bearer" else ""
+
+
+def _digest(key: str | None) -> bytes | None:
+    # All digests have the same length, so that the comparison does not tell the length of the key.
+    return None if key is None else hashlib.sha256(key.encode("utf-8", "surrogatepass")).digest()
+
+
+def _host_of(host: str) -> str:
+    try:
+        return urlsplit(f"//{host}").hostname or ""
+    except ValueError:
+        return ""
+
+
+def _check_site(headers: Headers) -> None:
+    site, origin = headers.get("sec-fetch-site"), headers.get("origin")
+    foreign = site is not None and site not in ("same-origin", "none")
+    if origin is not None:
+        foreign = foreign or _netloc(origin) != headers.get("host", "").lower()
+    if foreign:
+        raise ApiError(
+            403,
+            "cross_site",
+            "a page of another site sent this request.",
+            "Send it from a program, or from the page of this server.",
+        )
+
+
+def _netloc(origin: str) -> str | None:
+    """Return host and port of an origin; None if it has none, like ``null``."""
+    try:
+        return urlsplit(origin).netloc.lower() or None
+    except ValueError:
+        return None
+
+
+def _check_content_type(headers: Headers) -> None:
+    # Browsers send other content types to other sites without a preflight request.
+    has_body = headers.get("content-length", "0") != "0" or "transfer-encoding" in headers
+    content_type = headers.get("content-type", "").partition(";")[0].strip().lower()
+    if has_body and content_type != "application/json":
+        raise ApiError(415, "not_json", "the body must be JSON.", "Send Content-Type: application/json.")

@@ -1,0 +1,65 @@
+"""The one list of limits: what one request may ask for, and what a server accepts in total.
+
+The routes, the OpenAPI document and `sthash.Client` all read them here. This module imports nothing of the extra
+``serve``, so that a client without it can.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+# Per request. All of them are in the OpenAPI document.
+MAX_TEXT_CHARACTERS = 1_000_000
+MAX_KEY_CHARACTERS = 1024
+MAX_WORD_CHARACTERS = 1000  # of a metadata field, or of a value to filter by
+MAX_VECTOR_COLUMNS = 65_536
+MAX_METADATA_LEVELS = 64
+MAX_DOCUMENTS = 10_000  # documents to add, keys to delete, texts or vectors to encode
+MAX_HITS = 1000  # k
+MAX_QUERIES = 1000  # of one search_many
+MAX_TOTAL_HITS = 20_000  # queries times k of one search_many
+MAX_RADIUS = 4096
+MAX_DUPLICATES_RADIUS = 16
+MAX_FACTOR = 100_000
+MAX_WHERE_FIELDS = 16
+MAX_WHERE_VALUES = 64  # per field
+MAX_PAGE = 1000  # documents
+PAGE = 100  # documents, if the request does not say how many
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a server accepts.
+
+    Attributes
+    ----------
+    body_bytes : int
+        Size of the body of one request.
+    all_bodies_bytes : int
+        Size of the bodies of all requests that are being received or answered.
+    in_flight : int
+        Number of requests that are being answered. A request beyond it gets 503.
+    connections : int
+        Number of open connections. A connection beyond it gets 503 and is closed.
+    seconds : float
+        Time to answer one request.
+    header_seconds, body_seconds, send_seconds : float
+        Time for a client to send the headers and the body of a request, and to read the next part of its answer.
+    idle_seconds : float
+        Time between two requests on one connection.
+    """
+
+    body_bytes: int = 32 * 2**20
+    all_bodies_bytes: int = 256 * 2**20
+    in_flight: int = 80
+    connections: int = 1024
+    seconds: float = 30.0
+    header_seconds: float = 10.0
+    body_seconds: float = 30.0
+    send_seconds: float = 30.0
+    idle_seconds: float = 30.0
+
+
+def queries_per_request(k: int) -> int:
+    """Return how many queries one search_many may have with this ``k``."""
+    return max(1, min(MAX_QUERIES, MAX_TOTAL_HITS // k))

@@ -1,0 +1,143 @@
+"""What the page draws for a search: the number of documents per distance, and the map of the corpus.
+
+The map shows two directions in the space of the margins, the real numbers whose signs are the bits. In the paper's
+recipe, margin p predicts eigenvector p of the graph: the first two margins are the place of a document, seen or
+unseen, in the Laplacian eigenmap. In other recipes every margin depends on all eigenvectors, for example after a
+rotation. There the map shows the two principal axes.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sthash.codes import distances
+from sthash.collection import Hit, SearchOptions, Snapshot
+from sthash.model import Margins, Model
+from sthash.serve.schemas import hit_json
+
+MAX_POINTS = 5000
+DIGITS = 4
+
+Place = list[float]
+
+
+class MapAxes:
+    """The directions of the map, computed once per model. All workers share them, so that all places agree."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._model: str | None = None
+        self._center: Margins = np.zeros(0, dtype=np.float32)
+        self._directions: Margins = np.zeros((2, 0), dtype=np.float32)
+
+    def places(self, snapshot: Snapshot, margins: Margins) -> list[Place]:
+        """Return the places on the map of documents with these margins."""
+        with self._lock:
+            if self._model != snapshot.model.fingerprint:
+                self._center, self._directions = _axes(snapshot)
+                self._model = snapshot.model.fingerprint
+            center, directions = self._center, self._directions
+        places: list[Place] = np.round((margins - center).astype(np.float64) @ directions.T, DIGITS).tolist()
+        return places
+
+
+def _is_eigenmap(model: Model) -> bool:
+    """Whether the first two margins are those of the first two eigenvectors."""
+    return model.settings.get("recipe", "paper") == "paper" and not model.settings.get("scatter")
+
+
+def _axes(snapshot: Snapshot) -> tuple[Margins, Margins]:
+    """Return center and directions of the map: the first two margins, or the principal axes of a sample."""
+    n_bits = snapshot.model.n_bits
+    if _is_eigenmap(snapshot.model):
+        return np.zeros(n_bits, dtype=np.float32), np.eye(2, n_bits, dtype=np.float32)
+    margins = snapshot.margins(_sample(snapshot))
+    center = margins.mean(axis=0)
+    axes = np.linalg.svd(margins - center, full_matrices=False)[2][:2]
+    # The sign of an axis is arbitrary. The largest part is made positive, so that the map is always the same.
+    axes *= np.sign(axes[np.arange(len(axes)), np.abs(axes).argmax(axis=1)])[:, None]
+    return center, np.pad(axes, ((0, 2 - len(axes)), (0, 0)))
+
+
+def _sample(snapshot: Snapshot) -> npt.NDArray[np.int64]:
+    """Return the ids of the documents on the map, ascending."""
+    if len(snapshot) <= MAX_POINTS:
+        return snapshot.ids
+    return np.sort(np.random.default_rng(0).choice(snapshot.ids, MAX_POINTS, replace=False))
+
+
+def search_view(
+    snapshot: Snapshot, key: str | None, query: Any, options: SearchOptions, hits: list[Hit], axes: MapAxes
+) -> dict[str, Any]:
+    """Return hits with their codes, the number of documents per distance, and the places on the map.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    key, query
+        The key of a document, or a text or vector.
+    options : SearchOptions
+    hits : list of Hit
+        What this search found in the same snapshot.
+    axes : MapAxes
+    """
+    encoded = snapshot.encode([query]) if key is None else snapshot.encode_stored(_id(snapshot, key))
+    counts = _counts(snapshot, encoded.codes, options)
+    ids = np.array([_id(snapshot, hit.key) for hit in hits], dtype=np.int64)
+    codes = snapshot.codes[snapshot.positions(ids)]
+    places: list[Place | None] = [None] * (1 + len(hits))
+    if encoded.values.any():  # a query without a known term has no place
+        places[:] = axes.places(snapshot, np.concatenate([encoded.margins, snapshot.margins(ids)]))
+    return {
+        "hits": [hit_json(hit) | {"code": code.tobytes().hex()} for hit, code in zip(hits, codes, strict=True)],
+        "code": encoded.codes[0].tobytes().hex(),
+        "n_bits": snapshot.model.n_bits,
+        "counts": counts.tolist(),
+        "place": places[0],
+        "places": {hit.key: place for hit, place in zip(hits, places[1:], strict=True)},
+        "radius_used": _radius_used(key, options, hits, counts),
+    }
+
+
+def corpus_map(snapshot: Snapshot, axes: MapAxes) -> dict[str, Any]:
+    """Return the map: points, labels and keys of at most `MAX_POINTS` documents."""
+    ids = _sample(snapshot)
+    found = snapshot.documents(ids)
+    documents = [found[number] for number in ids.tolist()]
+    return {
+        "axes": ["bit 0", "bit 1"] if _is_eigenmap(snapshot.model) else ["first axis", "second axis"],
+        "points": axes.places(snapshot, snapshot.margins(ids)) if len(ids) else [],
+        "labels": [document.label for document in documents],
+        "keys": [document.key for document in documents],
+    }
+
+
+def _id(snapshot: Snapshot, key: str) -> int:
+    found = snapshot.find(key)
+    if found is None:  # cannot be: the search found the key in the same snapshot
+        raise KeyError(key)
+    return found
+
+
+def _counts(snapshot: Snapshot, code: npt.NDArray[np.uint8], options: SearchOptions) -> npt.NDArray[np.int64]:
+    """Return the number of documents per distance from a code, of those that the options allow."""
+    codes = snapshot.codes
+    if options.where is not None:
+        codes = codes[snapshot.positions(snapshot.ids_where(options.where))]
+    return np.bincount(distances(code, codes)[0], minlength=snapshot.model.n_bits + 1)
+
+
+def _radius_used(key: str | None, options: SearchOptions, hits: list[Hit], counts: npt.NDArray[np.int64]) -> int:
+    """Return the radius of the ball that was searched, in bits."""
+    if options.radius is not None:
+        return min(options.radius, len(counts) - 1)
+    if not options.rerank:
+        return max((hit.distance for hit in hits), default=0)
+    inside = np.cumsum(counts)
+    # A search by key asks for one more document, because the document itself is the nearest.
+    k = min(options.k + (key is not None), int(inside[-1]))
+    return int(np.searchsorted(inside, min(k * options.factor, int(inside[-1]))))

@@ -1,0 +1,68 @@
+"""Routes that change a collection. One worker per collection runs all changes, one after the other."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+from starlette.responses import Response
+
+from sthash.collection import Collection
+from sthash.serve import schemas
+from sthash.serve.errors import ApiError, json_response, no_such_document
+from sthash.serve.openapi import CONFLICT, ERRORS, answers
+from sthash.serve.read_routes import RequestedCollection
+from sthash.sources import Document
+
+router = APIRouter(responses=ERRORS)
+
+
+@router.post("/documents", responses=answers(schemas.CountAnswer) | CONFLICT)
+async def put_documents(body: schemas.DocumentsRequest, served: RequestedCollection) -> Response:
+    """Add documents, all or, on an error, none. When the answer arrives, they are on the disk."""
+    documents = [Document(new.key, new.text, new.label, new.metadata) for new in body.documents]
+
+    def job(collection: Collection) -> int:
+        if body.mode == "upsert":
+            return collection.upsert(documents, vectors=body.vectors)
+        _check_new(collection, [document.key for document in documents if document.key is not None])
+        return collection.add(documents, vectors=body.vectors)
+
+    return json_response({"count": await served.write_worker.change(job)})
+
+
+@router.post("/delete", responses=answers(schemas.CountAnswer))
+async def delete_documents(body: schemas.DeleteRequest, served: RequestedCollection) -> Response:
+    """Delete documents. If one is missing, none is deleted."""
+
+    def job(collection: Collection) -> int:
+        if not body.missing_ok:
+            for key in body.keys:
+                if key not in collection:
+                    raise no_such_document(key)
+        return collection.delete(body.keys, missing_ok=body.missing_ok)
+
+    return json_response({"count": await served.write_worker.change(job)})
+
+
+@router.delete("/documents/{key:path}", responses=answers(schemas.CountAnswer))
+async def delete_document(key: str, served: RequestedCollection) -> Response:
+    """Delete a document."""
+
+    def job(collection: Collection) -> int:
+        if key not in collection:
+            raise no_such_document(key)
+        return collection.delete(key)
+
+    return json_response({"count": await served.write_worker.change(job)})
+
+
+def _check_new(collection: Collection, keys: list[str]) -> None:
+    seen: set[str] = set()
+    for key in keys:
+        if key in seen or key in collection:
+            raise ApiError(
+                409,
+                "key_exists",
+                f"a document with the key {key[:100]!r} exists; nothing was added.",
+                'Send another key, or "mode": "upsert" to replace it.',
+            )
+        seen.add(key)

@@ -1,0 +1,121 @@
+"""Options that commands share: seeds, samples, tracebacks, and the groups that typer sees as single options."""
+
+import json
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import pytest
+import typer
+
+from sthash import Collection
+from sthash.cli import COMMANDS
+from sthash.cli.groups import spread
+from sthash.cli.options import LearningOptions, SourceOptions, conditions
+from support.corpus import make_documents
+
+QUICK = ("--bits", 8, "--neighbors", 5)
+
+
+@pytest.fixture
+def jsonl(tmp_path):
+    path = tmp_path / "docs.jsonl"
+    rows = ({"key": document.key, "text": document.text} for document in make_documents(120))
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def codes(path):
+    with Collection.open(path) as collection:
+        return collection.encode([document.text for document in make_documents(120)]).tolist()
+
+
+def test_a_seed_and_a_sample_size(sth, jsonl, tmp_path):
+    for name, seed in {"a": 1, "b": 1, "c": 2}.items():
+        sth("build", f"{name}.sth", jsonl, *QUICK, "--sample-size", 60, "--seed", seed)
+    assert codes(tmp_path / "a.sth") == codes(tmp_path / "b.sth")
+    assert codes(tmp_path / "a.sth") != codes(tmp_path / "c.sth")
+    before = codes(tmp_path / "a.sth")
+    sth("relearn", "a.sth", "--sample-size", 60, "--seed", 2)
+    assert codes(tmp_path / "a.sth") == codes(tmp_path / "c.sth") != before
+    sth("build", "all.sth", jsonl, *QUICK, "--sample-size", 0)
+    with Collection.open(tmp_path / "all.sth") as collection:
+        assert 120 in collection.info().values()
+
+
+@pytest.mark.parametrize("old", [("build", "c.sth", "docs.jsonl", "--learn-on", "9"), ("tune", "a", "--sample", "9")])
+def test_old_spellings_are_gone(sth, jsonl, old):
+    assert "No such option" in sth(*old, status=2).err
+
+
+def test_tracebacks(sth, monkeypatch):
+    failing = ("search", "missing.sth", "x")
+    assert "Traceback" not in sth(*failing, status=1).err
+    for arguments in (("--traceback", *failing), (*failing, "--traceback")):
+        shown = sth(*arguments, status=1, traceback=True).err
+        assert shown.startswith("Traceback (most recent call last)")
+        assert "store.py" in shown
+        assert "there is no file 'missing.sth'" in shown.splitlines()[-1]
+    monkeypatch.setenv("STHASH_TRACEBACK", "1")
+    assert "Traceback" in sth(*failing, status=1, traceback=True).err
+    monkeypatch.setenv("STHASH_TRACEBACK", "0")
+    assert "Traceback" not in sth(*failing, status=1).err
+
+
+def test_a_closed_pipe_is_no_error_with_a_traceback_either(sth, jsonl, tmp_path):
+    sth("build", "c.sth", jsonl, *QUICK)
+    script = f"'{sys.executable}' -m sthash.cli --traceback export '{tmp_path / 'c.sth'}' | head -1"
+    result = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False, timeout=60)
+    assert (len(result.stdout.splitlines()), result.stderr) == (1, "")
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.__name__)
+def test_every_command_has_a_file_and_help_of_its_own(sth, command):
+    name = command.__name__
+    assert command.__module__ == f"sthash.cli.{name}"
+    shown = sth(name, "--help").out
+    assert f"Usage: sth {name}" in shown
+    assert command.__doc__.splitlines()[0] in " ".join(shown.split())
+
+
+def test_every_file_is_a_command_or_shared():
+    folder = Path(sys.modules["sthash.cli"].__file__).parent
+    shared = {"__init__", "__main__", "groups", "options", "output", "standard_library"}
+    assert {path.stem for path in folder.glob("*.py")} - shared == {command.__name__ for command in COMMANDS}
+
+
+@dataclass(frozen=True)
+class Color:
+    name: Annotated[str, typer.Argument()]
+    depth: Annotated[int, typer.Option()] = 8
+
+
+def test_groups_are_spread_and_gathered(capsys):
+    def paint(wall: str, color: Color, *, twice: bool = False) -> None:
+        typer.echo(f"{wall} {color} {twice}")
+
+    app = typer.Typer()
+    app.command()(spread(paint))
+    app(["north", "red", "--depth", "3", "--twice"], standalone_mode=False)
+    assert capsys.readouterr().out == "north Color(name='red', depth=3) True\n"
+
+
+def test_words_of_sources_are_those_that_were_given():
+    given = SourceOptions(["a.csv"], text="body", encoding="latin-1")
+    assert given.words() == ["--text", "body", "--encoding", "latin-1"]
+    assert SourceOptions(["a.csv"]).words() == []
+
+
+def test_settings_that_are_not_given_are_left_to_the_library():
+    assert LearningOptions().settings() == {}
+    assert LearningOptions(bits=8, scatter=0.0, seed=0).settings() == {"n_bits": 8, "scatter": 0.0, "random_state": 0}
+    assert list(LearningOptions(sample_size=0).settings().values()) == [None]
+
+
+def test_conditions():
+    assert conditions(None) is None
+    assert conditions(["a=x", "a=7", "b=1.5", "c=d=e"]) == {"a": ["x", "7", 7], "b": ["1.5", 1.5], "c": ["d=e"]}
+    with pytest.raises(ValueError, match=r"has no equals sign\. Write it as FIELD=VALUE"):
+        conditions(["a"])
