@@ -97,7 +97,7 @@ class LearningOptions:
             "random_state": self.seed,
         }
         given = {name: value for name, value in settings.items() if value is not None}
-        return given if self.sample_size is None else given | {"learn_on": self.sample_size or None}
+        return given if self.sample_size is None else given | {"sample_size": self.sample_size or None}
 
 
 @dataclass(frozen=True)
