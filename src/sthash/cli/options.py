@@ -23,6 +23,7 @@ Count = Annotated[int, typer.Option("-k", help="How many documents.")]
 Radius = Annotated[
     int | None, typer.Option(help="Look only at codes that differ from the query's code in at most this many bits.")
 ]
+Threads = Annotated[int | None, typer.Option(help="Number of threads.  [default: one per available core]")]
 Text = Annotated[
     str, typer.Argument(metavar="TEXT", help="A text; - reads it from standard input.", show_default=False)
 ]
