@@ -5,14 +5,14 @@ import shutil
 
 import numpy as np
 import pytest
-from support.corpus import make_documents
-from support.golden import make_texts
 
 import sthash
 from sthash import Collection, SelfTaughtHashing, TextModel, TextVectorizer, VectorModel
 from sthash.checksums import row_checksum
 from sthash.model import EncodedRows
 from sthash.model_file import ModelFileError
+from support.corpus import make_documents
+from support.golden import make_texts
 
 TEXTS = [" ".join(text.split()[:12]) for text in make_texts(80)]
 ODD = ["", "nothing known here", TEXTS[0] + " unknownword"]
