@@ -74,7 +74,8 @@ class Scatter:
         if self.weight == 0:
             return margins
         words = -(-margins.shape[1] // 64)
-        sums = _core.scatter(indptr, columns, values, words, self.seed, resolve_threads(None))
+        rows = _core.CsrView(indptr, columns, values)
+        sums = _core.scatter(rows, words=words, seed=self.seed, threads=resolve_threads(None))
         scattered: npt.NDArray[np.float32] = margins + np.float32(self.weight) * sums[:, : margins.shape[1]]
         return scattered
 
@@ -154,7 +155,8 @@ class TextEncoder:
         ]
 
     def _margins(self, indptr: Any, columns: Any, values: Any, terms: _Vocabulary, local: Any) -> Margins:
-        margins = _core.project(indptr, terms.row[local], values, False, terms.weights, resolve_threads(None))
+        rows = _core.CsrView(indptr, terms.row[local], values)
+        margins = _core.project(rows, terms.weights, threads=resolve_threads(None))
         return self._scatter.added(margins[:, : self.n_bits] + self._intercept, indptr, columns, values)
 
     def _terms(self, used: npt.NDArray[np.int32]) -> _Vocabulary:
@@ -236,7 +238,8 @@ class VectorEncoder:
     def _margins(self, rows: npt.NDArray[np.float32]) -> Margins:
         n, m = rows.shape
         indptr, columns = np.arange(n + 1, dtype=np.int64) * m, np.arange(m, dtype=np.int32)
-        margins = _core.project(indptr, columns, rows.reshape(-1), True, self._weights, resolve_threads(None))
+        view = _core.CsrView(indptr, columns, rows.reshape(-1), dense=True)
+        margins = _core.project(view, self._weights, threads=resolve_threads(None))
         learnt: Margins = margins[:, : self.n_bits] + self._intercept
         return learnt
 

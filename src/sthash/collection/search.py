@@ -77,7 +77,7 @@ def answer(view: View, queries: Encoded, request: Request) -> list[list[Hit]]:
     if not request.rerank:
         whole = view.shelf()
         allowed = None if request.where is None else whole.places(shelf.ids)
-        near, _ = view.index().search(queries.codes, k, weights=np.abs(queries.margins), within=radius, allowed=allowed)
+        near, _ = view.index().search(queries.codes, k, weights=np.abs(queries.margins), radius=radius, allowed=allowed)
         used = np.unique(near[near >= 0])
         shelf = whole.at(used)
         vectors = view.vectors(shelf.ids)

@@ -42,11 +42,11 @@ class Shelf:
     def ball_of(self, query: Encoded, radius: int | None, wanted: int) -> npt.NDArray[np.int64]:
         """Places within the radius of a query, or the nearest ones: those wanted, and more if they tie."""
         weights = self.weights(query, radius)
-        return _core.gather_ball(self.words, as_words(query.codes), weights, -1 if radius is None else radius, wanted)
+        return _core.gather_ball(self.words, as_words(query.codes), margins=weights, radius=radius, wanted=wanted)
 
     def ball(self, code: npt.NDArray[np.uint64], radius: int | None, wanted: int) -> npt.NDArray[np.int64]:
         """Places within the radius of a code, or within the least radius that holds so many as are wanted."""
-        return _core.gather_ball(self.words, code[None, :], None, -1 if radius is None else radius, wanted)
+        return _core.gather_ball(self.words, code[None, :], margins=None, radius=radius, wanted=wanted)
 
 
 @dataclass(frozen=True)
@@ -82,9 +82,11 @@ class Vectors:
 
     def cosines(self, left: npt.NDArray[np.int64], right: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
         """Cosines of pairs of places."""
-        return _core.pair_scores(
-            self.starts, self.ends, self.content, self.dense, self.n_columns, left, right, resolve_threads(None)
-        )
+        return _core.pair_scores(self.view(), left, right, threads=resolve_threads(None))
+
+    def view(self) -> _core.PackedView:
+        """The vectors as the C++ kernels read them."""
+        return _core.PackedView(self.content, self.starts, self.ends, n_columns=self.n_columns, dense=self.dense)
 
 
 def stacked(
@@ -154,19 +156,13 @@ def search_balls(shelf: Shelf, vectors: Vectors, queries: Encoded, k: int, radiu
     """
     places, scores, distances, _, _ = _core.search_balls(
         shelf.words,
-        vectors.starts,
-        vectors.ends,
-        vectors.content,
-        vectors.dense,
+        vectors.view(),
         as_words(queries.codes),
-        shelf.weights(queries, radius),
-        queries.indptr,
-        queries.indices,
-        queries.values,
-        vectors.n_columns,
-        k,
-        -1 if radius is None else radius,
-        wanted,
-        resolve_threads(None),
+        _core.CsrView(queries.indptr, queries.indices, queries.values),
+        margins=shelf.weights(queries, radius),
+        k=k,
+        radius=radius,
+        wanted=wanted,
+        threads=resolve_threads(None),
     )
     return Found(places, scores, distances)
