@@ -172,7 +172,7 @@ def weighted(data: str, codes: np.ndarray, queries: np.ndarray, threads: int, si
     against its product quantiser with the bits as code books, whose tables of bytes make it inexact.
     """
     n_bits = codes.shape[1] * 8
-    index = sthash.HammingIndex(n_bits, path="scan")
+    index = sthash.HammingIndex(n_bits, strategy="scan")
     index.add(codes)
     weights = np.abs(np.random.default_rng(2).normal(size=(len(queries), n_bits))).astype(np.float32)
     signs = np.unpackbits(codes, axis=1, bitorder="little").astype(np.float32) * 2 - 1

@@ -7,6 +7,8 @@ import os
 from numbers import Integral, Real
 from typing import Any
 
+MOST_THREADS = 1024
+
 
 def check_whole(name: str, value: Any, least: int = 1, remedy: str = "") -> int:
     """Return ``value`` if it is a whole number of at least ``least``; ``remedy`` says what else to do."""
@@ -35,7 +37,7 @@ def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
 
 
 def resolve_threads(threads: int | None) -> int:
-    """Return ``threads``, or the number of cores this process may use where it is None."""
+    """Return ``threads``, or one per core that this process may use where it is None; never more than 1024."""
     if threads is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return check_whole("threads", threads)
+    return min(check_whole("threads", threads), MOST_THREADS)

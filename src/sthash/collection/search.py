@@ -64,7 +64,7 @@ def _nearest_codes(
     whole = snapshot.table
     chosen = None if options.where is None else whole.positions(allowed.ids)
     near, _ = snapshot.index.search(
-        queries.codes, k, weights=np.abs(queries.margins), within=options.radius, allowed=chosen
+        queries.codes, k, weights=np.abs(queries.margins), radius=options.radius, allowed=chosen
     )
     used = np.unique(near[near >= 0])
     table = whole.at(used)

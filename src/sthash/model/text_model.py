@@ -241,7 +241,8 @@ class TextModel:
         terms: TermRows,
         position: npt.NDArray[np.integer],
     ) -> Margins:
-        margins = _core.project(indptr, terms.row[position], values, False, terms.weights, self._threads)
+        rows = _core.CsrView(indptr, terms.row[position], values)
+        margins = _core.project(rows, terms.weights, threads=self._threads)
         learned = margins[:, : self.n_bits] + self._intercept
         return self._scatter.added(learned, indptr, columns, values, self._threads)
 

@@ -1,77 +1,16 @@
-// A bank of linear support vector machines over the same rows, one a bit, by dual coordinate descent.
-//
-// Each machine solves, as LIBLINEAR does (Hsieh et al., "A Dual Coordinate Descent Method for Large-scale
-// Linear SVM", ICML 2008), min_w ½ wᵀw + C Σ loss(y_i wᵀx_i) with the squared or the plain hinge. All
-// machines visit the rows in the same order, so the walk along a sparse row, the expensive part, is done once
-// for all bits of a block. A bit whose projected gradients span at most the tolerance is done; it leaves the
-// block, which is made narrower as bits leave.
-#pragma once
+#include "svm/bank.hpp"
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <cstdlib>
 #include <limits>
 #include <memory>
 #include <new>
 #include <numeric>
-#include <vector>
-
-#include "parallel.hpp"
-#include "simd.hpp"
 
 namespace sthash {
 
-inline constexpr int lanes_in_group = 16;
-
-struct SparseRow {
-    const int32_t* indices;
-    const float* values;
-    long size;
-};
-
-// Rows of a sparse matrix; those of a dense one all share the same indices 0, 1, 2, ….
-struct SvmRows {
-    const int64_t* indptr;
-    const int32_t* indices;
-    const float* values;
-    bool dense;
-    const float* inverse_curvature;  // 1 / (|x_i|² + bias² + diagonal)
-};
-
-struct SvmSettings {
-    float diagonal;  // 1 / 2C for the squared hinge, 0 for the plain one
-    float upper;     // largest dual value: infinity for the squared hinge, C for the plain one
-    float bias;      // value of the constant feature, 0 for none
-};
-
-// The state of up to 64 machines; every array is aligned and has groups × 16 lanes a row.
-struct SvmBlock {
-    int groups;
-    float* weights;
-    float* alphas;
-    float* labels;
-    float* intercepts;
-    float* most;   // largest projected gradient of this round, by lane
-    float* least;  // smallest
-    int32_t* active;
-};
-
-}  // namespace sthash
-
-#define STHASH_KERNELS "svm/kernels.inc"
-#include "each_path.inc"
-
-namespace sthash {
-
-inline void descend_rows(const SvmRows& rows, const int* order, long count, const SvmSettings& settings,
-                         SvmBlock& block) {
-    STHASH_DISPATCH(descend_rows(rows, order, count, settings, block))
-}
-
-inline void project_rows(const SvmRows& rows, long first, long last, const float* weights, long width, float* margins) {
-    STHASH_DISPATCH(project_rows(rows, first, last, weights, width, margins))
-}
+namespace {
 
 // Zeroed memory aligned for the widest vectors.
 template <class T>
@@ -96,27 +35,7 @@ class AlignedArray {
     std::unique_ptr<T, Free> data_;
 };
 
-struct SvmProblem {
-    SvmRows rows;
-    size_t n_rows;
-    size_t n_features;
-    size_t n_bits;
-    const uint8_t* bits;  // n_rows × n_bits, 0 or 1
-    SvmSettings settings;
-    double tolerance;
-    int max_rounds;
-    uint64_t seed;
-};
-
-struct SvmSolution {
-    std::vector<float> weights;     // n_features × n_bits
-    std::vector<float> intercepts;  // n_bits
-    std::vector<int32_t> rounds;    // n_bits; max_rounds + 1 where a bit did not converge
-};
-
-namespace detail {
-
-inline int groups_for(size_t lanes) {
+int groups_for(size_t lanes) {
     return lanes > 32 ? 4 : lanes > 16 ? 2 : 1;
 }
 
@@ -129,21 +48,21 @@ class BlockSolver {
           lane_bit_(n_bits),
           groups_(groups_for(n_bits)),
           weights_(problem.n_features * width()),
-          alphas_(problem.n_rows * width()),
-          labels_(problem.n_rows * width()),
+          alphas_(problem.rows.n_rows * width()),
+          labels_(problem.rows.n_rows * width()),
           intercepts_(width()),
           most_(width()),
           least_(width()),
           active_(width()) {
         std::iota(lane_bit_.begin(), lane_bit_.end(), first_bit);
-        for (size_t i = 0; i < problem.n_rows; ++i)
+        for (size_t i = 0; i < problem.rows.n_rows; ++i)
             for (size_t lane = 0; lane < n_bits; ++lane)
                 labels_[i * width() + lane] = problem.bits[i * problem.n_bits + first_bit + lane] ? 1.0f : -1.0f;
         std::fill_n(active_.data(), n_bits, -1);
     }
 
     void solve(StopFlag& stop) {
-        std::vector<int32_t> order(problem_.n_rows);
+        std::vector<int32_t> order(problem_.rows.n_rows);
         std::iota(order.begin(), order.end(), 0);
         uint64_t random = problem_.seed;
         for (int round = 1; round <= problem_.max_rounds && !lane_bit_.empty(); ++round) {
@@ -156,7 +75,8 @@ class BlockSolver {
             for (size_t from = 0; from < order.size(); from += chunk) {
                 if (stop.load(std::memory_order_relaxed)) return;
                 const size_t count = std::min(chunk, order.size() - from);
-                descend_rows(problem_.rows, order.data() + from, static_cast<long>(count), problem_.settings, block);
+                descend_rows(problem_.rows, problem_.inverse_curvature, order.data() + from, static_cast<long>(count),
+                             problem_.settings, block);
             }
             retire_converged(round);
         }
@@ -217,8 +137,8 @@ class BlockSolver {
         const size_t old_width = width();
         groups_ = groups_for(left);
         narrow(weights_, problem_.n_features, lanes, old_width);
-        narrow(alphas_, problem_.n_rows, lanes, old_width);
-        narrow(labels_, problem_.n_rows, lanes, old_width);
+        narrow(alphas_, problem_.rows.n_rows, lanes, old_width);
+        narrow(labels_, problem_.rows.n_rows, lanes, old_width);
         narrow(intercepts_, 1, lanes, old_width);
         std::vector<size_t> bits;
         for (size_t lane : lanes) bits.push_back(lane_bit_[lane]);
@@ -244,17 +164,25 @@ class BlockSolver {
     AlignedArray<int32_t> active_;
 };
 
-}  // namespace detail
+}  // namespace
 
-inline SvmSolution solve_svm_bank(const SvmProblem& problem, int threads, StopFlag& stop) {
+SvmSolution solve_svm_bank(const SvmProblem& problem, int threads, StopFlag& stop) {
     SvmSolution solution{std::vector<float>(problem.n_features * problem.n_bits), std::vector<float>(problem.n_bits),
                          std::vector<int32_t>(problem.n_bits)};
     size_t block = 4 * lanes_in_group;
     while (block > lanes_in_group && (problem.n_bits + block - 1) / block < static_cast<size_t>(threads)) block /= 2;
     parallel_for(problem.n_bits, block, threads, stop, [&](size_t begin, size_t end, int) {
-        detail::BlockSolver(problem, begin, end - begin, solution).solve(stop);
+        BlockSolver(problem, begin, end - begin, solution).solve(stop);
     });
     return solution;
+}
+
+std::vector<float> project(const CsrView& rows, const WeightMatrix& matrix, int threads, StopFlag& stop) {
+    std::vector<float> margins(rows.n_rows * static_cast<size_t>(matrix.width));
+    parallel_for(rows.n_rows, 64, threads, stop, [&](size_t begin, size_t end, int) {
+        project_rows(rows, static_cast<long>(begin), static_cast<long>(end), matrix, margins.data());
+    });
+    return margins;
 }
 
 }  // namespace sthash

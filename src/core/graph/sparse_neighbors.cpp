@@ -1,48 +1,35 @@
-// Exact k nearest rows of a sparse matrix by inner product, each row against all others.
-//
-// Plain search adds up, for each query, the postings of all its terms; most of that work goes into the few
-// terms that many documents have and that weigh least. Here those common terms are left out at first: the
-// postings of the rare terms give every row a partial score, and |x_common| |y_common| bounds what is missing
-// (Cauchy-Schwarz). Only rows whose bound reaches the k-th best partial score are looked at again.
-#pragma once
+// Plain search adds up, for each query, the postings of all its terms. Most of that work goes into the few terms that
+// many documents have and that weigh least. Here those common terms are left out at first: the postings of the rare
+// terms give every row a partial score, and |x_common| |y_common| bounds what is missing (Cauchy-Schwarz). Only rows
+// whose bound reaches the k-th best partial score are looked at again.
+#include "graph/sparse_neighbors.hpp"
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
+#include <limits>
 #include <numeric>
 #include <utility>
 #include <vector>
 
-#include "graph/neighbours.hpp"
-#include "parallel.hpp"
-
 namespace sthash {
 
-struct CsrView {
-    const int64_t* indptr;
-    const int32_t* indices;
-    const float* data;
-    size_t rows;
-    size_t columns;
-};
+namespace {
 
-class SparseNeighbours {
+class SparseNeighbors {
  public:
-    // `penalty` is taken off a row's score as a neighbour: zero ranks by inner product, half the squared norm
-    // by Euclidean distance. A term is common when more than `common_share` of the rows have it.
-    SparseNeighbours(const CsrView& matrix, const float* penalty, double common_share)
-        : n_(matrix.rows), penalty_(penalty) {
-        nonnegative_ = std::all_of(matrix.data, matrix.data + matrix.indptr[n_], [](float w) { return w >= 0; });
-        rank_terms(matrix);
+    explicit SparseNeighbors(const SparseGraphProblem& problem) : n_(problem.rows.n_rows), penalty_(problem.penalty) {
+        const CsrView& matrix = problem.rows;
+        nonnegative_ = std::all_of(matrix.values, matrix.values + matrix.indptr[n_], [](float w) { return w >= 0; });
+        rank_terms(matrix, problem.n_columns);
         while (n_common_ < frequency_.size() &&
-               static_cast<double>(frequency_[n_common_]) > common_share * static_cast<double>(n_))
+               static_cast<double>(frequency_[n_common_]) > problem.common_share * static_cast<double>(n_))
             ++n_common_;
         build_rows(matrix);
         build_postings();
     }
 
-    NeighbourLists search(size_t k, int threads, StopFlag& stop) const {
-        NeighbourLists lists(n_, k);
+    NeighborLists search(size_t k, int threads, StopFlag& stop) const {
+        NeighborLists lists(n_, k);
         std::vector<Scratch> scratch(std::max(threads, 1));
         parallel_for(n_, 32, threads, stop, [&](size_t begin, size_t end, int thread) {
             Scratch& own = scratch[thread];
@@ -59,19 +46,19 @@ class SparseNeighbours {
     struct Scratch {
         std::vector<float> partial;  // by row; zero between queries
         std::vector<float> query;    // by ranked term; zero between queries
-        Gathering gathering;
+        CandidateScratch gathering;
     };
 
     // Ranks go by document frequency, the most common term first; ties by column, so that they are
     // reproducible.
-    void rank_terms(const CsrView& matrix) {
-        std::vector<int64_t> frequency(matrix.columns, 0);
+    void rank_terms(const CsrView& matrix, size_t n_columns) {
+        std::vector<int64_t> frequency(n_columns, 0);
         for (int64_t at = 0; at < matrix.indptr[n_]; ++at) ++frequency[matrix.indices[at]];
-        std::vector<int32_t> order(matrix.columns);
+        std::vector<int32_t> order(n_columns);
         std::iota(order.begin(), order.end(), 0);
         std::stable_sort(order.begin(), order.end(), [&](int32_t a, int32_t b) { return frequency[a] > frequency[b]; });
-        rank_.resize(matrix.columns);
-        frequency_.resize(matrix.columns);
+        rank_.resize(n_columns);
+        frequency_.resize(n_columns);
         for (size_t rank = 0; rank < order.size(); ++rank) {
             rank_[order[rank]] = static_cast<int32_t>(rank);
             frequency_[rank] = frequency[order[rank]];
@@ -91,7 +78,7 @@ class SparseNeighbours {
         for (size_t i = 0; i < n_; ++i) {
             row.clear();
             for (int64_t at = indptr_[i]; at < indptr_[i + 1]; ++at)
-                row.emplace_back(rank_[matrix.indices[at]], matrix.data[at]);
+                row.emplace_back(rank_[matrix.indices[at]], matrix.values[at]);
             std::sort(row.begin(), row.end());
             double common_square = 0, square = 0;
             int64_t at = indptr_[i];
@@ -121,7 +108,7 @@ class SparseNeighbours {
                 postings_[next[terms_[at]]++] = {weights_[at], static_cast<int32_t>(i)};
     }
 
-    void search_one(size_t i, size_t k, Scratch& own, NeighbourLists& lists) const {
+    void search_one(size_t i, size_t k, Scratch& own, NeighborLists& lists) const {
         for (int64_t at = indptr_[i]; at < indptr_[i + 1]; ++at) own.query[terms_[at]] = weights_[at];
         float* partial = own.partial.data();
         for (int64_t at = common_end_[i]; at < indptr_[i + 1]; ++at) {
@@ -178,5 +165,11 @@ class SparseNeighbours {
     float largest_norm_ = 0;
     std::vector<Candidate> postings_;  // score: the weight of the term in that row
 };
+
+}  // namespace
+
+NeighborLists sparse_neighbors(const SparseGraphProblem& problem, size_t k, int threads, StopFlag& stop) {
+    return SparseNeighbors(problem).search(k, threads, stop);
+}
 
 }  // namespace sthash
