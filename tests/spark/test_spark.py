@@ -262,7 +262,7 @@ def test_bad_input_gets_clear_errors(spark, table, model, encoded):
         estimator.fit(holey)
     with pytest.raises(Exception, match="'text' has 1 null value"):
         model.transform(holey).collect()
-    with pytest.raises(ValueError, match="'body' is missing. There are: id, text"):
+    with pytest.raises(ValueError, match=r"'body' is missing\. There are: id, text"):
         estimator.copy().setInputCol("body").fit(table)
     with pytest.raises(TypeError, match="of type bigint"):
         estimator.copy().setInputCol("id").fit(table)
