@@ -107,7 +107,7 @@ def news(run: Run) -> None:
     found = data.news(run.quick)
     X = TextVectorizer().fit_transform(found.train)
     setting = {"documents": X.shape[0], "terms": X.shape[1], "bits": 64}
-    for name in chosen(run):
+    for name in chosen(run)[: run.choose(None, 1)]:
         alone = in_own_process(learn, name, X, found.train_labels)
         details = {"MiB": alone.peak - alone.before}
         run.add(compare(name, f"learn {name}", {OURS: alone.timing}, setting=setting, details=details))

@@ -18,13 +18,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from sklearn.neighbors import NearestNeighbors
 
 import data
 from harness import OURS, Row, Run, compare, figure, main
-from library import query_rows, stored
 from sthash import Collection
-from timing import Isolated, Timing, in_own_process, time_in_turns
+from stored import query_rows, stored
+from timing import Isolated, Timing, in_own_process, peak_memory, time_in_turns, timed
 
 K = 10
 FACTORS = (5, 10, 20, 30, 50, 100, 200, 500)
@@ -38,6 +37,13 @@ def built(path: Path, quick: bool, limit: int | None = None, bits: int = 64, sca
     documents = data.descriptions(quick).documents[:limit]
     with Collection.create(path, documents, n_bits=bits, scatter=scatter, overwrite=True) as collection:
         return len(collection)
+
+
+def measured_build(run: Run, path: Path, limit: int | None = None, bits: int = 64, scatter: float = 0.0) -> Isolated:
+    """Build in a process of its own. A quick run does without one, whose imports take most of its time."""
+    if run.quick:
+        return Isolated(timed(lambda: built(path, run.quick, limit, bits, scatter)), peak_memory(), peak_memory())
+    return in_own_process(built, path, run.quick, limit, bits, scatter)
 
 
 def build_row(row: str, isolated: Isolated, path: Path, bits: int, scatter: float = 0.0) -> Row:
@@ -58,7 +64,7 @@ def build(run: Run) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path, seconds = Path(folder, "c.sth"), []
         for limit in limits:
-            isolated = in_own_process(built, path, run.quick, limit)
+            isolated = measured_build(run, path, limit)
             row = build_row("all" if limit is None else f"first-{limit}", isolated, path, 64)
             seconds.append(run.add(row).ours)
     growth = seconds[1] / seconds[0]
@@ -69,7 +75,7 @@ def start(run: Run) -> None:
     """Measure the command from a cold start, beside the start of Python."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "c.sth")
-        count = in_own_process(built, path, run.quick).timing.result
+        count = measured_build(run, path).timing.result
         commands = {
             "sth search": [str(Path(sys.executable).parent / "sth"), "search", str(path), QUERY, "--json"],
             "python -c pass": [sys.executable, "-c", "pass"],
@@ -89,9 +95,16 @@ def search(run: Run) -> None:
     texts = data.descriptions(run.quick).queries
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "c.sth")
-        run.add(build_row("build", in_own_process(built, path, run.quick, None, bits, scatter), path, bits, scatter))
+        run.add(build_row("build", measured_build(run, path, None, bits, scatter), path, bits, scatter))
         with Collection.open(path) as collection:
             measure_search(run, collection, texts, {"documents": len(collection), "bits": bits, "scatter": scatter})
+
+
+def brute_force(X: sp.csr_array, jobs: int | None) -> Any:
+    """Make the peer. Its import takes longer than some of the processes that import this module."""
+    from sklearn.neighbors import NearestNeighbors
+
+    return NearestNeighbors(n_neighbors=K, metric="cosine", algorithm="brute", n_jobs=jobs).fit(X)
 
 
 def measure_search(run: Run, collection: Collection, texts: list[str], setting: dict[str, Any]) -> None:
@@ -103,8 +116,7 @@ def measure_search(run: Run, collection: Collection, texts: list[str], setting: 
     works = {factor: partial(collection.search_many, texts, K, factor=factor) for factor in factors}
     contestants = {f"factor {factor}": work for factor, work in works.items()}
     for jobs in (None, -1):
-        peer = NearestNeighbors(n_neighbors=K, metric="cosine", algorithm="brute", n_jobs=jobs).fit(X)
-        contestants[f"{PEER}, n_jobs={jobs}"] = partial(peer.kneighbors, some)
+        contestants[f"{PEER}, n_jobs={jobs}"] = partial(brute_force(X, jobs).kneighbors, some)
     timings = time_in_turns(contestants, repetitions=3, budget=60)
     least = least_scores(X, Q)
     curve: list[Row] = []
@@ -129,8 +141,7 @@ def measure_search(run: Run, collection: Collection, texts: list[str], setting: 
 
 def least_scores(X: sp.csr_array, Q: sp.csr_array) -> npt.NDArray[np.float32]:
     """Give the cosine of each query's true k-th neighbor."""
-    peer = NearestNeighbors(n_neighbors=K, metric="cosine", algorithm="brute", n_jobs=-1).fit(X)
-    least: npt.NDArray[np.float32] = 1 - peer.kneighbors(Q)[0][:, -1]
+    least: npt.NDArray[np.float32] = 1 - brute_force(X, -1).kneighbors(Q)[0][:, -1]
     return least
 
 

@@ -15,8 +15,9 @@ from datasketch import MinHash, MinHashLSH
 
 import data
 from harness import OURS, Run, compare, figure, main
-from library import duplicate_groups, sketch, stored
+from library import sketch
 from sthash import Collection, HammingIndex, near_duplicates
+from stored import duplicate_groups, stored
 from timing import time_in_turns, timed
 
 SAMPLE, MIN_COSINE, RADIUS = 20_000, 0.9, 3

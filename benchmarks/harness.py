@@ -20,6 +20,7 @@ import json
 import os
 import platform
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
@@ -212,7 +213,7 @@ def main(
     print(f"{described['cpu']}, {described['cores']} cores, {described['simd']}; load average {load_average()}")
     missed: list[Row] = []
     for part in chosen:
-        run, before = Run(arguments), load_average()
+        run, before, start = Run(arguments), load_average(), time.perf_counter()
         print(f"\n{part}")
         several[part](run)
         content = {
@@ -222,6 +223,7 @@ def main(
             "quick": arguments.quick,
             "machine": described,
             "load_average": {"before": before, "after": load_average()},
+            "seconds": round(time.perf_counter() - start),
             "rows": [asdict(row) for row in run.rows],
         }
         if folder:

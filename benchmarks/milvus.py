@@ -11,9 +11,9 @@ from pathlib import Path
 
 import data
 from harness import Run, compare, figure, main
-from library import stored
 from sthash import Collection, HammingIndex
 from sthash.milvus import MilvusCollection
+from stored import stored
 from timing import Timing, time_each, timed
 
 QUERIES, K, FACTOR = 100, 10, 100
@@ -25,7 +25,8 @@ def measure(run: Run) -> None:
     descriptions = data.descriptions(run.quick)
     documents = descriptions.documents[: run.choose(run.arguments.documents, 200)]
     texts = descriptions.queries[: run.choose(QUERIES, 5)]
-    with tempfile.TemporaryDirectory() as name:
+    # Milvus Lite may still write when it has been closed.
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
         folder = Path(name)
         with Collection.create(folder / "some.sth", documents) as collection:
             there = push(run, collection, folder)

@@ -12,9 +12,9 @@ import numpy as np
 
 import data
 from harness import OURS, Run, figure, main
-from library import model_bytes, stored
 from sthash import Collection, HammingIndex
 from sthash.codes import prefix
+from stored import model_bytes, stored
 from timing import time_in_turns
 
 BITS, RADIUS = 64, 3

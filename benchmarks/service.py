@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 import data
-from collection import build_row, built
+from collection import build_row, measured_build
 from harness import Run, figure, main
 from sthash import Collection
 from timing import in_own_process
@@ -172,7 +172,7 @@ def measure(run: Run) -> None:
         return
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "c.sth")
-        run.add(build_row("build", in_own_process(built, path, run.quick), path, 64))
+        run.add(build_row("build", measured_build(run, path), path, 64))
         serve(run, path)
 
 
@@ -188,7 +188,8 @@ def serve(run: Run, path: Path) -> None:
         try:
             assert server.stderr is not None
             port = int(server.stderr.readline().rpartition("(")[0].rpartition(":")[2])
-            in_own_process(load, port, 8, min(3, seconds), texts)
+            if not run.quick:
+                in_own_process(load, port, 8, min(3, seconds), texts)  # warms the service up
             for connections in run.choose(run.arguments.connections, (4,)):
                 held = in_own_process(load, port, connections, seconds, texts).timing.result
                 rate = held.pop("answers/s")

@@ -10,6 +10,7 @@ import argparse
 import json
 import string
 import sys
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -181,7 +182,7 @@ def machines(results: Iterable[Mapping[str, Any]]) -> str:
         said += (
             f" **The machine was busy** (load average up to {load_average:.0f} on {cores} cores): figures are rough."
         )
-    return said
+    return textwrap.fill(said, 120)
 
 
 def block(folder: Path = RESULTS) -> str:
@@ -191,15 +192,14 @@ def block(folder: Path = RESULTS) -> str:
         raise FileNotFoundError(f"{folder} has no results that the README shows. Run: make bench")
     if quick := [name for name, result in results.items() if result["quick"]]:
         raise ValueError(f"Results of quick runs mean nothing: {', '.join(quick)}. Run these without --quick.")
-    rows = [["what", "against", "ratio", "script"]]
-    for line in (line for line in LINES if line.result in results):
-        shown = filled(line, results[line.result])
-        rows.append([shown.what, shown.peer, shown.ratio, f"`{results[line.result]['script']}`"])
-    paper = [["seconds per document, 64 bits", "the paper (Matlab, Pentium 4)"]]
-    for line in (line for line in PAPER_LINES if line.result in results):
-        shown = filled(line, results[line.result])
-        paper.append([shown.what, shown.peer])
-    return "\n\n".join([machines(results.values()), table(rows), table(paper)])
+    shown = [filled(line, results[line.result]) for line in LINES if line.result in results]
+    paper = [filled(line, results[line.result]) for line in PAPER_LINES if line.result in results]
+    rows = [(line.what, line.peer, line.ratio, f"`{results[line.result]['script']}`") for line in shown]
+    parts = [machines(results.values()), table([("what", "against", "ratio", "script"), *rows])]
+    if paper:
+        head = ("seconds per document, 64 bits", "the paper (Matlab, Pentium 4)")
+        parts.append(table([head, *((line.what, line.peer) for line in paper)]))
+    return "\n\n".join(parts)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
