@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.utils.extmath import randomized_svd
+from threadpoolctl import threadpool_limits
 
 import data
 from harness import Run, figure, main
@@ -138,8 +139,11 @@ def variant(
     rows = normal_scores(vectors) if ranks else vectors
     rows = rows * np.maximum(1 - values, 0) ** (min(1, 32 / n_bits) if power is None else power)
     rows = unit_rows(rows) if unit else rows
-    rows = rows @ principal_axes(rows)[:, : axes_per_bit * n_bits]
-    placed: Matrix = rows @ quantizing_frames(rows, n_bits, np.random.default_rng(0)) if rotate else rows[:, :n_bits]
+    with threadpool_limits(limits=1, user_api="blas"):  # as the recipe: rounding in another order ends in other frames
+        rows = rows @ principal_axes(rows)[:, : axes_per_bit * n_bits]
+        if rotate:
+            rows = rows @ quantizing_frames(rows, n_bits, np.random.default_rng(0))
+    placed: Matrix = rows[:, :n_bits]
     return placed
 
 
