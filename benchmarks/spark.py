@@ -73,7 +73,8 @@ class Learned:
 
     def vectors(self, texts: list[str]) -> sp.csr_array:
         """Give the vectors that the model makes of texts."""
-        return sp.csr_array(self.model.learnt.vectorizer.transform(texts))
+        rows = self.model.model.encode(texts)
+        return sp.csr_array((rows.values, rows.indices, rows.indptr), shape=(len(rows), self.model.model.n_columns))
 
 
 def shuffled_bytes(spark: Any) -> int:
