@@ -52,10 +52,9 @@ def main():
             print(f"bytes a document: {size / count:,.0f} in Milvus Lite's file, ", end="")
             print(f"{collection.path.stat().st_size / count:,.0f} in the collection's")
             codes = collection.encode(texts)
-            with collection._view.reading():
-                shelf = collection._view.shelf()
             index = HammingIndex(collection.n_bits)
-            index.add(shelf.codes, shelf.ids)
+            with collection.snapshot() as now:
+                index.add(now.codes, now.ids)
             rows = {
                 "10 nearest codes": (
                     milliseconds(lambda code: there.nearest(code[None], K), codes),
@@ -63,7 +62,7 @@ def main():
                 ),
                 "10 hits of 1,000, re-ranked": (
                     milliseconds(lambda text: there.search(text, K, factor=100), texts),
-                    milliseconds(lambda text: collection.search(text, K, factor=100, explain=False), texts),
+                    milliseconds(lambda text: collection.search(text, K, factor=100), texts),
                 ),
             }
             print(f"{'milliseconds a query, median':<30} {'Milvus Lite':>12} {'here':>8}")
