@@ -1,4 +1,4 @@
-"""Every method that the paper compares with or names, behind the interface of `SelfTaughtHashing`.
+"""Every method that the paper compares with or names, with the interface of `SelfTaughtHashing`.
 
 Each file opens with what its method is, where it comes from, its formulae, and the settings that its paper leaves
 open. The public names are listed in ``__init__.pyi`` and imported when they are first used.
