@@ -9,9 +9,9 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.svm import SVC, LinearSVC
 
-from sthash import SelfTaughtHashing, codes, knn_graph, laplacian_eigenmap, median_bits
-from sthash.hashing import ClassGraph, GaussianSVM, LinearEmbedding, NystromExtension
-from sthash.hashing.binarize import median_thresholds, separating_thresholds
+from sthash import LinearSVMBank, SelfTaughtHashing, codes, knn_graph, laplacian_eigenmap, median_bits
+from sthash.hashing import ClassGraph, ClassifierPerBit, GaussianSVM, LinearEmbedding, NystromExtension
+from sthash.hashing.binarizer import median_thresholds, separating_thresholds
 
 
 def documents(n=120, m=20, seed=0):
@@ -233,3 +233,49 @@ def test_median_thresholds_are_medians_where_nothing_ties():
 def test_bits_that_are_no_threshold_are_refused():
     with pytest.raises(ValueError, match="column 0"):
         separating_thresholds(np.array([[1.0], [2.0], [3.0]]), np.array([[True], [False], [True]]))
+
+
+def interrupted(*arguments, **settings):
+    raise KeyboardInterrupt
+
+
+ROWS = np.random.default_rng(3).random((12, 4)).astype(np.float32)
+FITTED = {
+    "LinearSVMBank": (LinearSVMBank(), lambda stage: stage.fit(ROWS, ROWS > 0.5), "warnings.warn"),
+    "GaussianSVM": (GaussianSVM(), lambda stage: stage.fit(ROWS, ROWS > 0.5), "warnings.warn"),
+    "ClassifierPerBit": (
+        ClassifierPerBit(LinearSVC()),
+        lambda stage: stage.fit(ROWS, ROWS > 0.5),
+        "sthash.hashing.classifier_per_bit.clone",
+    ),
+    "LinearEmbedding": (
+        LinearEmbedding(),
+        lambda stage: stage.extend(ROWS, None, ROWS, ROWS > 0.5),
+        "sthash.hashing.linear_embedding.median_thresholds",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FITTED)
+def test_a_stage_whose_fit_fails_stays_as_it_was(name, monkeypatch):
+    stage, learn, last_step = FITTED[name]
+    stage = learn(clone(stage))
+    held = dict(stage.__dict__)
+    if last_step == "warnings.warn":
+        stage.max_iter, stage.tol = held["max_iter"], held["tol"] = 1, 1e-9
+    monkeypatch.setattr(last_step, interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        learn(stage)
+    assert stage.__dict__.keys() == held.keys()
+    assert all(stage.__dict__[attribute] is value for attribute, value in held.items())
+
+
+def test_threads_do_not_change_the_linear_embedding():
+    W = knn_graph(ROWS, 3)
+    few, many = (
+        LinearEmbedding(threads=threads).extend(ROWS, W, ROWS, np.median(ROWS, axis=0) < ROWS) for threads in (1, 3)
+    )
+    assert np.array_equal(few.weights_, many.weights_)
+    assert np.array_equal(few.decision_function(ROWS), many.decision_function(ROWS))
+    with pytest.raises(ValueError, match="threads=0"):
+        LinearEmbedding(threads=0).extend(ROWS, W, ROWS, ROWS > 0.5)

@@ -39,7 +39,7 @@ import scipy.sparse as sp
 
 from sthash.baselines.baseline import Baseline, Learnt, check_rank
 from sthash.checks import check_whole
-from sthash.hashing.linear import project
+from sthash.hashing.linear_hash import project
 from sthash.rows import Vectors, squared_norms
 
 Array = npt.NDArray[np.float64]

@@ -31,8 +31,8 @@ import scipy.sparse as sp
 
 from sthash.baselines.baseline import Baseline, Learnt, check_not_negative, check_rank
 from sthash.baselines.decompositions import leading_svd, sums
-from sthash.hashing.binarize import median_thresholds
-from sthash.hashing.linear import project
+from sthash.hashing.binarizer import median_thresholds
+from sthash.hashing.linear_hash import project
 from sthash.rows import Vectors
 
 

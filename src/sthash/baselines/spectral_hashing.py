@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from sthash.baselines.baseline import Baseline, Learnt
 from sthash.baselines.decompositions import principal_axes
-from sthash.hashing.linear import project
+from sthash.hashing.linear_hash import project
 from sthash.rows import Vectors
 
 

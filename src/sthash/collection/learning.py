@@ -171,7 +171,7 @@ def _scaled(scatter: Scatter, weights: npt.NDArray[np.float32]) -> Scatter:
 
 
 def _linear(hasher: SelfTaughtHashing) -> tuple[npt.NDArray[np.float32], list[float]]:
-    from sthash.hashing.linear import LinearHash
+    from sthash.hashing.linear_hash import LinearHash
 
     function = hasher.hash_function_
     if not isinstance(function, LinearHash):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
@@ -81,20 +82,21 @@ class GaussianSVM(BaseEstimator):  # type: ignore[misc]
         bits = np.asarray(bits, dtype=bool)
         if bits.ndim != 2 or bits.shape[0] != X.shape[0] or bits.shape[1] == 0:
             raise ValueError(f"bits must have a row for each of the {X.shape[0]} rows of X, got shape {bits.shape}.")
-        self.corpus_ = X
-        self.gamma_ = float(self.gamma) if self.gamma is not None else 1 / (_total_variance(X) or 1.0)
+        gamma = float(self.gamma) if self.gamma is not None else 1 / (_total_variance(X) or 1.0)
         order = np.random.default_rng(int(check_random_state(self.random_state).randint(2**31)))
         with one_blas_thread():
             K = np.empty((X.shape[0], X.shape[0]), dtype=np.float32)
-            for rows, kernel in self._kernel(X):
+            for rows, kernel in _kernel_blocks(X, X, gamma):
                 K[rows] = kernel
-            self.duals_, self.n_iter_, converged = _descend(K, bits, 1 / (2 * self.C), self.tol, self.max_iter, order)
+            duals, n_iter, converged = _descend(K, bits, 1 / (2 * self.C), self.tol, self.max_iter, order)
         if not converged:
             warnings.warn(
                 f"the machines did not reach tol={self.tol} in max_iter={self.max_iter} rounds; raise max_iter or tol.",
                 ConvergenceWarning,
                 stacklevel=2,
             )
+        self.corpus_, self.gamma_ = X, gamma
+        self.duals_, self.n_iter_ = duals, n_iter
         return self
 
     def decision_function(self, X: Vectors) -> npt.NDArray[np.float64]:
@@ -104,15 +106,9 @@ class GaussianSVM(BaseEstimator):  # type: ignore[misc]
         check_width(X, self.corpus_.shape[1])
         margins = np.empty((X.shape[0], self.duals_.shape[1]))
         with one_blas_thread():
-            for rows, kernel in self._kernel(X):
+            for rows, kernel in _kernel_blocks(X, self.corpus_, self.gamma_):
                 margins[rows] = kernel @ self.duals_
         return margins
-
-    def _kernel(self, X: Vectors) -> Any:
-        own, others = squared_norms(X), squared_norms(self.corpus_)
-        for rows, products in product_blocks(X, self.corpus_):
-            distances = np.maximum(own[rows, None] + others - 2 * products, 0)
-            yield rows, np.exp(-self.gamma_ * distances)
 
     def _validate(self) -> None:
         check_positive("C", self.C)
@@ -129,6 +125,14 @@ class GaussianSVM(BaseEstimator):  # type: ignore[misc]
         check_array(arrays, "duals", np.float32, (self.corpus_.shape[0], n_bits))
         check_array(arrays, "gamma", np.float64, (1,))
         self.duals_, self.gamma_ = arrays["duals"], float(arrays["gamma"][0])
+
+
+def _kernel_blocks(X: Vectors, corpus: Vectors, gamma: float) -> Iterator[tuple[slice, npt.NDArray[np.float64]]]:
+    """Yield slices of the rows of X with their kernel values with the rows of the corpus."""
+    own, others = squared_norms(X), squared_norms(corpus)
+    for rows, products in product_blocks(X, corpus):
+        distances = np.maximum(own[rows, None] + others - 2 * products, 0)
+        yield rows, np.exp(-gamma * distances)
 
 
 def _descend(

@@ -7,8 +7,8 @@ from typing import Any, Self
 import numpy.typing as npt
 
 from sthash.codes import Bits
-from sthash.hashing.binarize import median_thresholds
-from sthash.hashing.linear import LinearHash, project
+from sthash.hashing.binarizer import median_thresholds
+from sthash.hashing.linear_hash import LinearHash, project
 from sthash.hashing.ridge import ridge_map
 from sthash.rows import Vectors, check_vectors
 
@@ -27,6 +27,8 @@ class LinearEmbedding(LinearHash):
     Parameters
     ----------
     alpha : float, default=1.0
+    threads : int or None, default=None
+        None takes one per available core. The weights do not depend on it.
 
     Attributes
     ----------
@@ -50,12 +52,15 @@ class LinearEmbedding(LinearHash):
     (3, 1)
     """
 
-    def __init__(self, alpha: float = 1.0) -> None:
+    def __init__(self, alpha: float = 1.0, *, threads: int | None = None) -> None:
+        super().__init__(threads=threads)
         self.alpha = alpha
 
     def extend(self, X: Vectors, W: Any, embedding: npt.NDArray[Any], bits: Bits) -> Self:
         """Learn the linear map from the vectors to the embedding."""
         X = check_vectors(X)
-        self.weights_ = ridge_map(X, embedding - embedding.mean(axis=0), self.alpha, tol=1e-4)
-        self.intercept_ = -median_thresholds(project(X, self.weights_, None))
+        targets = embedding - embedding.mean(axis=0)
+        weights = ridge_map(X, targets, self.alpha, tol=1e-4, threads=self.threads)
+        self.intercept_ = -median_thresholds(project(X, weights, self.threads))
+        self.weights_ = weights
         return self

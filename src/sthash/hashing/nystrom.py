@@ -13,7 +13,7 @@ from sklearn.exceptions import NotFittedError
 
 from sthash.checks import check_whole
 from sthash.codes import Bits
-from sthash.hashing.binarize import separating_thresholds
+from sthash.hashing.binarizer import separating_thresholds
 from sthash.hashing.corpus_products import corpus_arrays, corpus_from, product_blocks
 from sthash.model_file import check_array
 from sthash.rows import Vectors, check_vectors, check_width, squared_norms
@@ -72,10 +72,11 @@ class NystromExtension(BaseEstimator):  # type: ignore[misc]
         W = sp.csr_array(W, dtype=np.float64)
         degrees = np.asarray(W.sum(axis=1)).ravel()
         eigenvalues = (embedding * (W @ embedding)).sum(axis=0) / (degrees @ embedding**2)
+        thresholds = separating_thresholds(np.asarray(embedding, dtype=np.float64), bits)
         self.corpus_ = check_vectors(X)
         self.embedding_ = embedding / eigenvalues
         self.reach_ = np.array([_nth_largest(W.data[a:b], self.n_neighbors) for a, b in pairwise(W.indptr)])
-        self.thresholds_ = separating_thresholds(np.asarray(embedding, dtype=np.float64), bits)
+        self.thresholds_ = thresholds
         return self
 
     def decision_function(self, X: Vectors) -> npt.NDArray[np.float64]:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from sthash.checks import check_positive
-from sthash.hashing.linear import project
+from sthash.hashing.linear_hash import project
 from sthash.rows import Vectors, check_vectors, squared_norms
 
 Array = npt.NDArray[np.float32]

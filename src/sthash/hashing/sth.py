@@ -16,16 +16,16 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d
 from sthash import codes, model_file
 from sthash.checks import check_choice, check_whole
 from sthash.codes import Bits
-from sthash.hashing.binarize import median_bits
+from sthash.hashing.binarizer import median_bits
+from sthash.hashing.classifier_per_bit import ClassifierPerBit
 from sthash.hashing.embedding import check_graph, laplacian_eigenmap
 from sthash.hashing.gaussian_svm import GaussianSVM
 from sthash.hashing.graph import knn_graph
 from sthash.hashing.hasher import Hasher, saved_seed
-from sthash.hashing.linear import LinearHash
 from sthash.hashing.linear_embedding import LinearEmbedding
+from sthash.hashing.linear_hash import LinearHash
 from sthash.hashing.neighbors import balanced_bits, neighbor_places
 from sthash.hashing.nystrom import NystromExtension
-from sthash.hashing.per_bit import ClassifierPerBit
 from sthash.hashing.svm import LinearSVMBank
 from sthash.hashing.topics import learn_topic_codes
 from sthash.rows import Vectors
@@ -189,8 +189,7 @@ class SelfTaughtHashing(Hasher):
         self.random_state = random_state
         self.threads = threads
 
-    def fit(self, X: Vectors, y: object = None) -> Self:
-        """Learn the codes of a corpus and the functions that predict them; y is for a supervised graph only."""
+    def _fit(self, X: Vectors, y: object) -> None:
         check_choice("recipe", self.recipe, get_args(Recipe))
         own = OWN_STAGES[self.recipe]
         if any(getattr(self, stage) is not None for stage in own):
@@ -210,7 +209,8 @@ class SelfTaughtHashing(Hasher):
         W = clock.run("graph", self._build_graph, X, y)
         joined = np.asarray(abs(W).sum(axis=1)).ravel() > 0
         if self.recipe == "topics":
-            return self._fit_topics(X, W, joined, clock)
+            self._fit_topics(X, W, joined, clock)
+            return
         embed, binarize = self._stage_1_steps(X)
         embedding = clock.run("embedding", embed, W, self.n_bits)
         embedding = _checked_stage("embedding", embedding, (n, self.n_bits)).astype(np.float64, copy=False)
@@ -221,14 +221,14 @@ class SelfTaughtHashing(Hasher):
             clock.run("hash_function", function.extend, X[joined], W[joined][:, joined], embedding[joined], bits)
         else:
             clock.run("hash_function", function.fit, X[joined], bits)
-        return self._keep(X, joined, bits, embedding, function, clock)
+        self._keep(X, joined, bits, embedding, function, clock)
 
-    def _fit_topics(self, X: Vectors, W: Any, joined: npt.NDArray[np.bool_], clock: StageClock) -> Self:
+    def _fit_topics(self, X: Vectors, W: Any, joined: npt.NDArray[np.bool_], clock: StageClock) -> None:
         known, graph = (X, W) if joined.all() else (X[joined], W[joined][:, joined])
-        learnt = clock.run("topics", learn_topic_codes, known, graph, self.n_bits, self._generator(), self.threads)
-        embedding = np.zeros((len(joined), learnt.places.shape[1]))
-        embedding[joined] = learnt.places
-        return self._keep(X, joined, learnt.bits, embedding, learnt.function, clock)
+        learned = clock.run("topics", learn_topic_codes, known, graph, self.n_bits, self._generator(), self.threads)
+        embedding = np.zeros((len(joined), learned.places.shape[1]))
+        embedding[joined] = learned.places
+        self._keep(X, joined, learned.bits, embedding, learned.function, clock)
 
     def _keep(
         self,
@@ -238,18 +238,16 @@ class SelfTaughtHashing(Hasher):
         embedding: npt.NDArray[np.float64],
         function: HashFunction | EmbeddingExtension,
         clock: StageClock,
-    ) -> Self:
-        """Code the documents without neighbours as unseen ones; keep what was learnt."""
+    ) -> None:
+        """Encode the documents without neighbors as unseen ones; keep what was learned."""
         all_bits = np.empty((len(joined), self.n_bits), dtype=bool)
         all_bits[joined] = bits
         if not joined.all():
             all_bits[~joined] = function.decision_function(X[~joined]) > 0
-        # Set together, at the end: an interrupted fit leaves an earlier one whole.
         self.codes_ = codes.pack(all_bits)
         self.embedding_ = embedding
         self.hash_function_ = function
         self.stage_seconds_ = clock.seconds
-        return self
 
     def _stage_1_steps(self, X: Vectors) -> tuple[Embedding, Binarizer]:
         if self.recipe == "neighbors":

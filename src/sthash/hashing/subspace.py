@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 from sthash.blas import one_blas_thread
 from sthash.hashing.embedding import Eigenpairs, laplacian_eigenpairs
-from sthash.hashing.linear import project
+from sthash.hashing.linear_hash import project
 
 Block = npt.NDArray[np.float32]
 

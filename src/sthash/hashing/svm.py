@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from sthash import _core
 from sthash.checks import check_choice, check_positive, check_whole, resolve_threads
 from sthash.codes import Bits
-from sthash.hashing.linear import LinearHash
+from sthash.hashing.linear_hash import LinearHash
 from sthash.rows import Vectors, check_vectors, row_parts, squared_norms
 
 Loss = Literal["squared_hinge", "hinge"]
@@ -68,13 +68,13 @@ class LinearSVMBank(LinearHash):
         random_state: int | np.random.RandomState | None = 0,
         threads: int | None = None,
     ) -> None:
+        super().__init__(threads=threads)
         self.C = C
         self.loss = loss
         self.fit_intercept = fit_intercept
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
-        self.threads = threads
 
     def fit(self, X: Vectors, bits: Bits) -> Self:
         """Learn to predict every column of ``bits`` from the rows of X."""
@@ -90,7 +90,7 @@ class LinearSVMBank(LinearHash):
         # A zero row moves no weight; with the plain hinge its dual goes to the bound at the first step.
         inverse = (1 / np.maximum(curvature, np.finfo(np.float32).tiny)).astype(np.float32)
         rows = row_parts(X)
-        self.weights_, self.intercept_, self.n_iter_ = _core.fit_svm_bank(
+        weights, intercept, n_iter = _core.fit_svm_bank(
             rows.indptr,
             rows.indices,
             rows.values,
@@ -106,7 +106,7 @@ class LinearSVMBank(LinearHash):
             int(check_random_state(self.random_state).randint(2**31)),
             resolve_threads(self.threads),
         )
-        stuck = int((self.n_iter_ > self.max_iter).sum())
+        stuck = int((n_iter > self.max_iter).sum())
         if stuck:
             warnings.warn(
                 f"{stuck} of {bits.shape[1]} bits did not reach tol={self.tol} in max_iter={self.max_iter} rounds; "
@@ -114,6 +114,7 @@ class LinearSVMBank(LinearHash):
                 ConvergenceWarning,
                 stacklevel=2,
             )
+        self.weights_, self.intercept_, self.n_iter_ = weights, intercept, n_iter
         return self
 
     def _validate(self) -> None:

@@ -24,7 +24,7 @@ import numpy.typing as npt
 from sthash.blas import one_blas_thread
 from sthash.codes import Bits
 from sthash.hashing.landmarks import landmark_rows
-from sthash.hashing.linear import LinearHash
+from sthash.hashing.linear_hash import LinearHash
 from sthash.hashing.ridge import LeftOut, left_out_predictions
 from sthash.hashing.rotation import quantizing_frames
 from sthash.hashing.subspace import spectral_subspace
@@ -66,7 +66,7 @@ def learn_topic_codes(X: Vectors, W: Any, n_bits: int, rng: np.random.Generator,
     thresholds = balanced_thresholds(values)
     # A blank document lies at the origin: with every threshold above it, or at it, its bits are all off.
     signs = np.where(thresholds < 0, -1.0, 1.0)
-    function = LinearHash()
+    function = LinearHash(threads=threads)
     function.weights_ = (weights @ (directions * signs / length)).astype(np.float32)
     function.intercept_ = (-thresholds * signs).astype(np.float32)
     return TopicCodes(function, places, values * signs > thresholds * signs)

@@ -53,7 +53,7 @@ def median_thresholds(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     Examples
     --------
     >>> import numpy as np
-    >>> from sthash.hashing.binarize import median_thresholds
+    >>> from sthash.hashing.binarizer import median_thresholds
     >>> median_thresholds(np.array([[1.0], [2.0], [4.0]]))
     array([2.])
     """
@@ -72,7 +72,7 @@ def separating_thresholds(values: npt.NDArray[Any], bits: Bits) -> npt.NDArray[A
     Examples
     --------
     >>> import numpy as np
-    >>> from sthash.hashing.binarize import separating_thresholds
+    >>> from sthash.hashing.binarizer import separating_thresholds
     >>> separating_thresholds(np.array([[1.0], [2.0], [4.0]]), np.array([[False], [False], [True]]))
     array([3.])
     """

@@ -39,11 +39,12 @@ class ClassifierPerBit(BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: Vectors, bits: Bits) -> Self:
         """Fit one copy of the classifier to each column of ``bits``."""
-        self.constants_ = np.where(bits.all(axis=0), 1.0, np.where(bits.any(axis=0), np.nan, -1.0))
+        constants = np.where(bits.all(axis=0), 1.0, np.where(bits.any(axis=0), np.nan, -1.0))
         self.classifiers_ = [
             clone(self.classifier).fit(X, bit) if np.isnan(constant) else None
-            for bit, constant in zip(bits.T, self.constants_, strict=True)
+            for bit, constant in zip(bits.T, constants, strict=True)
         ]
+        self.constants_ = constants
         return self
 
     def decision_function(self, X: Vectors) -> npt.NDArray[np.float64]:
