@@ -288,7 +288,7 @@ def test_refuses_one_dimension_and_no_documents(case, fitted):
         case.make().fit(X[:0], Y[:0])
 
 
-def test_refuses_to_encode_before_it_has_learnt(case):
+def test_refuses_to_encode_before_it_has_learned(case):
     with pytest.raises(NotFittedError):
         case.make().transform(Q)
 
@@ -352,7 +352,7 @@ def test_more_bits_than_rank(case):
 def unsupported(estimator):
     """Give scikit-learn's checks that cannot apply, and why."""
     keeps_stage_1 = isinstance(estimator, SelfTaughtHashing) and estimator.recipe == "paper"
-    # (The Nyström extension and the recipe for neighbours give the codes of these blobs back as they are.)
+    # (The Nyström extension and the recipe for neighbors give the codes of these blobs back as they are.)
     if not keeps_stage_1 or isinstance(estimator.hash_function, NystromExtension):
         return {}
     reason = "the corpus keeps its stage-1 codes, so fit_transform(X) is not fit(X).transform(X)"

@@ -16,11 +16,11 @@ def test_all_192_points_within_five_thousandths(needs):
     X, Q = tfidf_counts(data.train, data.test)
     hasher = SelfTaughtHashing(64).fit(X)
     queries = hasher.transform(Q)
-    by_neighbours = score(hasher.codes_, queries, Neighbours(nearest_neighbours(X, Q, 25), X.shape[0]))
+    by_neighbors = score(hasher.codes_, queries, Neighbours(nearest_neighbours(X, Q, 25), X.shape[0]))
     by_topic = score(hasher.codes_, queries, Topics(data.train_labels, data.test_labels))
     compared = 0
     for name, scores, measure in (
-        ("nn_f1", by_neighbours, "f1"),
+        ("nn_f1", by_neighbors, "f1"),
         ("topic_f1", by_topic, "f1"),
         ("topic_accuracy", by_topic, "accuracy"),
     ):

@@ -16,15 +16,15 @@ from sthash.hashing.binarizer import median_thresholds, separating_thresholds
 
 def documents(n=120, m=20, seed=0):
     rng = np.random.default_rng(seed)
-    centres = np.random.default_rng(9).normal(size=(4, m))
+    centers = np.random.default_rng(9).normal(size=(4, m))
     label = np.arange(n) % 4
-    return (centres[label] + rng.normal(scale=0.8, size=(n, m))).astype(np.float32), label
+    return (centers[label] + rng.normal(scale=0.8, size=(n, m))).astype(np.float32), label
 
 
 # ── class graph ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_class_graph_joins_neighbours_of_one_category_only():
+def test_class_graph_joins_neighbors_of_one_category_only():
     X, y = documents()
     W = ClassGraph(n_neighbors=5).from_labels(X, y).toarray()
     assert np.array_equal(W, W.T)
@@ -68,7 +68,7 @@ def test_only_a_supervised_graph_looks_at_the_categories():
     assert not plain.__sklearn_tags__().target_tags.required
     supervised = SelfTaughtHashing(n_bits=8, graph=ClassGraph())
     assert supervised.__sklearn_tags__().target_tags.required
-    with pytest.raises(ValueError, match=r"pass the documents' categories"):
+    with pytest.raises(ValueError, match=r"Pass the categories of the documents"):
         supervised.fit(X)
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         supervised.fit(X, y[:-1])
@@ -115,7 +115,7 @@ def test_gaussian_svm_warns_and_refuses():
         GaussianSVM().decision_function(X)
     with pytest.raises(ValueError, match="same vectorizer"):
         GaussianSVM().fit(X, bits).decision_function(X[:, :5])
-    with pytest.raises(ValueError, match="bits must have a row"):
+    with pytest.raises(ValueError, match="bits must have one row"):
         GaussianSVM().fit(X, bits[:5])
     for settings in ({"C": 0}, {"gamma": -1}, {"tol": 0}, {"max_iter": 0}):
         with pytest.raises(ValueError, match="="):
@@ -131,7 +131,7 @@ def test_nystrom_gives_the_corpus_its_own_eigenvectors_back():
     W = knn_graph(X, 8)
     embedding = laplacian_eigenmap(W, 6)
     extension = NystromExtension(8).extend(X, W, embedding, median_bits(embedding))
-    own = W.toarray().astype(float)  # cosines of a document with its neighbours, and with nobody else
+    own = W.toarray().astype(float)  # cosines of a document with its neighbors, and with nobody else
     places = extension._extended(own) + extension.thresholds_
     assert places == pytest.approx(embedding, abs=1e-6)
 

@@ -1,4 +1,4 @@
-"""From vectors to codes: graph, embedding, bits, hash functions, and the hasher that composes them."""
+"""From vectors to codes: graph, embedding, bits, hash functions, and the hasher that combines them."""
 
 from sthash.hashing.binarizer import median_bits
 from sthash.hashing.class_graph import ClassGraph

@@ -1,4 +1,4 @@
-"""Codes of unseen documents by a linear map of the embedding: stage 2 as locality-preserving indexing has it."""
+"""Codes of unseen documents by a linear map to the embedding: stage 2 as in locality-preserving indexing."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from sthash.rows import Vectors, check_vectors
 class LinearEmbedding(LinearHash):
     """Approximate the embedding by a linear function of the vectors, and cut it at its median over the corpus.
 
-    Locality-preserving indexing (He et al. 2004) seeks the linear functions y = X w with the smallest
-    yᵀ L y / yᵀ D y, through eigenvectors of two large dense matrices. Where X w can equal an eigenvector of the
-    graph, that w is a solution (Cai et al. 2007); so here, as in their spectral regression, w is the ridge regression
+    Locality-preserving indexing (He et al. 2004) finds the linear functions y = X w with the smallest
+    yᵀ L y / yᵀ D y, through eigenvectors of two large dense matrices. If X w can equal an eigenvector of the graph,
+    that w is a solution (Cai et al. 2007). Therefore, as in their spectral regression, w is the ridge regression
 
         min_w |X w − v|² + alpha |w|²
 
-    of each eigenvector v, less its mean, on the vectors, which takes seconds. The bits themselves play no part.
+    of each eigenvector v, minus its mean, on the vectors, which takes seconds. The bits themselves are not used.
 
     Parameters
     ----------

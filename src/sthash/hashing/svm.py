@@ -1,4 +1,4 @@
-"""Hash functions by linear support vector machines: stage 2, one machine a bit, all learnt in one pass."""
+"""Hash functions by linear support vector machines: stage 2, one machine per bit, all learned in one pass."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ Loss = Literal["squared_hinge", "hinge"]
 
 
 class LinearSVMBank(LinearHash):
-    """One linear support vector machine a bit, by dual coordinate descent over all bits at once.
+    """One linear support vector machine per bit, by dual coordinate descent over all bits at once.
 
-    Each machine minimises ½ wᵀw + C Σ loss(y_i wᵀx_i), as LIBLINEAR does, and converges to LIBLINEAR's solution.
-    A bit does not depend on the others, nor on the number of threads.
+    Each machine minimizes ½ wᵀw + C Σ loss(y_i wᵀx_i), as LIBLINEAR does, and converges to LIBLINEAR's solution.
+    A bit depends neither on the other bits nor on the number of threads.
 
     Parameters
     ----------
     C : float, default=1.0
     loss : {"squared_hinge", "hinge"}, default="squared_hinge"
     fit_intercept : bool, default=False
-        With True a constant feature of value 1 is added, whose weight is regularised like the others.
+        True adds a constant feature of value 1, whose weight is regularized like the others.
     tol : float, default=0.1
-        A bit is done when its projected gradients span at most this; 0.1 is LIBLINEAR's own default. Weights are in
-        single precision: below about 1e-4 they no longer get better.
+        A bit is finished when its projected gradients span at most this; 0.1 is also the default of LIBLINEAR. Weights
+        are in single precision and do not improve below about 1e-4.
     max_iter : int, default=1000
-        Rounds over the documents at most.
+        Largest number of rounds over the documents.
     random_state : int, RandomState or None, default=0
-        Of the order in which documents are visited.
+        Seed of the order in which documents are visited.
     threads : int or None, default=None
-        None takes one a core.
+        None takes one per available core.
 
     Attributes
     ----------
@@ -77,12 +77,17 @@ class LinearSVMBank(LinearHash):
         self.random_state = random_state
 
     def fit(self, X: Vectors, bits: Bits) -> Self:
-        """Learn to predict every column of ``bits`` from the rows of X."""
+        """Learn to predict each column of ``bits`` from the rows of X.
+
+        A fit that fails leaves the machines as they were.
+        """
         self._validate()
         X = check_vectors(X)
         bits = np.asarray(bits, dtype=bool)
         if bits.ndim != 2 or bits.shape[0] != X.shape[0] or bits.shape[1] == 0:
-            raise ValueError(f"bits must have a row for each of the {X.shape[0]} rows of X, got shape {bits.shape}.")
+            raise ValueError(
+                f"bits must have one row per row of X, {X.shape[0]}, and a column, got shape {bits.shape}."
+            )
         squared = self.loss == "squared_hinge"
         diagonal = 1 / (2 * self.C) if squared else 0.0
         bias = 1.0 if self.fit_intercept else 0.0
@@ -109,8 +114,8 @@ class LinearSVMBank(LinearHash):
         stuck = int((n_iter > self.max_iter).sum())
         if stuck:
             warnings.warn(
-                f"{stuck} of {bits.shape[1]} bits did not reach tol={self.tol} in max_iter={self.max_iter} rounds; "
-                "raise max_iter or tol.",
+                f"{stuck} of {bits.shape[1]} bits did not reach tol={self.tol} in max_iter={self.max_iter} rounds. "
+                "Raise max_iter or tol.",
                 ConvergenceWarning,
                 stacklevel=2,
             )
