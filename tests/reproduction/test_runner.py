@@ -258,7 +258,7 @@ def test_a_corpus_of_another_size_is_refused(experiments, tmp_path):
         ("protocol", "radii: [1]", r"protocol\.yaml: neighbours is missing"),
         ("methods", "a: {title: A}", r"methods\.yaml: .*estimator"),
         ("methods", "a: {title: A, estimator: 'x:Y', lengths: some}", "lengths of a must be prefix or each"),
-        ("small", "{title: Small, source: moon}", "source='moon' is not known. Use one of: reuters21578_counts"),
+        ("small", "{title: Small, source: moon}", "source='moon' is not known; use one of: reuters21578_counts"),
         ("small", "{title: Small, source: labelled}", r"needs the path of a \.jsonl or \.csv"),
         ("small", "{title: Small, source: tdt2, colour: red}", r"small\.yaml: .*colour"),
     ],
