@@ -80,7 +80,7 @@ def test_the_sample_depends_on_contents_and_seed_only(spark, table, model):
 
 
 @pytest.mark.parametrize("text", ["topic1word1 topic1word2 common3", "", "same words twice"])
-def test_nearest_neighbours_are_exact_and_ordered_by_id(model, encoded, codes, text):
+def test_nearest_neighbors_are_exact_and_ordered_by_id(model, encoded, codes, text):
     index = sthash.HammingIndex(BITS)
     index.add(codes)
     ids, distances = index.search(model.encode([text]), k=25)
