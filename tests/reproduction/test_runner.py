@@ -199,10 +199,10 @@ def test_a_method_that_fails_does_not_stop_the_others(experiments, own, tmp_path
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("nobody", "method 'nobody' is not known; use one of itq, lsi"),
+        ("nobody", "method 'nobody' is not known. Use one of itq, lsi"),
         ("nowhere:Class", "module 'nowhere' cannot be imported"),
         ("mine:Absent", "mine has no 'Absent'"),
-        ("mine:number", "is a int; it must be a class"),
+        ("mine:number", "is a int. Name a class that takes n_bits"),
         ("mine:Deaf", "has no fit"),
         (":Class", "must have the form package.module:Class"),
     ],
@@ -259,7 +259,7 @@ def test_a_corpus_of_another_size_is_refused(experiments, tmp_path):
         ("protocol", "radii: [1]", r"protocol\.yaml: neighbors is missing"),
         ("methods", "a: {title: A}", r"methods\.yaml: .*estimator"),
         ("methods", "a: {title: A, estimator: 'x:Y', lengths: some}", "lengths of a must be prefix or each"),
-        ("small", "{title: Small, source: moon}", "source='moon' is not known; use one of: reuters21578_counts"),
+        ("small", "{title: Small, source: moon}", "source='moon' is not known. Use one of: reuters21578_counts"),
         ("small", "{title: Small, source: labeled}", "source: labeled needs a path"),
         ("small", "{title: Small, source: tdt2, color: red}", r"small\.yaml: .*color"),
     ],
@@ -301,7 +301,7 @@ def test_words_of_version_0_1_are_understood(experiments):
 def test_missing_conditions_are_named(tmp_path):
     with pytest.raises(ConditionsError, match="is not a folder"):
         load_conditions(tmp_path / "absent")
-    with pytest.raises(ConditionsError, match=r"has no protocol\.yaml; copy the one in"):
+    with pytest.raises(ConditionsError, match=r"has no protocol\.yaml. Copy the one in"):
         load_conditions(tmp_path)
 
 
