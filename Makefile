@@ -55,11 +55,11 @@ results: $(VENV)/installed-dev ## run the paper's experiments and write docs/res
 
 SAME_VERSION := 'import importlib.metadata as m, sthash; assert m.version("sthash") == sthash.__version__'
 package: $(VENV)/installed-dev ## build the sdist, from it the wheel, and try that in an empty environment
-	rm -rf dist build/try
+	@rm -rf dist build/try
 	$(QUIETLY) "building the sdist and the wheel" $(BIN)/python -m build --outdir dist .
 	@$(PYTHON) -m venv build/try
 	$(QUIETLY) "installing the wheel into an empty environment" build/try/bin/pip install -c constraints.txt dist/*.whl
-	cd build && try/bin/sth version && try/bin/python -c $(SAME_VERSION) && rm -rf try
+	@cd build && try/bin/sth version && try/bin/python -c $(SAME_VERSION) && rm -rf try
 
 sanitize: ## run the C++ index under the address, undefined-behavior and thread sanitizers
 	mkdir -p build

@@ -258,11 +258,11 @@ def test_bad_input_gets_clear_errors(spark, table, model, encoded):
 
     estimator = SelfTaughtHashing(inputCol="text", numBits=8)
     holey = spark.createDataFrame([(1, "a b"), (2, None)], "id long, text string")
-    with pytest.raises(ValueError, match=r"'text' has 1 null value; .*dropna"):
+    with pytest.raises(ValueError, match=r"'text' has 1 null value\. .*dropna"):
         estimator.fit(holey)
     with pytest.raises(Exception, match="'text' has 1 null value"):
         model.transform(holey).collect()
-    with pytest.raises(ValueError, match="'body' is missing; there are: id, text"):
+    with pytest.raises(ValueError, match="'body' is missing. There are: id, text"):
         estimator.copy().setInputCol("body").fit(table)
     with pytest.raises(TypeError, match="of type bigint"):
         estimator.copy().setInputCol("id").fit(table)

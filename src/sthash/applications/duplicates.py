@@ -163,7 +163,7 @@ def check_cosine(min_cosine: float) -> None:
 def sketch(vectors: PackedVectors, min_cosine: float, threads: int | None = None) -> tuple[Codes, int]:
     """Codes of random hyperplanes, and a radius within which 99 of 100 pairs with this cosine lie.
 
-    Each bit of two codes differs with probability p = arccos(cosine) / π (Charikar, 2002): unlike a learnt code, such
+    Each bit of two codes differs with probability p = arccos(cosine) / π (Charikar, 2002): unlike a learned code, such
     a one says how close two vectors are. There are so many bits that unrelated vectors, for which p = 1/2, lie five
     standard deviations farther out.
     """

@@ -13,11 +13,12 @@ def add(
     collection: options.Path,
     source: options.SourceOptions,
     replace: Annotated[bool, typer.Option("--replace", help="Replace documents that have the same key.")] = False,
+    threads: options.Threads = None,
 ) -> None:
     """Add documents: all of them or, on an error, none."""
     from sthash.collection import Collection
 
-    with Collection.open(collection) as opened:
+    with Collection.open(collection, threads=threads) as opened:
         put = opened.upsert if replace else opened.add
         count = put(source.documents())
     typer.echo(f"{collection}: {count:,} documents added", err=True)

@@ -22,6 +22,7 @@ def build(
         bool, typer.Option("--replace", help="Of several documents with one key, keep the last.")
     ] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
+    threads: options.Threads = None,
 ) -> None:
     """Learn codes for documents, and store both in a new collection."""
     from sthash.cli.output import progress_bar
@@ -34,6 +35,7 @@ def build(
             source.documents(),
             replace=replace,
             overwrite=force,
+            threads=threads,
             progress=progress,
             **learning.settings(),
         ) as built,

@@ -24,11 +24,13 @@ def classify(
     json: options.Json = False,
 ) -> None:
     """Print the label that most of the nearest documents have."""
+    from sthash.applications import classify as vote
     from sthash.cli.output import print_json, print_table
     from sthash.collection import Collection
 
     with Collection.open(collection) as opened:
-        prediction = opened.classify(
+        prediction = vote(
+            opened,
             options.text_of(text),
             k,
             radius=radius,

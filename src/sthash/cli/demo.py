@@ -28,6 +28,7 @@ def demo(
     """Build and search a collection of Python's documentation."""
     from rich.console import Console
 
+    from sthash.applications import classify, near_duplicates
     from sthash.cli.output import print_hits, print_table
     from sthash.cli.standard_library import doc_strings
     from sthash.collection import Collection
@@ -48,12 +49,12 @@ def demo(
             codes = [code.tobytes().hex() for code in built.encode([query, *(hit.text for hit in hits)])]
             console.print(f"code {codes[0]}; of the hits {' '.join(codes[1:])}", style="dim", soft_wrap=True)
         with _step(console, "find near-duplicates"):
-            duplicates = built.near_duplicates()
+            duplicates = near_duplicates(built)
         largest = sorted(duplicates.groups, key=len, reverse=True)[:3]
         print_table(("documents", "the first two"), [(len(group), ", ".join(group[:2])) for group in largest])
         text = "open a compressed archive and extract its members"
         with _step(console, f"guess which module documents “{text}”"):
-            shares = built.classify(text, voting="distance").shares
+            shares = classify(built, text, voting="distance").shares
         print_table(("votes", "module"), [(f"{share:.0%}", label) for label, share in list(shares.items())[:3]])
     console.print("\nTry next:", style="bold")
     sth = "sth" if shutil.which("sth") else sys.argv[0]

@@ -18,14 +18,16 @@ def duplicates(
     ] = None,
     min_cosine: Annotated[float, typer.Option(help="Smallest cosine of two documents in one group.")] = 0.9,
     keep: Annotated[str, typer.Option(help="Which document of a group to keep: first or longest.")] = "first",
+    threads: options.Threads = None,
     json: options.Json = False,
 ) -> None:
     """Find groups of documents that say nearly the same."""
+    from sthash.applications import near_duplicates
     from sthash.cli.output import print_json, print_table
     from sthash.collection import Collection
 
     with Collection.open(collection) as opened:
-        found = opened.near_duplicates(radius, min_cosine)
+        found = near_duplicates(opened, min_cosine, radius=radius, threads=threads)
         dropped = found.dropped(keep)  # type: ignore[arg-type]  # checked there
         groups = [(next(key for key in group if key not in dropped), group) for group in found.groups]
         if json:

@@ -23,6 +23,7 @@ Count = Annotated[int, typer.Option("-k", help="How many documents.")]
 Radius = Annotated[
     int | None, typer.Option(help="Look only at codes that differ from the query's code in at most this many bits.")
 ]
+Threads = Annotated[int | None, typer.Option(help="Number of threads.  [default: one per available core]")]
 Text = Annotated[
     str, typer.Argument(metavar="TEXT", help="A text; - reads it from standard input.", show_default=False)
 ]
@@ -97,7 +98,7 @@ class LearningOptions:
             "random_state": self.seed,
         }
         given = {name: value for name, value in settings.items() if value is not None}
-        return given if self.sample_size is None else given | {"learn_on": self.sample_size or None}
+        return given if self.sample_size is None else given | {"sample_size": self.sample_size or None}
 
 
 @dataclass(frozen=True)

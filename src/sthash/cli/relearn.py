@@ -5,7 +5,7 @@ from __future__ import annotations
 from sthash.cli import options
 
 
-def relearn(collection: options.Path, learning: options.LearningOptions) -> None:
+def relearn(collection: options.Path, learning: options.LearningOptions, threads: options.Threads = None) -> None:
     """Learn a new model from the documents as they are now.
 
     Every setting that is not given stays as it was.
@@ -13,5 +13,5 @@ def relearn(collection: options.Path, learning: options.LearningOptions) -> None
     from sthash.cli.output import progress_bar
     from sthash.collection import Collection
 
-    with Collection.open(collection) as opened, progress_bar() as progress:
+    with Collection.open(collection, threads=threads) as opened, progress_bar() as progress:
         opened.relearn(progress=progress, **learning.settings())

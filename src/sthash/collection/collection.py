@@ -20,6 +20,7 @@ from sthash.collection.document_table import StoredDocument, remove
 from sthash.collection.hits import Hit
 from sthash.collection.options import SearchKeywords, SearchOptions, Where
 from sthash.collection.packed_vectors import Ids
+from sthash.collection.search import answer
 from sthash.collection.snapshot import Snapshot
 from sthash.collection.store import WAIT_SECONDS, Store
 from sthash.collection.stored_model import load_model
@@ -385,16 +386,16 @@ class Collection:
             raise TypeError("search takes either a query or a key. Pass one of them.")
         with self.snapshot() as now:
             if key is None:
-                return now.search(now.encode([query]), chosen)[0]
+                return answer(now, now.encode([query]), chosen)[0]
             # One more, because the document itself is the nearest.
-            hits = now.search(now.encode_stored(self._id(now, key)), replace(chosen, k=chosen.k + 1))[0]
+            hits = answer(now, now.encode_stored(self._id(now, key)), replace(chosen, k=chosen.k + 1))[0]
             return [hit for hit in hits if hit.key != key][:k]
 
     def search_many(self, queries: Iterable[Any], k: int = 10, **options: Unpack[SearchKeywords]) -> list[list[Hit]]:
         """Like `search`, for many texts or vectors at once: a list of hits for each."""
         chosen = SearchOptions(k, **options)
         with self.snapshot() as now:
-            return now.search(now.encode(list(queries)), chosen)
+            return answer(now, now.encode(list(queries)), chosen)
 
     def encode(self, queries: Iterable[Any]) -> Codes:
         """Return the packed codes of texts, or of vectors, by the model of the collection."""

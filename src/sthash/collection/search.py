@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -13,10 +12,8 @@ from sthash.collection.code_table import CodeTable, Positions, Ranking
 from sthash.collection.hits import Hit
 from sthash.collection.options import SearchOptions
 from sthash.collection.packed_vectors import PackedVectors
+from sthash.collection.snapshot import Snapshot
 from sthash.model import EncodedRows, TextModel
-
-if TYPE_CHECKING:
-    from sthash.collection.snapshot import Snapshot
 
 Row = tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]
 

@@ -20,10 +20,8 @@ from sthash.collection.document_table import (
     read_page,
 )
 from sthash.collection.filters import ids_where
-from sthash.collection.hits import Hit
-from sthash.collection.options import SearchOptions, Where
+from sthash.collection.options import Where
 from sthash.collection.packed_vectors import Ids, PackedVectors, load_vectors
-from sthash.collection.search import answer
 from sthash.collection.store import Store
 from sthash.index import HammingIndex
 from sthash.model import EncodedRows, Margins, Model
@@ -163,7 +161,3 @@ class Snapshot:
         margins = np.empty((len(ids), self.n_bits), dtype=np.float32)
         margins[order] = self.model.margins(self.vectors(ids[order]).encoded(self.n_bits))
         return margins
-
-    def search(self, queries: EncodedRows, options: SearchOptions) -> list[list[Hit]]:
-        """Return the hits of each query."""
-        return answer(self, queries, options)

@@ -3,10 +3,10 @@
 Version 2 of the format, named by ``application_id`` and ``user_version``:
 
 ``settings`` (name, content, sum)
-    JSON values: what kind of model it is and what it was learnt with. For dense vectors, also its weights.
+    JSON values: what kind of model it is and how it was learned. For dense vectors, also its weights.
 ``terms`` (column, term, frequency, weights, sum)
     The vocabulary: in how many documents a term occurs, and its float32 weight for each bit; no weights where the
-    term was in no document that the hash functions were learnt from.
+    term was in no document that the hash functions were learned from.
 ``documents`` (id, key, label, metadata, text, sum)
     Strings as UTF-8 with lone surrogates let through; metadata as a JSON object in ASCII. The text comes late, so that
     what stands before it can be read without it.
@@ -51,7 +51,7 @@ CREATE TABLE documents (id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, label 
 CREATE TABLE vectors (id INTEGER PRIMARY KEY, content BLOB NOT NULL, sum INTEGER NOT NULL);
 CREATE TABLE codes (chunk INTEGER PRIMARY KEY, held BLOB NOT NULL, content BLOB NOT NULL, sum INTEGER NOT NULL);
 """
-_READ_ONLY = "cannot be changed: the file or its folder is read-only; change the permissions, or copy it"
+_READ_ONLY = "cannot be changed: the file or its folder is read-only. Change the permissions, or copy it"
 TABLES = ("settings", "terms", "documents", "vectors", "codes")
 
 
@@ -117,12 +117,12 @@ class Store:
     def _check_format(self) -> None:
         (application,) = self.connection.execute("PRAGMA application_id").fetchone()
         if application != APPLICATION_ID:
-            raise CollectionError(f"{self.path} is not a collection; pass a file that sth build has made.")
+            raise CollectionError(f"{self.path} is not a collection. Pass a file that sth build has made.")
         (version,) = self.connection.execute("PRAGMA user_version").fetchone()
         if version > FORMAT:
             raise CollectionError(
-                f"{self.path} has format {version}, newer than the format {FORMAT} that this sthash reads; "
-                "upgrade sthash."
+                f"{self.path} has format {version}, newer than the format {FORMAT} that this sthash reads. "
+                "Upgrade sthash."
             )
         present = {row[0] for row in self.connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
         if version < OLDEST_FORMAT or not present.issuperset(TABLES):
@@ -138,7 +138,7 @@ class Store:
 
     def damaged(self, what: str) -> CollectionError:
         """Make the error for content that cannot be right."""
-        return CollectionError(f"{self.path} is damaged: {what}; restore a copy, or build it again.")
+        return CollectionError(f"{self.path} is damaged: {what}. Restore a copy, or build it again.")
 
     @contextmanager
     def clear_errors(self) -> Iterator[None]:
@@ -214,12 +214,12 @@ class Store:
             self.connection.executemany(f"INSERT INTO {table} VALUES ({marks})", summed)  # noqa: S608
 
     def rows(self, table: str, condition: str = "", arguments: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-        """Give checked rows, without their sums; ``condition`` is what follows the table's name in the SELECT."""
+        """Return checked rows, without their sums; ``condition`` is what follows the table's name in the SELECT."""
         for row in self.connection.execute(f"SELECT * FROM {table} {condition}", arguments):  # noqa: S608
             yield self.checked(table, row)
 
     def checked(self, table: str, row: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Give a row without its sum, which must be right."""
+        """Return a row without its sum, which must be right."""
         try:
             right = row_checksum(row[:-1]) == row[-1]
         except TypeError:
@@ -229,7 +229,7 @@ class Store:
         return row[:-1]
 
     def setting(self, name: str) -> Any:
-        """Give a setting's value."""
+        """Return a setting's value."""
         content = self.blob(name)
         try:
             return json.loads(content)
@@ -237,7 +237,7 @@ class Store:
             raise self.damaged(f"the setting {name} cannot be read") from error
 
     def blob(self, name: str) -> bytes:
-        """Give a setting's bytes."""
+        """Return a setting's bytes."""
         for _, content in self.rows("settings", "WHERE name = ?", (name,)):
             return bytes(content)
         raise self.damaged(f"the setting {name} is missing")
@@ -252,21 +252,21 @@ def _explained(path: Path, error: sqlite3.Error) -> CollectionError:
     code = getattr(error, "sqlite_errorcode", None) or 0
     primary = code & 0xFF
     if primary in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-        return CollectionBusyError(f"{path} is being changed by another process; try again when it is done.")
+        return CollectionBusyError(f"{path} is being changed by another process. Try again when it is done.")
     if code == sqlite3.SQLITE_READONLY_ROLLBACK:
-        what = "has a change to undo that was cut short; open it once with the permission to write"
+        what = "has a change to undo that was cut short. Open it once with the permission to write"
     elif primary == sqlite3.SQLITE_FULL:
-        what = "cannot be written: the disk is full; nothing was changed. Make room and try again"
+        what = "cannot be written: the disk is full, and nothing was changed. Free some space and try again"
     elif primary == sqlite3.SQLITE_READONLY:
         what = _READ_ONLY
     elif primary in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN):
-        what = f"cannot be read or written ({error}); nothing was changed. Check the disk and the permissions"
+        what = f"cannot be read or written ({error}), and nothing was changed. Check the disk and the permissions"
     elif primary == sqlite3.SQLITE_TOOBIG:
-        what = f"cannot hold a document of that size ({error}); split it"
+        what = f"cannot hold a document of that size ({error}). Split it"
     elif primary == sqlite3.SQLITE_NOTADB:
-        what = "is not a collection; pass a file that sth build has made"
+        what = "is not a collection. Pass a file that sth build has made"
     else:
-        what = f"is damaged ({error}); restore a copy, or build it again"
+        what = f"is damaged ({error}). Restore a copy, or build it again"
     return CollectionError(f"{path} {what}.")
 
 
@@ -276,5 +276,5 @@ def _check_readable(path: Path) -> None:
             pass
     except FileNotFoundError:
         raise FileNotFoundError(
-            f"there is no file {str(path)!r}; check the name, or make a collection with sth build."
+            f"there is no file {str(path)!r}. Check the name, or make a collection with sth build."
         ) from None

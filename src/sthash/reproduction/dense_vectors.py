@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from sthash import SelfTaughtHashing, codes
+from sthash import codes
 from sthash.baselines import IterativeQuantization
 from sthash.codes import Codes
 from sthash.evaluation.ball import score
 from sthash.evaluation.relevance import Neighbors
+from sthash.hashing import SelfTaughtHashing
 from sthash.reproduction.corpora import CorpusSplit
 from sthash.reproduction.error_analysis import ranked
 

@@ -19,5 +19,6 @@ def __getattr__(name: str) -> Any:
         if error.name not in ("pandas", "pyarrow", "pyspark"):
             raise
         raise ModuleNotFoundError(
-            f"sthash.spark needs {error.name}, which is not installed; pip install 'sthash[spark]'.", name=error.name
+            f"sthash.spark needs {error.name}, which is not installed. Run: pip install 'sthash[spark]'.",
+            name=error.name,
         ) from error

@@ -19,7 +19,7 @@ DENSE = 1
 
 
 def binary_column(codes: Codes) -> pa.Array:
-    """Give packed codes as a column of bytes."""
+    """Return packed codes as a column of bytes."""
     n, width = codes.shape
     offsets = np.arange(n + 1, dtype=np.int32) * np.int32(width)
     buffers = [None, pa.py_buffer(offsets), pa.py_buffer(np.ascontiguousarray(codes))]
@@ -27,7 +27,7 @@ def binary_column(codes: Codes) -> pa.Array:
 
 
 def packed_codes(column: pa.Array, width: int | None, name: str) -> Codes:
-    """Give a column of bytes as packed codes of ``width`` bytes, or of as many as the first one has."""
+    """Return a column of bytes as packed codes of ``width`` bytes, or of as many as the first one has."""
     refuse_nulls(column, name)
     column = column.cast(pa.binary())
     _, offset_buffer, data = column.buffers()
@@ -38,8 +38,8 @@ def packed_codes(column: pa.Array, width: int | None, name: str) -> Codes:
     if (lengths != width).any():
         odd = int(lengths[lengths != width][0])
         raise ValueError(
-            f"column {name!r} has a code of {odd} bytes where {width} are expected; "
-            "join and compare only codes that one model has made."
+            f"column {name!r} has a code of {odd} bytes where {width} are expected. "
+            "Join and compare only codes that one model has made."
         )
     content = b"" if data is None or len(column) == 0 else data
     start, end = (int(offsets[0]), int(offsets[-1])) if len(column) else (0, 0)
@@ -47,14 +47,14 @@ def packed_codes(column: pa.Array, width: int | None, name: str) -> Codes:
 
 
 def texts(column: pa.Array, name: str) -> list[str]:
-    """Give a column of strings as a list."""
+    """Return a column of strings as a list."""
     refuse_nulls(column, name)
     values: list[str] = column.to_pylist()
     return values
 
 
 def column_rows(column: pa.Array, width: int | None, name: str) -> Vectors:
-    """Give a column of vectors as rows of unit length: dense, unless one of them is sparse.
+    """Return a column of vectors as rows of unit length: dense, unless one of them is sparse.
 
     Takes the vectors of ``pyspark.ml.linalg`` and arrays of numbers; ``width`` is how long they must be.
     """
@@ -76,8 +76,8 @@ def refuse_nulls(column: pa.Array, name: str) -> None:
 def null_message(count: int, name: str) -> str:
     """Say that there are nulls, and what to do."""
     return (
-        f"column {name!r} has {count} null value{'s' if count > 1 else ''}; "
-        f"leave such rows out, dropna(subset=[{name!r}]), or fill them, fillna."
+        f"column {name!r} has {count} null value{'s' if count > 1 else ''}. "
+        f"Leave such rows out, dropna(subset=[{name!r}]), or fill them, fillna."
     )
 
 
@@ -86,7 +86,7 @@ def _dense(lists: pa.Array, width: int | None, name: str) -> npt.NDArray[np.floa
     width = _check_width(lengths, width, name)
     values = lists.flatten()
     if values.null_count:
-        raise ValueError(f"column {name!r} has a vector with a null in it; every value must be a number.")
+        raise ValueError(f"column {name!r} has a vector with a null in it. Every value must be a number.")
     return np.asarray(values.to_numpy(zero_copy_only=False), dtype=np.float32).reshape(-1, width)
 
 
@@ -103,7 +103,7 @@ def _sparse(
     columns[np.repeat(~dense, lengths)] = indices.flatten().to_numpy(zero_copy_only=False)
     data = np.asarray(values.flatten().to_numpy(zero_copy_only=False), dtype=np.float32)
     if not np.isfinite(data).all():
-        raise ValueError("vectors must be finite, got NaN or infinity; check how they were made.")
+        raise ValueError("vectors must be finite, got NaN or infinity. Check how they were made.")
     return rows.unit_rows(sp.csr_array((data, columns.astype(np.int32), indptr), shape=(len(lengths), width)))
 
 
@@ -113,7 +113,7 @@ def _check_width(widths: npt.NDArray[Any], width: int | None, name: str) -> int:
     if (widths != width).any():
         odd = int(widths[widths != width][0])
         raise ValueError(
-            f"column {name!r} has a vector of {odd} values where {width} are expected; "
-            "all vectors must be as long as those the model has learnt from."
+            f"column {name!r} has a vector of {odd} values where {width} are expected. "
+            "All vectors must be as long as those the model has learned from."
         )
     return width

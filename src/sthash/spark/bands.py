@@ -54,12 +54,12 @@ class Bands:
         return list(itertools.pairwise(bounds))
 
     def masks(self) -> Words:
-        """Bits of each band, a row a band."""
+        """Bits of each band, one row per band."""
         positions = np.arange(self.n_bits)
         return as_words(pack(np.array([(positions >= start) & (positions < end) for start, end in self.limits])))
 
     def buckets(self, codes: Codes) -> npt.NDArray[np.int64]:
-        """Give a number for what each code has in each band, a row a band; different contents may share a number."""
+        """Return a number for what each code has in each band, one row per band; contents may share a number."""
         values = as_words(codes)
         mixed = np.empty((len(self.limits), len(codes)), dtype=np.uint64)
         for band, mask in enumerate(self.masks()):
@@ -70,7 +70,7 @@ class Bands:
         return mixed.view(np.int64)
 
     def spread(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Give each code (with its side) once a band: band, bucket, side, code."""
+        """Yield each code (with its side) once per band: band, bucket, side, code."""
         for batch in batches:
             codes = packed_codes(batch.column(0), n_bytes(self.n_bits), "code")
             for band, buckets in enumerate(self.buckets(codes)):
@@ -91,7 +91,7 @@ class Cell:
     def pairs(
         self, bands: Bands
     ) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int32]]]:
-        """Give the places of codes within the radius, and their distances, in blocks; also those of other bands."""
+        """Return the places of codes within the radius, and their distances, in blocks; also those of other bands."""
         places = [np.flatnonzero(self.side == side) for side in (LEFT, RIGHT, BOTH)]
         left, right, both = (HammingIndex(bands.n_bits) for _ in places)
         for index, own in zip((left, right, both), places, strict=True):
@@ -118,7 +118,7 @@ def cells(batches: Iterator[pa.RecordBatch]) -> Iterator[Cell]:
 
 
 def find_pairs(batches: Iterator[pa.RecordBatch], bands: Bands) -> Iterator[pa.RecordBatch]:
-    """Give the pairs of a task's codes: codeA, codeB, distance."""
+    """Return the pairs of a task's codes: codeA, codeB, distance."""
     masks = bands.masks()
     for cell in cells(batches):
         values = as_words(cell.codes)
@@ -129,7 +129,7 @@ def find_pairs(batches: Iterator[pa.RecordBatch], bands: Bands) -> Iterator[pa.R
 
 
 def find_links(batches: Iterator[pa.RecordBatch], bands: Bands) -> Iterator[pa.RecordBatch]:
-    """Give links that join the same codes as the pairs do, but only as many as needed: code, root."""
+    """Return links that join the same codes as the pairs do, but only as many as needed: code, root."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -147,7 +147,7 @@ def find_links(batches: Iterator[pa.RecordBatch], bands: Bands) -> Iterator[pa.R
 
 
 def first_shared(differences: Words, masks: Words) -> npt.NDArray[np.int64]:
-    """Give the first band in which codes with these differing bits agree."""
+    """Return the first band in which codes with these differing bits agree."""
     first = np.full(len(differences), len(masks), dtype=np.int64)
     for band in range(len(masks) - 1, -1, -1):
         first[~(differences & masks[band]).any(axis=1)] = band

@@ -24,13 +24,13 @@ def check_columns(dataset: DataFrame, names: Sequence[str]) -> None:
     """Raise if a column is missing."""
     for name in names:
         if name not in dataset.columns:
-            raise ValueError(f"column {name!r} is missing; there are: {', '.join(dataset.columns) or 'none'}.")
+            raise ValueError(f"column {name!r} is missing. There are: {', '.join(dataset.columns) or 'none'}.")
 
 
 def check_new(dataset: DataFrame, name: str) -> None:
     """Raise if there is such a column already."""
     if name in dataset.columns:
-        raise ValueError(f"column {name!r} exists already; drop it, or give the new one another name.")
+        raise ValueError(f"column {name!r} exists already. Drop it, or give the new one another name.")
 
 
 def is_text(dataset: DataFrame, name: str) -> bool:
@@ -41,7 +41,7 @@ def is_text(dataset: DataFrame, name: str) -> bool:
         return True
     if isinstance(kind, VectorUDT) or (isinstance(kind, ArrayType) and isinstance(kind.elementType, NumericType)):
         return False
-    raise TypeError(f"column {name!r} is of type {_shown(kind)}; pass a column of string, vector or array<float>.")
+    raise TypeError(f"column {name!r} is of type {_shown(kind)}. Pass a column of string, vector or array<float>.")
 
 
 def check_codes(dataset: DataFrame, name: str) -> None:
@@ -49,11 +49,11 @@ def check_codes(dataset: DataFrame, name: str) -> None:
     check_columns(dataset, [name])
     kind = dataset.schema[name].dataType
     if not isinstance(kind, BinaryType):
-        raise TypeError(f"column {name!r} is of type {_shown(kind)}; pass the binary column that transform adds.")
+        raise TypeError(f"column {name!r} is of type {_shown(kind)}. Pass the binary column that transform adds.")
 
 
 def hamming_distance(a: Column | str, b: Column | str) -> Column:
-    """Give the number of bits in which two columns of codes differ; null where one of them is null.
+    """Return the number of bits in which two columns of codes differ; null where one of them is null.
 
     Examples
     --------

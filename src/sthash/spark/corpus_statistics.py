@@ -24,7 +24,7 @@ def count_rows(dataset: DataFrame, name: str) -> int:
     if present < n:
         raise ValueError(null_message(n - present, name))
     if n == 0:
-        raise ValueError("the corpus is empty: pass at least one document.")
+        raise ValueError("the corpus is empty. Pass at least one document.")
     return int(n)
 
 

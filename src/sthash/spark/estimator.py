@@ -27,12 +27,12 @@ class SelfTaughtHashing(
 ):
     """Learn binary codes from a column of texts or vectors; `sthash.SelfTaughtHashing` for Spark.
 
-    Executors count the vocabulary and the document frequencies of the whole corpus. The hash functions are learnt on
+    Executors count the vocabulary and the document frequencies of the whole corpus. The hash functions are learned on
     the driver, from a sample, by the same code as on one machine. The sample depends on the contents and the seed,
     not on how the corpus is partitioned. The executors need sthash installed.
 
     A column of texts is of type string, one of vectors of type vector or array<float>; vectors are scaled to unit
-    length, as a collection does it.
+    length, as in a collection.
 
     Parameters
     ----------

@@ -81,7 +81,7 @@ def connected_groups(
 
 
 def components(links: DataFrame) -> DataFrame:
-    """Give each linked code the smallest code that links lead to: code, root. A smallest code itself is left out."""
+    """Return for each linked code the smallest code that links lead to: code, root. A smallest code itself is left out."""
     links, state = _kept(_small_star(_large_star(links)))
     while True:
         stepped, after = _kept(_small_star(_large_star(links)))
@@ -93,7 +93,7 @@ def components(links: DataFrame) -> DataFrame:
 
 
 def _large_star(links: DataFrame) -> DataFrame:
-    """Link every greater neighbour of a code to its smallest one."""
+    """Link every greater neighbor of a code to its smallest one."""
     ends = [F.struct(F.col(a).alias("code"), F.col(b).alias("root")) for a, b in (("code", "root"), ("root", "code"))]
     both = links.select(F.explode(F.array(*ends)).alias("link")).select("link.*").distinct()
     smallest = F.least("code", F.min("root").over(Window.partitionBy("code")))
@@ -102,7 +102,7 @@ def _large_star(links: DataFrame) -> DataFrame:
 
 
 def _small_star(links: DataFrame) -> DataFrame:
-    """Link every smaller neighbour of a code, and the code, to its smallest one."""
+    """Link every smaller neighbor of a code, and the code, to its smallest one."""
     down = links.select(F.greatest("code", "root").alias("code"), F.least("code", "root").alias("root")).distinct()
     starred = down.withColumn("smallest", F.min("root").over(Window.partitionBy("code")))
     ends = F.explode(F.array("code", "root")).alias("code")
@@ -110,7 +110,7 @@ def _small_star(links: DataFrame) -> DataFrame:
 
 
 def _kept(links: DataFrame) -> tuple[DataFrame, tuple[int, int]]:
-    """Keep the links, so that the next step starts from them, and give what changes when they do."""
+    """Keep the links, so that the next step starts from them, and return what changes when they do."""
     if links.sparkSession.sparkContext.getCheckpointDir() is None:
         links = links.persist(StorageLevel.MEMORY_AND_DISK)
     else:

@@ -111,12 +111,12 @@ def hamming_self_join(
 
 
 def code_pairs(codes: DataFrame, bands: Bands, block: int = BLOCK) -> DataFrame:
-    """Give the pairs of different codes within the radius, each once: codeA, codeB, distance."""
+    """Return the pairs of different codes within the radius, each once: codeA, codeB, distance."""
     return _pairs(_tasks(_both(codes), bands, block), bands)
 
 
 def code_links(codes: DataFrame, bands: Bands, block: int = BLOCK) -> DataFrame:
-    """Give links that join the same codes as the pairs do, but only as many as needed: code, root."""
+    """Return links that join the same codes as the pairs do, but only as many as needed: code, root."""
 
     def links(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return find_links(batches, bands)
@@ -172,7 +172,7 @@ def _spread(codes: DataFrame, bands: Bands) -> DataFrame:
 
 
 def _too_large(codes: DataFrame, bands: Bands, block: int) -> DataFrame:
-    """Give the buckets with more than ``block`` codes, by a sample, and into how many blocks to cut them.
+    """Return the buckets with more than ``block`` codes, by a sample, and into how many blocks to cut them.
 
     What is in the sample depends on the codes alone: however often Spark makes it, it is the same.
     """

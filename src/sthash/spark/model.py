@@ -58,7 +58,7 @@ class SelfTaughtHashingModel(SelfTaughtHashingParams, Model, MLReadable["SelfTau
         return self.model.n_bits
 
     def encode(self, documents: list[Any]) -> Codes:
-        """Give the codes of a few texts or vectors, here on the driver."""
+        """Return the codes of a few texts or vectors, here on the driver."""
         if not self.model.dense:
             column = pa.array(documents, pa.string())
         else:
@@ -147,7 +147,7 @@ class SelfTaughtHashingModel(SelfTaughtHashingParams, Model, MLReadable["SelfTau
         return hamming_join(*sides, radius, n_bits=self.n_bits, code_col=self.getOutputCol(), dist_col=distCol)
 
     def cosine(self, a: Column | str, b: Column | str) -> Column:
-        """Give the cosine of the vectors of two columns of texts, or of vectors: to check the pairs of a join.
+        """Return the cosine of the vectors of two columns of texts, or of vectors: to check the pairs of a join.
 
         Examples
         --------
@@ -173,10 +173,10 @@ class SelfTaughtHashingModel(SelfTaughtHashingParams, Model, MLReadable["SelfTau
         return dataset
 
     def write(self) -> ModelWriter:
-        """Give the writer, for ``model.write().overwrite().save(path)``."""
+        """Return the writer, for ``model.write().overwrite().save(path)``."""
         return ModelWriter(self)
 
     @classmethod
     def read(cls) -> ModelReader[Self]:
-        """Give the reader."""
+        """Return the reader."""
         return ModelReader(cls)

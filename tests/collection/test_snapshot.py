@@ -1,0 +1,135 @@
+"""What a collection shows of itself: one state of the file, pages, filters, a version number."""
+
+import numpy as np
+import pytest
+
+from sthash import Collection, Document, SearchOptions, TextVectorizer
+from sthash.codes import pack
+from sthash.collection import builder, corpus
+from support.corpus import QUERIES, make_documents
+
+
+@pytest.fixture
+def collection(tmp_path):
+    with Collection.create(tmp_path / "c.sth", make_documents(60), n_bits=12, n_neighbors=6) as made:
+        yield made
+
+
+def test_a_snapshot_holds_together(collection):
+    collection.delete(["d3", "d40"])
+    with collection.snapshot() as now:
+        assert len(now) == len(now.ids) == len(now.codes) == len(now.vectors()) == 58
+        documents = now.documents(now.ids)
+        assert [document.key for document in documents.values()] == [document.key for document in collection]
+        assert now.find("d3") is None
+        assert documents[now.find("d7")].key == "d7"
+        assert now.ids[now.positions([5, 50])].tolist() == [5, 50]
+        shuffled = np.array([50, 5, 9])
+        margins = now.margins(shuffled)
+        np.testing.assert_array_equal(pack(margins > 0), now.codes[now.positions(shuffled)])
+        own = now.encode_stored(9)
+        np.testing.assert_array_equal(own.margins[0], margins[2])
+        np.testing.assert_array_equal(own.codes, now.encode([documents[9].text]).codes)
+        assert now.ids_where({"parity": 1}).tolist() == [i for i in range(60) if i % 2 and i != 3]
+    assert collection.ids_where({"number": [1, 3]}).tolist() == [1]
+    np.testing.assert_array_equal(pack(collection.margins(QUERIES) > 0), collection.encode(QUERIES))
+
+
+def test_a_snapshot_does_not_change(collection):
+    with Collection.open(collection.path, wait=0.1) as other, collection.snapshot() as now:
+        assert now.find("new") is None
+        with pytest.raises(ValueError, match="being changed"):
+            other.add([Document("new", "a ship")])  # SQLite lets a writer wait for its readers
+        assert now.find("new") is None
+        assert len(list(now.page(limit=1000))) == 60
+
+
+def test_pages(collection):
+    collection.delete("d2")
+    first = collection.page(limit=3)
+    assert [stored.document.key for stored in first] == ["d0", "d1", "d3"]
+    assert [stored.id for stored in first] == [0, 1, 3]
+    assert [stored.id for stored in collection.page(first[-1].id, 2)] == [4, 5]
+    assert collection.page(59) == []
+    before = collection.page(0, 1)[0]
+    collection.upsert([Document("d1", "another text")])
+    after = collection.page(58)
+    assert (after[-1].document.key, after[-1].id) == ("d1", 60)
+    assert after[-1].checksum != before.checksum
+
+
+def test_the_version_grows_with_every_change(collection):
+    with Collection.open(collection.path) as other:
+        seen = [collection.version]
+        for change in (
+            lambda: collection.add(["a ship"]),
+            lambda: other.delete("d1"),
+            lambda: other.add(["a cat"]),
+            lambda: collection.relearn(n_bits=8),
+        ):
+            change()
+            seen.append(collection.version)
+            assert collection.version == seen[-1]
+        assert seen == sorted(set(seen))
+        with pytest.raises(KeyError):
+            collection.delete("nobody")
+        assert collection.version == seen[-1]
+
+
+def test_relearn_keeps_what_is_not_given(tmp_path):
+    settings = {"n_bits": 10, "n_neighbors": 6, "recipe": "paper", "scatter": 1.5, "sample_size": 40, "random_state": 7}
+    vectorizer = TextVectorizer(stemmer=None, min_df=2)
+    with Collection.create(tmp_path / "c.sth", make_documents(60), vectorizer=vectorizer, **settings) as collection:
+        codes = collection.encode(QUERIES)
+        collection.relearn()
+        np.testing.assert_array_equal(collection.encode(QUERIES), codes)
+        collection.relearn(sample_size=None, n_bits=None)
+        with collection.snapshot() as now:
+            kept = now.model.settings
+            assert kept["learnt_on"] == 60
+            assert {name: kept[name] for name in settings} == settings | {"sample_size": None}
+            assert (kept["stemmer"], kept["min_df"], kept["generation"]) == (None, 2, 3)
+        with pytest.raises(TypeError, match="no parameter 'learn_on'"):
+            collection.relearn(learn_on=5)
+
+
+@pytest.mark.parametrize("replace", [False, True])
+def test_counts_that_are_kept_give_the_file_that_a_second_scan_gives(tmp_path, monkeypatch, replace):
+    documents = make_documents(300)
+    if replace:
+        monkeypatch.setattr(builder, "document_batches", lambda all_of_them, _: _batches(all_of_them, 100))
+        documents += [Document("d5", "a cat again", "cats"), Document("d250", "no words of before", "ships")]
+    arguments = {"n_bits": 16, "n_neighbors": 10, "sample_size": 120, "replace": replace}
+    Collection.create(tmp_path / "kept.sth", documents, **arguments).close()
+    monkeypatch.setattr(corpus, "KEPT_BYTES", 0)
+    Collection.create(tmp_path / "scanned.sth", documents, **arguments).close()
+    assert (tmp_path / "kept.sth").read_bytes() == (tmp_path / "scanned.sth").read_bytes()
+    with Collection.open(tmp_path / "kept.sth") as collection, collection.snapshot() as now:
+        assert now.model.settings["n_documents"] == 300
+        codes = now.codes.copy()
+    with Collection.open(tmp_path / "kept.sth") as collection:
+        collection.relearn()
+        with collection.snapshot() as now:
+            np.testing.assert_array_equal(now.codes, codes)
+
+
+def _batches(documents, size):
+    pairs = [(document, None) for document in documents]
+    return [pairs[start : start + size] for start in range(0, len(pairs), size)]
+
+
+def test_search_options_are_validated_once():
+    assert SearchOptions().keywords() == {
+        "k": 10,
+        "radius": None,
+        "rerank": True,
+        "where": None,
+        "factor": 500,
+        "explain": False,
+    }
+    assert SearchOptions(where={1: {2}}).where == {"1": [2]}
+    for wrong, error in (({"k": 0}, ValueError), ({"k": "3"}, TypeError), ({"radius": -1}, ValueError)):
+        with pytest.raises(error, match="must be an int"):
+            SearchOptions(**wrong)
+    with pytest.raises(TypeError, match="must be a dict"):
+        SearchOptions(where="a=b")

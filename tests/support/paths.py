@@ -1,0 +1,6 @@
+"""Where the tests keep what they share."""
+
+from pathlib import Path
+
+TESTS = Path(__file__).parents[1]
+GOLDEN_COLLECTIONS = TESTS / "collection" / "golden"
