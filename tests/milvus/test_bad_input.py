@@ -147,7 +147,7 @@ def test_arguments(collection, there):
         there.search("cat", radius=-1)
     with pytest.raises(TypeError, match="a query must be a str, got bytes"):
         there.search(b"cat")
-    with pytest.raises(ValueError, match="2 bytes a row for 12 bits"):
+    with pytest.raises(ValueError, match="2 bytes per row for 12 bits"):
         there.nearest(np.zeros((1, 3), dtype=np.uint8), 1)
     with pytest.raises(TypeError, match="got a single str"):
         there.upsert("cat")

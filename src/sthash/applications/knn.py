@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from sthash.applications.votes import Voting, vote_weights
 from sthash.checks import check_choice, check_whole
 from sthash.hashing import SelfTaughtHashing
+from sthash.hashing.hasher import learner_of
 from sthash.index import HammingIndex
 from sthash.rows import Vectors
 
@@ -60,7 +61,15 @@ class KNNHashClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.voting = voting
 
     def fit(self, X: Vectors, y: npt.ArrayLike) -> Self:
-        """Learn codes for the documents, and remember their labels."""
+        """Learn codes for the documents, and remember their labels.
+
+        A fit that fails or is interrupted leaves the classifier as it was.
+        """
+        with learner_of(self) as learner:
+            learner._fit(X, y)
+        return self
+
+    def _fit(self, X: Vectors, y: npt.ArrayLike) -> None:
         check_whole("n_neighbors", self.n_neighbors)
         check_choice("voting", self.voting, get_args(Voting))
         if self.radius is not None:
@@ -71,7 +80,6 @@ class KNNHashClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.hasher_ = SelfTaughtHashing(24) if self.hasher is None else clone(self.hasher)
         self.hasher_.fit(X)
         self._index = _index_of(self.hasher_)
-        return self
 
     def predict_proba(self, X: Vectors) -> npt.NDArray[np.float64]:
         """Give each class's share of the votes."""
