@@ -5,6 +5,7 @@ The public names are listed in ``__init__.pyi`` and imported when they are first
 
 from __future__ import annotations
 
+from sthash import _core  # noqa: F401 - kernels that do not fit the machine are told at once, not at first use
 from sthash.lazy import public_names
 
 __version__ = "0.2.0"

@@ -1,4 +1,4 @@
-"""Cutting a stream into lists of bounded size: the one place where batches are made."""
+"""Batches: a stream cut into lists of bounded size. All batches are made here."""
 
 from __future__ import annotations
 
@@ -24,11 +24,13 @@ def batched(
     Parameters
     ----------
     items : iterable
-        Read once, not faster than the batches are taken.
+        Read once, and only as far as batches are taken.
     size : int
+        Largest number of items per batch.
     length : callable, optional
-        Gives the length of an item. A batch also ends with the item that brings its length to ``most``.
+        Returns the length of an item. A batch also ends with the item that brings its total length to ``most``.
     most : int
+        Used only with ``length``.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Checks of single arguments, with errors that name the argument, the value and the remedy."""
+"""Checks of single arguments. Their errors name the argument, the value and the remedy."""
 
 from __future__ import annotations
 
@@ -11,18 +11,20 @@ MOST_THREADS = 1024
 
 
 def check_whole(name: str, value: Any, least: int = 1, remedy: str = "") -> int:
-    """Return ``value`` if it is a whole number of at least ``least``; ``remedy`` says what else to do."""
-    if type(value) is int and value >= least:  # the most frequent case, told quickly
+    """Return ``value`` if it is a whole number of at least ``least``; ``remedy`` says what to do otherwise."""
+    if type(value) is int and value >= least:  # the most frequent case, checked fast
         return value
     whole = isinstance(value, Integral) and not isinstance(value, bool)
     if whole and int(value) >= least:
         return int(value)
-    message = f"{name}={value!r} must be an int of at least {least}{remedy and '; '}{remedy}."
+    message = f"{name}={value!r} must be an int of at least {least}." + (
+        f" {remedy[0].upper()}{remedy[1:]}." if remedy else ""
+    )
     raise ValueError(message) if whole else TypeError(message)
 
 
 def check_positive(name: str, value: Any, *, or_zero: bool = False) -> float:
-    """Return ``value`` if it is a positive, finite number, or zero where that is allowed."""
+    """Return ``value`` if it is a positive, finite number, or zero if that is allowed."""
     number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else math.nan
     if not (0 < number < math.inf or (or_zero and number == 0)):
         raise ValueError(f"{name}={value!r} must be a positive number{' or 0' if or_zero else ''}.")
@@ -32,12 +34,21 @@ def check_positive(name: str, value: Any, *, or_zero: bool = False) -> float:
 def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
     """Return ``value`` if it is one of the choices."""
     if value not in choices:
-        raise ValueError(f"{name}={value!r} is not known; use one of: {', '.join(choices)}.")
+        raise ValueError(f"{name}={value!r} is not known. Use one of: {', '.join(choices)}.")
     return str(value)
 
 
 def resolve_threads(threads: int | None) -> int:
-    """Return ``threads``, or one per core that this process may use where it is None; never more than 1024."""
+    """Return the number of threads to use: None means one per core that this process may use; at most 1024.
+
+    Examples
+    --------
+    >>> from sthash.checks import resolve_threads
+    >>> resolve_threads(3)
+    3
+    >>> resolve_threads(None) >= 1
+    True
+    """
     if threads is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(check_whole("threads", threads), MOST_THREADS)

@@ -1,4 +1,4 @@
-"""Writing a file so that its path holds the old content or the new, and nothing in between."""
+"""Files that are replaced as a whole: a path holds the old content or the new content, never a part of it."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from pathlib import Path
 
 @contextmanager
 def replacing(target: str | os.PathLike[str]) -> Iterator[Path]:
-    """Give a temporary path beside ``target``; when the block ends well, sync it and rename it to ``target``.
+    """Give a temporary path beside ``target``; after the block, sync the file and rename it to ``target``.
 
-    When the block fails, or is interrupted, the temporary file is removed and ``target`` stays as it was.
+    If the block fails or is interrupted, the temporary file is removed and ``target`` stays as it was.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""Model files: safetensors for the arrays, JSON for the rest, a checksum over both. Nothing in them can run.
+"""Model files: safetensors for the arrays, JSON for the rest, one checksum over both. No code of a file is ever run.
 
-A file has one metadata entry, ``sthash``: a SHA-256 sum in hexadecimal, a line feed, and a JSON header (format, kind,
-config). The sum is over the header and, in the order of their names, each array's name, dtype, shape and bytes. The
-same model always gives the same bytes.
+A file has one metadata entry, ``sthash``: a SHA-256 checksum in hexadecimal, a line feed, and a JSON header (format,
+kind, config). The checksum is over the header and, in the order of their names, over the name, dtype, shape and bytes
+of each array. The same model always gives the same bytes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from sthash.files import replacing
 FORMAT = 1
 Loaded = TypeVar("Loaded")
 
-# What a file may hold, and where it is defined. Nothing else is ever imported on a file's behalf.
+# The kinds of models, and the modules that define them. A file cannot make anything else be imported.
 KINDS = {
     "AnchorGraphHashing": "sthash.baselines.anchor_graph_hashing",
     "BinarizedLSI": "sthash.baselines.binarized_lsi",
@@ -45,11 +45,11 @@ FORMER_KINDS = {"BinarisedLSI": "BinarizedLSI"}
 
 
 class ModelFileError(ValueError):
-    """The file is not a model, is damaged, or was written by a newer version."""
+    """A file is not a model, is damaged, or was written by a newer version."""
 
 
 def write(path: str | PathLike[str], kind: str, config: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> None:
-    """Write a model; the path never holds half of one."""
+    """Write a model; the path never holds a part of it."""
     tensors = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     header = json.dumps({"format": FORMAT, "kind": kind, "config": config}, sort_keys=True)
     with replacing(path) as temporary:
@@ -80,7 +80,7 @@ def load(path: str | PathLike[str]) -> Any:
     try:
         return model._restored(header["config"], arrays)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise ModelFileError(f"{path} is no valid {kind} model: {error}.") from error
+        raise ModelFileError(f"{path} is no valid {kind} model: {error}. Save the model again.") from error
 
 
 def load_as(kind: type[Loaded], path: str | PathLike[str]) -> Loaded:
@@ -94,7 +94,7 @@ def load_as(kind: type[Loaded], path: str | PathLike[str]) -> Loaded:
 def check_array(
     arrays: dict[str, npt.NDArray[Any]], name: str, dtype: npt.DTypeLike, shape: tuple[int | None, ...]
 ) -> None:
-    """Refuse an array of another type or shape than a model has; None stands for any length."""
+    """Refuse an array that has another type or shape than the model needs; None stands for any length."""
     array = arrays[name]
     fits = len(array.shape) == len(shape) and all(
         want is None or have == want for have, want in zip(array.shape, shape, strict=True)
@@ -104,22 +104,22 @@ def check_array(
 
 
 def _read(path: Path) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
-    with path.open("rb"):  # a missing file or a folder gets Python's own clear error
+    with path.open("rb"):  # for a missing file or a folder Python's own error is clear
         pass
     try:
         with safe_open(path, framework="numpy") as file:
             metadata = file.metadata() or {}
             if "sthash" not in metadata:
-                raise ModelFileError(f"{path} is not an sthash model; pass a file that save() wrote.")
+                raise ModelFileError(f"{path} is not an sthash model. Pass a file that save() wrote.")
             text = metadata["sthash"].partition("\n")[2]
             header = _header(path, text)
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except (SafetensorError, KeyError, UnicodeDecodeError, OverflowError) as error:
         raise ModelFileError(
-            f"{path} is not an sthash model or is damaged ({error}); save the model again or fetch a fresh copy."
+            f"{path} is not an sthash model or is damaged ({error}). Save the model again or fetch a fresh copy."
         ) from error
     if metadata["sthash"] != _signed(text, arrays):
-        raise ModelFileError(f"{path} is damaged: its checksum does not match; save the model again.")
+        raise ModelFileError(f"{path} is damaged: its checksum does not match. Save the model again.")
     return header, arrays
 
 
@@ -129,13 +129,15 @@ def _header(path: Path, text: str) -> dict[str, Any]:
         version, kind = header["format"], header["kind"]
         kind = header["kind"] = FORMER_KINDS.get(kind, kind)
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise ModelFileError(f"{path} is damaged: its header cannot be read; save the model again.") from error
+        raise ModelFileError(f"{path} is damaged: its header cannot be read. Save the model again.") from error
     if isinstance(version, int) and version > FORMAT:
         raise ModelFileError(
-            f"{path} has format {version}, newer than the format {FORMAT} that this sthash reads; upgrade sthash."
+            f"{path} has format {version}, newer than the format {FORMAT} that this sthash reads. Upgrade sthash."
         )
     if version != FORMAT or kind not in list(KINDS):
-        raise ModelFileError(f"{path} holds a {kind!r} of format {version!r}, which this sthash does not know.")
+        raise ModelFileError(
+            f"{path} holds a {kind!r} of format {version!r}, which this sthash does not know. Upgrade sthash."
+        )
     return dict(header)
 
 

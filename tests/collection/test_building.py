@@ -171,7 +171,7 @@ def test_every_recipe_and_what_info_says_of_it(tmp_path):
 
 def test_an_unknown_recipe_is_refused_before_anything_is_read(tmp_path):
     documents = iter(make_documents(10))
-    with pytest.raises(ValueError, match="recipe='soup' is not known; use one of: paper"):
+    with pytest.raises(ValueError, match=r"recipe='soup' is not known\. Use one of: paper"):
         Collection.create(tmp_path / "c.sth", documents, recipe="soup")
     assert len(list(documents)) == 10
     assert not list(tmp_path.iterdir())

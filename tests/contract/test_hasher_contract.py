@@ -137,6 +137,54 @@ def test_fitting_again_and_cloning_give_the_same_codes(case, fitted):
     assert np.array_equal(again.fit(X, Y).transform(Q), fitted.transform(Q))
 
 
+def with_nan():
+    broken = X[:, :7].toarray()
+    broken[3, 4] = np.nan
+    return broken
+
+
+BAD_CORPORA = {
+    "not a number": with_nan(),
+    "blank": np.zeros((30, 5)),
+    "none": np.zeros((0, 5)),
+    "one dimension": np.zeros(5),
+    "text": np.array([["word"] * 5] * 30),
+}
+
+
+@pytest.mark.parametrize("bad", BAD_CORPORA)
+@pytest.mark.parametrize("before", ["new", "fitted"])
+def test_a_failing_fit_changes_nothing(case, fitted, before, bad):
+    hasher = case.make(n_bits=10) if before == "new" else copy.copy(fitted)
+    held = dict(hasher.__dict__)
+    rows = BAD_CORPORA[bad]
+    with pytest.raises((ValueError, TypeError)):
+        hasher.fit(rows, Y[: len(rows)])
+    assert_same_state(hasher, held)
+
+
+def test_a_fit_that_fails_at_its_end_changes_nothing(fitted, monkeypatch):
+    hasher = copy.copy(fitted)
+    held = dict(hasher.__dict__)
+    monkeypatch.setattr(codes, "pack", lambda bits: (_ for _ in ()).throw(MemoryError))
+    with pytest.raises(MemoryError):
+        hasher.fit(X[:60, :20], Y[:60])
+    assert_same_state(hasher, held)
+
+
+def assert_same_state(hasher, held):
+    assert hasher.__dict__.keys() == held.keys()
+    assert all(hasher.__dict__[name] is value for name, value in held.items())
+
+
+def test_names_of_columns_go_with_the_fit_that_had_them(case):
+    pandas = pytest.importorskip("pandas")
+    names = [f"t{column}" for column in range(40)]
+    hasher = case.make(n_bits=8).fit(pandas.DataFrame(X.toarray(), columns=names), Y)
+    assert hasher.feature_names_in_.tolist() == names
+    assert not hasattr(hasher.fit(X, Y), "feature_names_in_")
+
+
 def test_an_interrupted_fit_leaves_the_earlier_one_whole(fitted, monkeypatch):
     hasher = copy.deepcopy(fitted)
 
@@ -240,7 +288,7 @@ def test_refuses_one_dimension_and_no_documents(case, fitted):
         case.make().fit(X[:0], Y[:0])
 
 
-def test_refuses_to_encode_before_it_has_learnt(case):
+def test_refuses_to_encode_before_it_has_learned(case):
     with pytest.raises(NotFittedError):
         case.make().transform(Q)
 
@@ -304,7 +352,7 @@ def test_more_bits_than_rank(case):
 def unsupported(estimator):
     """Give scikit-learn's checks that cannot apply, and why."""
     keeps_stage_1 = isinstance(estimator, SelfTaughtHashing) and estimator.recipe == "paper"
-    # (The Nyström extension and the recipe for neighbours give the codes of these blobs back as they are.)
+    # (The Nyström extension and the recipe for neighbors give the codes of these blobs back as they are.)
     if not keeps_stage_1 or isinstance(estimator.hash_function, NystromExtension):
         return {}
     reason = "the corpus keeps its stage-1 codes, so fit_transform(X) is not fit(X).transform(X)"

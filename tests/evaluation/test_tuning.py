@@ -118,7 +118,7 @@ def test_sparse_vectors(vectors):
         ({"documents": ["a"] * 100}, ValueError, "at least 250 documents, got 100"),
         ({"documents": []}, ValueError, "at least 250 documents, got 0"),
         ({"documents": ["a"], "labels": [1]}, TypeError, "labels= goes with vectors="),
-        ({"recipes": ["papper"]}, ValueError, "recipe='papper' is not known; use one of: paper"),
+        ({"recipes": ["papper"]}, ValueError, "recipe='papper' is not known. Use one of: paper"),
         ({"recipes": "paper"}, ValueError, "recipes='paper' must be a sequence"),
         ({"n_bits": []}, ValueError, "n_bits=.* at least one value"),
         ({"n_bits": [0]}, ValueError, "n_bits=0"),

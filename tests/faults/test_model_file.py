@@ -68,7 +68,7 @@ def test_a_newer_version_says_so(tmp_path, monkeypatch):
     monkeypatch.setattr(model_file, "FORMAT", 9)
     SelfTaughtHashing(8, 5).fit(X).save(tmp_path / "new")
     monkeypatch.undo()
-    with pytest.raises(ModelFileError, match=r"format 9, newer than the format 1.*upgrade"):
+    with pytest.raises(ModelFileError, match=r"format 9, newer than the format 1.*Upgrade"):
         sthash.load(tmp_path / "new")
 
 

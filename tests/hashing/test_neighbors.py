@@ -1,4 +1,4 @@
-"""The recipe for neighbours, and the eigenvectors it is built on."""
+"""The recipe for neighbors, and the eigenvectors it is built on."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from scipy.stats import norm
 
 import sthash
 from sthash import SelfTaughtHashing, codes, knn_graph
-from sthash.evaluation import nearest_neighbours
+from sthash.evaluation import nearest_neighbors
 from sthash.hashing import laplacian_eigenpairs, neighbors, subspace
 from sthash.hashing.neighbors import balanced_bits, neighbor_places, normal_scores
 from sthash.hashing.subspace import spectral_subspace
@@ -170,11 +170,11 @@ FILES = {"20newsgroups": "20news-bydate.tar.xz", "reuters": "reuters21578_counts
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_finds_more_neighbours_than_the_papers_recipe_with_balanced_bits(needs, name):
+def test_finds_more_neighbors_than_the_papers_recipe_with_balanced_bits(needs, name):
     needs(FILES[name])
     X, Q = held_out(name)
     Q = Q[:600]
-    neighbours = nearest_neighbours(X, Q, 10)
+    neighbors = nearest_neighbors(X, Q, 10)
 
     def share_found(recipe, n_bits):
         hasher = SelfTaughtHashing(n_bits, recipe=recipe).fit(X)
@@ -183,6 +183,6 @@ def test_finds_more_neighbours_than_the_papers_recipe_with_balanced_bits(needs, 
             assert (np.abs(on.mean(axis=0) - 0.5) <= 0.1).all()
         distances = (on[None] != codes.unpack(hasher.transform(Q), n_bits)[:, None]).sum(axis=2, dtype=np.int16)
         nearest = np.argsort(distances, axis=1, kind="stable")[:, :100]
-        return np.mean([len(set(a) & set(b)) / 10 for a, b in zip(nearest, neighbours, strict=True)])
+        return np.mean([len(set(a) & set(b)) / 10 for a, b in zip(nearest, neighbors, strict=True)])
 
     assert share_found("neighbors", 32) > share_found("paper", 32) + 0.01

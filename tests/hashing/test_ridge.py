@@ -38,7 +38,7 @@ def test_nothing_to_learn():
 def test_bad_input():
     with pytest.raises(ValueError, match="alpha=0"):
         ridge_map(np.eye(3), np.eye(3), 0)
-    with pytest.raises(ValueError, match="a row for each of the 3"):
+    with pytest.raises(ValueError, match="one row per row of X, 3"):
         ridge_map(np.eye(3), np.ones((2, 1)))
 
 
@@ -47,28 +47,28 @@ def test_left_out_predictions_are_those_of_a_map_that_never_saw_the_document(sha
     rng = np.random.default_rng(2)
     X = rng.normal(size=shape) / np.sqrt(shape[1])
     Y = X @ rng.normal(size=(shape[1], 3)) + rng.normal(size=(shape[0], 3))
-    learnt = left_out_predictions(X, Y, 0.5, rng, tol=1e-6)
-    np.testing.assert_allclose(learnt.weights, ridge_map(X, Y, 0.5, tol=1e-6), rtol=1e-3, atol=1e-4)
+    learned = left_out_predictions(X, Y, 0.5, rng, tol=1e-6)
+    np.testing.assert_allclose(learned.weights, ridge_map(X, Y, 0.5, tol=1e-6), rtol=1e-3, atol=1e-4)
     for i in range(0, 300, 30):
         others = np.arange(300) != i
         exact = X[i] @ ridge_map(X[others], Y[others], 0.5, tol=1e-6)
-        in_sample = X[i] @ learnt.weights
-        assert np.linalg.norm(learnt.predictions[i] - exact) < 0.5 * np.linalg.norm(in_sample - exact)
+        in_sample = X[i] @ learned.weights
+        assert np.linalg.norm(learned.predictions[i] - exact) < 0.5 * np.linalg.norm(in_sample - exact)
 
 
 @pytest.mark.parametrize("alpha", [1e-3, 1.0, 30.0])
 def test_left_out_predictions_of_documents_that_have_nothing_in_common(alpha):
     """The others say nothing about a document: without itself it is predicted zero."""
     rng = np.random.default_rng(3)
-    learnt = left_out_predictions(2 * np.eye(50), rng.normal(size=(50, 2)), alpha, rng, tol=1e-6)
-    np.testing.assert_allclose(learnt.predictions, 0, atol=1e-2)
+    learned = left_out_predictions(2 * np.eye(50), rng.normal(size=(50, 2)), alpha, rng, tol=1e-6)
+    np.testing.assert_allclose(learned.predictions, 0, atol=1e-2)
 
 
 def test_left_out_predictions_of_short_and_long_documents():
-    """Where regularisation is strong, what a document gets back of its own target grows with its squared length."""
+    """Where regularization is strong, what a document gets back of its own target grows with its squared length."""
     rng = np.random.default_rng(3)
     X = np.diag(np.linspace(0.1, 2, 50))
     targets = rng.normal(size=(50, 2))
-    learnt = left_out_predictions(X, targets, 30.0, rng, tol=1e-6)
-    in_sample = X @ learnt.weights
-    assert np.abs(learnt.predictions).max() < 0.1 * np.abs(in_sample).max()
+    learned = left_out_predictions(X, targets, 30.0, rng, tol=1e-6)
+    in_sample = X @ learned.weights
+    assert np.abs(learned.predictions).max() < 0.1 * np.abs(in_sample).max()

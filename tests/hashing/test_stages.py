@@ -9,22 +9,22 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.svm import SVC, LinearSVC
 
-from sthash import SelfTaughtHashing, codes, knn_graph, laplacian_eigenmap, median_bits
-from sthash.hashing import ClassGraph, GaussianSVM, LinearEmbedding, NystromExtension
-from sthash.hashing.binarize import median_thresholds, separating_thresholds
+from sthash import LinearSVMBank, SelfTaughtHashing, codes, knn_graph, laplacian_eigenmap, median_bits
+from sthash.hashing import ClassGraph, ClassifierPerBit, GaussianSVM, LinearEmbedding, NystromExtension
+from sthash.hashing.binarizer import median_thresholds, separating_thresholds
 
 
 def documents(n=120, m=20, seed=0):
     rng = np.random.default_rng(seed)
-    centres = np.random.default_rng(9).normal(size=(4, m))
+    centers = np.random.default_rng(9).normal(size=(4, m))
     label = np.arange(n) % 4
-    return (centres[label] + rng.normal(scale=0.8, size=(n, m))).astype(np.float32), label
+    return (centers[label] + rng.normal(scale=0.8, size=(n, m))).astype(np.float32), label
 
 
 # ── class graph ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_class_graph_joins_neighbours_of_one_category_only():
+def test_class_graph_joins_neighbors_of_one_category_only():
     X, y = documents()
     W = ClassGraph(n_neighbors=5).from_labels(X, y).toarray()
     assert np.array_equal(W, W.T)
@@ -68,7 +68,7 @@ def test_only_a_supervised_graph_looks_at_the_categories():
     assert not plain.__sklearn_tags__().target_tags.required
     supervised = SelfTaughtHashing(n_bits=8, graph=ClassGraph())
     assert supervised.__sklearn_tags__().target_tags.required
-    with pytest.raises(ValueError, match=r"pass the documents' categories"):
+    with pytest.raises(ValueError, match=r"Pass the categories of the documents"):
         supervised.fit(X)
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         supervised.fit(X, y[:-1])
@@ -115,7 +115,7 @@ def test_gaussian_svm_warns_and_refuses():
         GaussianSVM().decision_function(X)
     with pytest.raises(ValueError, match="same vectorizer"):
         GaussianSVM().fit(X, bits).decision_function(X[:, :5])
-    with pytest.raises(ValueError, match="bits must have a row"):
+    with pytest.raises(ValueError, match="bits must have one row"):
         GaussianSVM().fit(X, bits[:5])
     for settings in ({"C": 0}, {"gamma": -1}, {"tol": 0}, {"max_iter": 0}):
         with pytest.raises(ValueError, match="="):
@@ -131,7 +131,7 @@ def test_nystrom_gives_the_corpus_its_own_eigenvectors_back():
     W = knn_graph(X, 8)
     embedding = laplacian_eigenmap(W, 6)
     extension = NystromExtension(8).extend(X, W, embedding, median_bits(embedding))
-    own = W.toarray().astype(float)  # cosines of a document with its neighbours, and with nobody else
+    own = W.toarray().astype(float)  # cosines of a document with its neighbors, and with nobody else
     places = extension._extended(own) + extension.thresholds_
     assert places == pytest.approx(embedding, abs=1e-6)
 
@@ -233,3 +233,49 @@ def test_median_thresholds_are_medians_where_nothing_ties():
 def test_bits_that_are_no_threshold_are_refused():
     with pytest.raises(ValueError, match="column 0"):
         separating_thresholds(np.array([[1.0], [2.0], [3.0]]), np.array([[True], [False], [True]]))
+
+
+def interrupted(*arguments, **settings):
+    raise KeyboardInterrupt
+
+
+ROWS = np.random.default_rng(3).random((12, 4)).astype(np.float32)
+FITTED = {
+    "LinearSVMBank": (LinearSVMBank(), lambda stage: stage.fit(ROWS, ROWS > 0.5), "warnings.warn"),
+    "GaussianSVM": (GaussianSVM(), lambda stage: stage.fit(ROWS, ROWS > 0.5), "warnings.warn"),
+    "ClassifierPerBit": (
+        ClassifierPerBit(LinearSVC()),
+        lambda stage: stage.fit(ROWS, ROWS > 0.5),
+        "sthash.hashing.classifier_per_bit.clone",
+    ),
+    "LinearEmbedding": (
+        LinearEmbedding(),
+        lambda stage: stage.extend(ROWS, None, ROWS, ROWS > 0.5),
+        "sthash.hashing.linear_embedding.median_thresholds",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FITTED)
+def test_a_stage_whose_fit_fails_stays_as_it_was(name, monkeypatch):
+    stage, learn, last_step = FITTED[name]
+    stage = learn(clone(stage))
+    held = dict(stage.__dict__)
+    if last_step == "warnings.warn":
+        stage.max_iter, stage.tol = held["max_iter"], held["tol"] = 1, 1e-9
+    monkeypatch.setattr(last_step, interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        learn(stage)
+    assert stage.__dict__.keys() == held.keys()
+    assert all(stage.__dict__[attribute] is value for attribute, value in held.items())
+
+
+def test_threads_do_not_change_the_linear_embedding():
+    W = knn_graph(ROWS, 3)
+    few, many = (
+        LinearEmbedding(threads=threads).extend(ROWS, W, ROWS, np.median(ROWS, axis=0) < ROWS) for threads in (1, 3)
+    )
+    assert np.array_equal(few.weights_, many.weights_)
+    assert np.array_equal(few.decision_function(ROWS), many.decision_function(ROWS))
+    with pytest.raises(ValueError, match="threads=0"):
+        LinearEmbedding(threads=0).extend(ROWS, W, ROWS, ROWS > 0.5)

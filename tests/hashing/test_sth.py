@@ -16,10 +16,10 @@ from sthash import SelfTaughtHashing, TextVectorizer, codes, knn_graph, laplacia
 from sthash.hashing import ClassifierPerBit
 
 
-def clusters(n=300, m=20, centres=6, seed=0):
+def clusters(n=300, m=20, centers=6, seed=0):
     rng = np.random.default_rng(seed)
-    labels = rng.integers(centres, size=n)
-    return (rng.normal(size=(centres, m))[labels] + rng.normal(scale=0.4, size=(n, m))).astype(np.float32), labels
+    labels = rng.integers(centers, size=n)
+    return (rng.normal(size=(centers, m))[labels] + rng.normal(scale=0.4, size=(n, m))).astype(np.float32), labels
 
 
 @pytest.fixture(scope="module")
@@ -199,7 +199,7 @@ def test_a_model_that_no_file_can_hold(X, tmp_path):
         (np.full((50, 4), np.nan), {}, "NaN"),
         (np.full((50, 4), np.inf), {}, "infinity"),
         (np.array([["a", "b"]] * 50), {}, "could not convert string"),
-        (np.eye(50), {"n_bits": 4}, "documents with neighbours, got 0 of 50"),
+        (np.eye(50), {"n_bits": 4}, "documents with neighbors, got 0 of 50"),
     ],
 )
 def test_bad_input(rows, settings, words):

@@ -84,7 +84,7 @@ def test_one_label_and_blank_rows():
 
 def test_too_few_rounds_warn():
     X, bits = problem(5)
-    with pytest.warns(ConvergenceWarning, match=r"37 of 37 bits.*raise max_iter"):
+    with pytest.warns(ConvergenceWarning, match=r"37 of 37 bits.*Raise max_iter"):
         LinearSVMBank(tol=1e-6, max_iter=1).fit(X, bits)
 
 
@@ -100,7 +100,7 @@ def test_bad_settings(settings, words):
 
 def test_bad_shapes():
     X, bits = problem(7, n=20)
-    with pytest.raises(ValueError, match="a row for each of the 20"):
+    with pytest.raises(ValueError, match="one row per row of X, 20"):
         LinearSVMBank().fit(X, bits[:5])
     with pytest.raises(ValueError, match=r"60.*same vectorizer"):
         LinearSVMBank().fit(X, bits).decision_function(np.ones((2, 3)))

@@ -23,9 +23,9 @@ def rows():
 @pytest.mark.parametrize("n_bits", [5, 32, 90])
 def test_bits_are_balanced_and_close_to_those_of_unseen_documents(rows, n_bits):
     hasher = SelfTaughtHashing(n_bits, 10, recipe="topics").fit(rows)
-    learnt, unseen = (codes.unpack(c, n_bits) for c in (hasher.codes_, hasher.transform(rows)))
-    assert (learnt == unseen).mean() > 0.95
-    for bits in (learnt, unseen):
+    learned, unseen = (codes.unpack(c, n_bits) for c in (hasher.codes_, hasher.transform(rows)))
+    assert (learned == unseen).mean() > 0.95
+    for bits in (learned, unseen):
         share = bits.mean(axis=0)
         assert share.min() >= 0.4
         assert share.max() <= 0.6
@@ -80,8 +80,8 @@ def test_short_documents_are_coded_as_well_as_long_ones(rows):
     X = rows.copy()
     X[::5] *= 0.01
     hasher = SelfTaughtHashing(32, 10, recipe="topics").fit(X)
-    learnt, unseen = (codes.unpack(c, 32)[::5] for c in (hasher.codes_, hasher.transform(X)))
-    assert (learnt == unseen).mean() > 0.95
+    learned, unseen = (codes.unpack(c, 32)[::5] for c in (hasher.codes_, hasher.transform(X)))
+    assert (learned == unseen).mean() > 0.95
 
 
 def test_blank_documents_that_a_graph_joins(rows):
@@ -91,8 +91,8 @@ def test_blank_documents_that_a_graph_joins(rows):
     assert (hasher.codes_[[3, 8, 90]] == 0).all()
 
 
-def test_no_two_documents_are_neighbours():
-    with pytest.raises(ValueError, match="recipe='topics' needs at least 3 documents with neighbours, got 0;"):
+def test_no_two_documents_are_neighbors():
+    with pytest.raises(ValueError, match=r"recipe='topics' needs at least 3 documents with neighbors, got 0\."):
         SelfTaughtHashing(3, 4, recipe="topics").fit(np.eye(20))
 
 

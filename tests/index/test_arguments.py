@@ -34,7 +34,7 @@ def test_strategy():
 @pytest.mark.parametrize(
     ("codes", "error", "message"),
     [
-        (CODES[:, :1], ValueError, "2 bytes a row for 10 bits, got 1"),
+        (CODES[:, :1], ValueError, "2 bytes per row for 10 bits, got 1"),
         (CODES[0], ValueError, "two dimensions"),
         (CODES.astype(np.int64), TypeError, "uint8, got int64"),
         (CODES.astype(bool), TypeError, "uint8, got bool"),

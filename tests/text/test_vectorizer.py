@@ -101,15 +101,15 @@ def test_plain_tf():
 def test_vocabulary_limits():
     texts = ["a b c", "a b", "a d", "a d d d"]
 
-    def learnt(**limits):
+    def learned(**limits):
         return set(TextVectorizer(stop_words=None, stemmer=None, **limits).fit(texts).vocabulary_)
 
-    assert learnt() == {"a", "b", "c", "d"}
-    assert learnt(min_df=2) == {"a", "b", "d"}
-    assert learnt(max_df=2) == {"b", "c", "d"}
-    assert learnt(min_df=0.5, max_df=0.75) == {"b", "d"}
-    assert learnt(max_features=2) == {"a", "d"}  # d occurs four times, in two documents
-    assert learnt(max_features=3) == {"a", "b", "d"}
+    assert learned() == {"a", "b", "c", "d"}
+    assert learned(min_df=2) == {"a", "b", "d"}
+    assert learned(max_df=2) == {"b", "c", "d"}
+    assert learned(min_df=0.5, max_df=0.75) == {"b", "d"}
+    assert learned(max_features=2) == {"a", "d"}  # d occurs four times, in two documents
+    assert learned(max_features=3) == {"a", "b", "d"}
 
 
 def test_ties_at_max_features_go_by_the_alphabet():
@@ -117,7 +117,7 @@ def test_ties_at_max_features_go_by_the_alphabet():
     assert set(vectorizer.fit(["zeta alpha mid", "x"]).vocabulary_) == {"alpha", "mid"}
 
 
-def test_a_stem_learnt_from_another_word_is_found():
+def test_a_stem_learned_from_another_word_is_found():
     vectorizer = TextVectorizer().fit(["hashing codes", "other things"])
     assert vectorizer.analyze("She hashes; unknownword") == ["hash"]
 

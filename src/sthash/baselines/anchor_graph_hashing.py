@@ -40,7 +40,7 @@ import scipy.sparse as sp
 from sthash.baselines.baseline import Baseline, LearnedArrays, check_rank
 from sthash.baselines.matrices import Array, column_signs, dense, inverses
 from sthash.checks import check_whole
-from sthash.hashing.linear import project
+from sthash.hashing.linear_hash import project
 from sthash.rows import Vectors, squared_norms
 
 # Eigenvalues below this are zero but for rounding: their vectors mean nothing.

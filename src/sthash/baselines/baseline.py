@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
@@ -33,18 +32,12 @@ class Baseline(Hasher):
     def _learn(self, X: Vectors) -> None:
         raise NotImplementedError
 
-    def fit(self, X: Vectors, y: object = None) -> Self:
-        """Learn hash functions from a corpus; ``y`` is not used."""
-        learner = copy.copy(self)
-        X = learner._check(X, reset=True)
-        learner._check_corpus(X)
-        # The number of BLAS threads changes the rounding, and through it bits that lie on an edge.
+    def _fit(self, X: Vectors, y: object) -> None:
+        X = self._check(X, reset=True)
+        self._check_corpus(X)
         with one_blas_thread():
-            learner._learn(X)
-        learner.codes_ = codes.pack(learner._margins(X) > 0)
-        # Taken over together, at the end: an interrupted fit leaves an earlier one whole.
-        self.__dict__.update(learner.__dict__)
-        return self
+            self._learn(X)
+        self.codes_ = codes.pack(self._margins(X) > 0)
 
     def _check(self, X: Vectors, *, reset: bool) -> Vectors:
         X = super()._check(X, reset=reset)

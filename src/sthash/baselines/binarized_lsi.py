@@ -23,8 +23,8 @@ import numpy.typing as npt
 
 from sthash.baselines.baseline import Baseline, LearnedArrays, check_rank
 from sthash.baselines.decompositions import leading_svd
-from sthash.hashing.binarize import median_thresholds
-from sthash.hashing.linear import project
+from sthash.hashing.binarizer import median_thresholds
+from sthash.hashing.linear_hash import project
 from sthash.rows import Vectors
 
 

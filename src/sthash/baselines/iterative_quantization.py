@@ -23,7 +23,7 @@ import numpy.typing as npt
 from sthash.baselines.baseline import Baseline, LearnedArrays, check_rank
 from sthash.baselines.decompositions import principal_components
 from sthash.checks import check_whole
-from sthash.hashing.linear import project
+from sthash.hashing.linear_hash import project
 from sthash.hashing.rotation import quantizing_rotation
 from sthash.rows import Vectors
 

@@ -27,7 +27,7 @@ import numpy.typing as npt
 
 from sthash.baselines.baseline import Baseline, LearnedArrays
 from sthash.checks import check_positive
-from sthash.hashing.linear import project
+from sthash.hashing.linear_hash import project
 from sthash.rows import Vectors
 
 

@@ -47,8 +47,8 @@ from sthash.baselines.baseline import Baseline, LearnedArrays
 from sthash.baselines.matrices import dense, entries, sums
 from sthash.baselines.rbm import RBM, Array, Descent, minibatches, sigmoid, softmax, train_rbm
 from sthash.checks import check_choice, check_whole
-from sthash.hashing.binarize import median_thresholds
-from sthash.hashing.linear import project
+from sthash.hashing.binarizer import median_thresholds
+from sthash.hashing.linear_hash import project
 from sthash.model_file import check_array
 from sthash.rows import Vectors
 

@@ -1,13 +1,13 @@
-"""From vectors to codes: graph, embedding, bits, hash functions, and the hasher that composes them."""
+"""From vectors to codes: graph, embedding, bits, hash functions, and the hasher that combines them."""
 
-from sthash.hashing.binarize import median_bits
+from sthash.hashing.binarizer import median_bits
 from sthash.hashing.class_graph import ClassGraph
+from sthash.hashing.classifier_per_bit import ClassifierPerBit
 from sthash.hashing.embedding import laplacian_eigenmap, laplacian_eigenpairs
 from sthash.hashing.gaussian_svm import GaussianSVM
 from sthash.hashing.graph import knn_graph
 from sthash.hashing.linear_embedding import LinearEmbedding
 from sthash.hashing.nystrom import NystromExtension
-from sthash.hashing.per_bit import ClassifierPerBit
 from sthash.hashing.ridge import ridge_map
 from sthash.hashing.sth import SelfTaughtHashing
 from sthash.hashing.svm import LinearSVMBank

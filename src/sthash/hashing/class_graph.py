@@ -1,4 +1,4 @@
-"""The supervised graph: stage 1, first step, when the documents' categories are known."""
+"""The supervised graph: stage 1, first step, if the categories of the documents are known."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from sthash.rows import Vectors
 
 @dataclass(frozen=True)
 class ClassGraph:
-    """Join each document to its nearest neighbours of the same category, with the cosine as weight.
+    """Join each document to its nearest neighbors of the same category, with the cosine as weight.
 
-    The graph falls apart into categories, so the first bits tell these apart and the later ones the documents within.
-    A category with no more than ``n_neighbors`` documents is joined throughout; a document that is alone in its
-    category has no edges.
+    Categories are separate components of the graph, so the first bits distinguish categories and later bits the
+    documents in them. In a category of at most ``n_neighbors`` documents, all are joined; a document that is alone in
+    its category has no edges.
 
     Parameters
     ----------
     n_neighbors : int or None, default=25
-        None joins all documents of a category, with weight 1: quadratic in its size.
+        None joins all documents of a category with weight 1; the number of edges is quadratic in its size.
     threads : int or None, default=None
-        None takes one a core.
+        None takes one per available core.
 
     Examples
     --------
@@ -58,7 +58,9 @@ class ClassGraph:
             columns.append(members[part.col])
             weights.append(part.data)
         if not rows:
-            raise ValueError(f"y names no category twice among {len(y)} documents; pass their categories.")
+            raise ValueError(
+                f"y names no category twice among {len(y)} documents. Pass the categories of the documents."
+            )
         places = np.concatenate(rows), np.concatenate(columns)
         W = sp.coo_array((np.concatenate(weights), places), shape=(X.shape[0], X.shape[0]))
         return sp.csr_array(W)

@@ -1,4 +1,4 @@
-"""For hash functions that keep the corpus: inner products with it, block by block, and its arrays in a file."""
+"""Inner products with a corpus, block by block, and its arrays in a file, for hash functions that keep the corpus."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from sthash.model_file import check_array
 from sthash.rows import Vectors
 
-# Inner products held at once.
+# Number of inner products in memory at once.
 BLOCK_ENTRIES = 1 << 23
 
 
@@ -28,14 +28,14 @@ def product_blocks(X: Vectors, corpus: Vectors) -> Iterator[tuple[slice, npt.NDA
 
 
 def corpus_arrays(corpus: Vectors) -> dict[str, npt.NDArray[Any]]:
-    """Take a corpus apart for a model file."""
+    """Return the arrays of a corpus for a model file."""
     if not sp.issparse(corpus):
         return {"corpus": corpus}
     return {"corpus.data": corpus.data, "corpus.indices": corpus.indices, "corpus.indptr": corpus.indptr}
 
 
 def corpus_from(arrays: dict[str, npt.NDArray[Any]], n_features: int) -> Vectors:
-    """Put a corpus together again, and refuse parts that do not fit."""
+    """Return the corpus of these arrays; refuse arrays that do not fit together."""
     if "corpus" in arrays:
         check_array(arrays, "corpus", np.float32, (None, n_features))
         return arrays["corpus"]

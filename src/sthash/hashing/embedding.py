@@ -1,7 +1,8 @@
 """The Laplacian eigenmap of a graph: stage 1, second step.
 
-Minimises Σ W_ij |y_i − y_j|² over real-valued codes: the solutions of L v = λ D v with the smallest λ, where D holds
-the degrees and L = D − W. With v = D^-½ u they are the eigenvectors u of A = D^-½ W D^-½ with the largest 1 − λ.
+It minimizes Σ W_ij |y_i − y_j|² over real-valued codes. The minima are the solutions of L v = λ D v with the smallest
+λ, where D holds the degrees and L = D − W. With v = D^-½ u they are the eigenvectors u of A = D^-½ W D^-½ with the
+largest 1 − λ.
 """
 
 from __future__ import annotations
@@ -19,10 +20,10 @@ from sthash.checks import check_whole
 
 Array = npt.NDArray[np.float64]
 
-# Up to this size a component is solved as a dense matrix, which is exact and quick.
+# Up to this size a component is solved as a dense matrix, which is exact and fast.
 DENSE_SIZE = 600
 TOLERANCE = 1e-6
-# Two eigenvalues closer than this count as equal when looking for missed copies.
+# Eigenvalues closer than this count as equal in the search for missed copies.
 MISSED_GAP = 1e-4
 BLOCK_DEPTH, BLOCK_ROUNDS = 4, 100
 
@@ -38,16 +39,16 @@ def laplacian_eigenmap(W: Any, n_components: int) -> Array:
     """Embed the nodes of a graph: the smallest non-trivial solutions of L v = λ D v.
 
     The constant vector (λ = 0) is left out. A graph of c components has c − 1 further solutions with λ = 0, which
-    tell the components apart; they come first, the largest components first. A node without edges has no place in
-    the problem: its row is zero. Signs are such that the first of a vector's largest entries is positive.
-    The result is the same on every run and for any number of threads.
+    distinguish the components; they come first, the largest components first. A node without edges is not part of
+    the problem; its row is zero. Signs are such that the first of the largest entries of a vector is positive.
+    The result is the same in every run and for any number of threads.
 
     Parameters
     ----------
     W : sparse matrix of shape (n, n)
         Symmetric, no negative entries.
     n_components : int
-        At most the number of nodes with edges, less two.
+        At most the number of nodes with edges, minus two.
 
     Returns
     -------
@@ -55,7 +56,7 @@ def laplacian_eigenmap(W: Any, n_components: int) -> Array:
 
     Examples
     --------
-    Two triangles joined by a weak edge fall apart at the sign of the first vector:
+    Two triangles are joined by a weak edge. The sign of the first vector separates them:
 
     >>> import numpy as np
     >>> from sthash import laplacian_eigenmap
@@ -69,7 +70,7 @@ def laplacian_eigenmap(W: Any, n_components: int) -> Array:
 
 
 def laplacian_eigenpairs(W: Any, n_components: int) -> Eigenpairs:
-    """Like `laplacian_eigenmap`, with the eigenvalues."""
+    """Return the solutions as `laplacian_eigenmap` does, with their eigenvalues."""
     W = check_graph(W)
     n = W.shape[0]
     degrees = np.asarray(W.sum(axis=1), dtype=np.float64).ravel()
@@ -77,10 +78,9 @@ def laplacian_eigenpairs(W: Any, n_components: int) -> Eigenpairs:
     n_components = check_whole("n_components", n_components)
     if n_components > len(joined) - 2:
         raise ValueError(
-            f"n_components={n_components} needs at least {n_components + 2} documents with neighbours, "
-            f"got {len(joined)} of {n}; ask for fewer bits, bring more documents, or raise n_neighbors."
+            f"n_components={n_components} needs at least {n_components + 2} documents with neighbors, "
+            f"got {len(joined)} of {n}. Ask for fewer bits, bring more documents, or raise n_neighbors."
         )
-    # On a busy machine the threads of a BLAS fight each other, and their number changes the rounding.
     with one_blas_thread():
         pairs = _solve(W[joined][:, joined] if len(joined) < n else W, degrees[joined], n_components)
     vectors = np.zeros((n, n_components))
@@ -89,9 +89,9 @@ def laplacian_eigenpairs(W: Any, n_components: int) -> Eigenpairs:
 
 
 def _signs(vectors: Array) -> Array:
-    """−1 for each column whose first entry of (nearly) largest size is negative, else 1."""
+    """Return −1 for each column whose first entry of (nearly) largest size is negative, otherwise 1."""
     size = np.abs(vectors)
-    # Symmetric vectors have several largest entries, which differ by rounding only: the first of them decides.
+    # Symmetric vectors have several largest entries, which differ by rounding only; the first of them decides.
     first = (size >= (1 - 1e-6) * size.max(axis=0)).argmax(axis=0)
     return np.where(vectors[first, np.arange(vectors.shape[1])] < 0, -1.0, 1.0)
 
@@ -102,20 +102,20 @@ def check_graph(W: Any) -> sp.csr_array:
     if W.shape[0] != W.shape[1]:
         raise ValueError(f"W must be square, got shape {W.shape}.")
     if not np.isfinite(W.data).all():
-        raise ValueError("W holds NaN or infinity; check the vectors it was built from.")
+        raise ValueError("W holds NaN or infinity. Check the vectors it was built from.")
     if (W.data < 0).any():
         raise ValueError(
-            f"W holds negative weights (smallest {W.data.min():.3g}), for which the eigenmap is not defined; "
-            "set them to zero or use a similarity that is never negative."
+            f"W holds negative weights (smallest {W.data.min():.3g}), for which the eigenmap is not defined. "
+            "Set them to zero, or use a similarity that is never negative."
         )
     difference = abs(W - W.T)
     if difference.nnz and difference.max() > 1e-6 * W.data.max():
-        raise ValueError("W is not symmetric; use W.maximum(W.T).")
+        raise ValueError("W is not symmetric. Use W.maximum(W.T).")
     return W
 
 
 def _solve(W: sp.csr_array, degrees: Array, n_components: int) -> Eigenpairs:
-    """Solve component by component: copies of a component then cannot hide each other's eigenvalues."""
+    """Solve each component on its own, so that equal components cannot hide each other's eigenvalues."""
     n = W.shape[0]
     n_parts, part_of = connected_components(W, directed=False)
     volumes: Array = np.bincount(part_of, weights=degrees, minlength=n_parts).astype(np.float64)
@@ -146,10 +146,10 @@ def _solve(W: sp.csr_array, degrees: Array, n_components: int) -> Eigenpairs:
 
 
 def _component_vectors(part_of: npt.NDArray[Any], volumes: Array, parts: npt.NDArray[Any]) -> Array:
-    """D-orthonormal vectors, constant on components, orthogonal to the constant: part j against parts 0 … j − 1.
+    """Return D-orthonormal vectors, constant on components, orthogonal to the constant: part j against parts 0 … j − 1.
 
-    Only the parts given are told apart; the constant vector that they are orthogonal to is that of the whole graph
-    because each vector sums to zero over the volumes.
+    Only the given parts are distinguished. The vectors are orthogonal to the constant vector of the whole graph,
+    because each of them sums to zero over the volumes.
     """
     vectors = np.zeros((len(part_of), len(parts) - 1))
     for j in range(1, len(parts)):
@@ -161,13 +161,13 @@ def _component_vectors(part_of: npt.NDArray[Any], volumes: Array, parts: npt.NDA
 
 
 def _solve_connected(W: sp.csr_array, degrees: Array, n_wanted: int) -> Eigenpairs:
-    """The smallest non-trivial solutions for a connected graph."""
+    """Return the smallest non-trivial solutions for a connected graph."""
     n = W.shape[0]
     root = np.sqrt(degrees)
     A = sp.csr_array(W * (1 / root)[:, None] * (1 / root)[None, :])
     trivial = root / np.linalg.norm(root)
     if n <= DENSE_SIZE or n_wanted > n // 4:
-        # Shifted out of the way: the trivial solution has eigenvalue 1 before and −2, below all others, after.
+        # The shift moves the eigenvalue of the trivial solution from 1 to −2, below all others.
         values, vectors = np.linalg.eigh(A.toarray() - 3 * np.outer(trivial, trivial))
         values, vectors = values[::-1][:n_wanted], vectors[:, ::-1][:, :n_wanted]
     else:
@@ -176,11 +176,11 @@ def _solve_connected(W: sp.csr_array, degrees: Array, n_wanted: int) -> Eigenpai
 
 
 def _largest(A: sp.csr_array, trivial: Array, k: int) -> tuple[Array, Array]:
-    """The k largest eigenpairs of A, descending, without the known trivial one.
+    """Return the k largest eigenpairs of A, descending, without the known trivial one.
 
-    A Lanczos iteration sees one vector of each eigenspace and finds the others only through rounding, so a repeated
-    eigenvalue may come back too few times. What was found is therefore taken out and the rest searched again; if
-    something larger than the smallest found turns up, a block iteration finishes the work.
+    A Lanczos iteration sees one vector per eigenspace and finds the others only through rounding, so it may return a
+    repeated eigenvalue too few times. Therefore the pairs that were found are removed, and the rest is searched again.
+    If an eigenvalue appears that is larger than the smallest one found, a block iteration completes the work.
 
     Lanczos runs in single precision, at half the cost; the pairs are then made exact within the span found.
     """
@@ -199,7 +199,7 @@ def _largest(A: sp.csr_array, trivial: Array, k: int) -> tuple[Array, Array]:
 
 
 def _lanczos(A: sp.csr_array, known: Array, k: int, tol: float, rng: np.random.Generator) -> Array:
-    """Up to k eigenvectors of A with the largest eigenvalues, apart from the ``known`` ones."""
+    """Return up to k eigenvectors of A with the largest eigenvalues, without the ``known`` ones."""
     matrix, known = A.astype(np.float32), known.astype(np.float32)
 
     def apply(x: npt.NDArray[np.float32]) -> Any:
@@ -217,9 +217,9 @@ def _lanczos(A: sp.csr_array, known: Array, k: int, tol: float, rng: np.random.G
 
 
 def _block_iteration(A: sp.csr_array, trivial: Array, start: Array, k: int) -> tuple[Array, Array]:
-    """The k largest eigenpairs of A without the trivial one, by a restarted block Krylov iteration.
+    """Return the k largest eigenpairs of A without the trivial one, by a restarted block Krylov iteration.
 
-    Slower than Lanczos, but a block of vectors sees every copy of an eigenvalue that the block has room for.
+    It is slower than Lanczos, but a block of vectors finds as many copies of an eigenvalue as it has vectors.
     """
     block = np.linalg.qr(start - np.outer(trivial, trivial @ start))[0]
     for _ in range(BLOCK_ROUNDS):
@@ -241,7 +241,7 @@ def _block_iteration(A: sp.csr_array, trivial: Array, start: Array, k: int) -> t
 
 
 def _rayleigh_ritz(A: sp.csr_array, vectors: Array) -> tuple[Array, Array]:
-    """The best eigenpairs of A within the span of some vectors, largest first."""
+    """Return the best eigenpairs of A within the span of some vectors, largest first."""
     basis = np.linalg.qr(vectors)[0]
     values, rotation = np.linalg.eigh(basis.T @ (A @ basis))
     return values[::-1], np.ascontiguousarray((basis @ rotation)[:, ::-1])

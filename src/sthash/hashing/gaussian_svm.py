@@ -1,8 +1,9 @@
-"""Hash functions by support vector machines with a Gaussian kernel: stage 2, for borders that are not planes."""
+"""Hash functions by support vector machines with a Gaussian kernel: stage 2 with borders that are not planes."""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
@@ -23,11 +24,11 @@ Array = npt.NDArray[np.float32]
 
 
 class GaussianSVM(BaseEstimator):  # type: ignore[misc]
-    """One support vector machine a bit with the kernel exp(−γ |x − y|²), all bits on one kernel matrix.
+    """One support vector machine per bit with the kernel exp(−γ |x − y|²); all bits share one kernel matrix.
 
-    Each machine minimises ½ |w|² + C Σ max(0, 1 − y_i w·φ(x_i))² by dual coordinate descent: `LinearSVMBank` in the
-    kernel's space, without an intercept, which a Gaussian kernel does not need. It keeps the corpus; learning takes
-    4 n² bytes, and predicting a document costs a comparison with every document of the corpus.
+    Each machine minimizes ½ |w|² + C Σ max(0, 1 − y_i w·φ(x_i))² by dual coordinate descent, as `LinearSVMBank` does
+    for linear machines. There is no intercept, because a Gaussian kernel does not need one. The machines keep the
+    corpus. Learning takes 4 n² bytes; predicting one document costs one comparison per document of the corpus.
 
     Parameters
     ----------
@@ -35,11 +36,11 @@ class GaussianSVM(BaseEstimator):  # type: ignore[misc]
     gamma : float or None, default=None
         None takes 1 / (features × variance of the entries), as ``SVC(gamma="scale")`` does.
     tol : float, default=0.1
-        A round over the documents in which the projected gradients span at most this is the last.
+        Learning ends after a round over the documents in which the projected gradients span at most this.
     max_iter : int, default=200
-        Rounds at most.
+        Largest number of rounds.
     random_state : int, RandomState or None, default=0
-        Of the order in which documents are visited.
+        Seed of the order in which documents are visited.
 
     Attributes
     ----------
@@ -75,44 +76,41 @@ class GaussianSVM(BaseEstimator):  # type: ignore[misc]
         self.random_state = random_state
 
     def fit(self, X: Vectors, bits: Bits) -> Self:
-        """Learn to predict every column of ``bits`` from the rows of X."""
+        """Learn to predict each column of ``bits`` from the rows of X."""
         self._validate()
         X = check_vectors(X)
         bits = np.asarray(bits, dtype=bool)
         if bits.ndim != 2 or bits.shape[0] != X.shape[0] or bits.shape[1] == 0:
-            raise ValueError(f"bits must have a row for each of the {X.shape[0]} rows of X, got shape {bits.shape}.")
-        self.corpus_ = X
-        self.gamma_ = float(self.gamma) if self.gamma is not None else 1 / (_total_variance(X) or 1.0)
+            raise ValueError(
+                f"bits must have one row per row of X, {X.shape[0]}, and a column, got shape {bits.shape}."
+            )
+        gamma = float(self.gamma) if self.gamma is not None else 1 / (_total_variance(X) or 1.0)
         order = np.random.default_rng(int(check_random_state(self.random_state).randint(2**31)))
         with one_blas_thread():
             K = np.empty((X.shape[0], X.shape[0]), dtype=np.float32)
-            for rows, kernel in self._kernel(X):
+            for rows, kernel in _kernel_blocks(X, X, gamma):
                 K[rows] = kernel
-            self.duals_, self.n_iter_, converged = _descend(K, bits, 1 / (2 * self.C), self.tol, self.max_iter, order)
+            duals, n_iter, converged = _descend(K, bits, 1 / (2 * self.C), self.tol, self.max_iter, order)
         if not converged:
             warnings.warn(
-                f"the machines did not reach tol={self.tol} in max_iter={self.max_iter} rounds; raise max_iter or tol.",
+                f"the machines did not reach tol={self.tol} in max_iter={self.max_iter} rounds. Raise max_iter or tol.",
                 ConvergenceWarning,
                 stacklevel=2,
             )
+        self.corpus_, self.gamma_ = X, gamma
+        self.duals_, self.n_iter_ = duals, n_iter
         return self
 
     def decision_function(self, X: Vectors) -> npt.NDArray[np.float64]:
-        """Return the margin of every bit for every row, shape (n, n_bits); a bit is on where it is positive."""
+        """Return the margins of rows, shape (n, n_bits); a bit is on where its margin is positive."""
         check_is_fitted(self)
         X = check_vectors(X)
         check_width(X, self.corpus_.shape[1])
         margins = np.empty((X.shape[0], self.duals_.shape[1]))
         with one_blas_thread():
-            for rows, kernel in self._kernel(X):
+            for rows, kernel in _kernel_blocks(X, self.corpus_, self.gamma_):
                 margins[rows] = kernel @ self.duals_
         return margins
-
-    def _kernel(self, X: Vectors) -> Any:
-        own, others = squared_norms(X), squared_norms(self.corpus_)
-        for rows, products in product_blocks(X, self.corpus_):
-            distances = np.maximum(own[rows, None] + others - 2 * products, 0)
-            yield rows, np.exp(-self.gamma_ * distances)
 
     def _validate(self) -> None:
         check_positive("C", self.C)
@@ -131,10 +129,18 @@ class GaussianSVM(BaseEstimator):  # type: ignore[misc]
         self.duals_, self.gamma_ = arrays["duals"], float(arrays["gamma"][0])
 
 
+def _kernel_blocks(X: Vectors, corpus: Vectors, gamma: float) -> Iterator[tuple[slice, npt.NDArray[np.float64]]]:
+    """Yield slices of the rows of X with their kernel values with the rows of the corpus."""
+    own, others = squared_norms(X), squared_norms(corpus)
+    for rows, products in product_blocks(X, corpus):
+        distances = np.maximum(own[rows, None] + others - 2 * products, 0)
+        yield rows, np.exp(-gamma * distances)
+
+
 def _descend(
     K: Array, bits: Bits, diagonal: float, tol: float, max_iter: int, order: np.random.Generator
 ) -> tuple[Array, int, bool]:
-    """Minimise ½ αᵀ(Q + dI)α − 1ᵀα over α ≥ 0, Q_ij = y_i y_j K_ij: one document at a time, for all bits."""
+    """Minimize ½ αᵀ(Q + dI)α − 1ᵀα over α ≥ 0, Q_ij = y_i y_j K_ij: one document at a time, for all bits."""
     signs = np.where(bits, np.float32(1), np.float32(-1))
     alphas, duals = np.zeros_like(signs), np.zeros_like(signs)
     step = 1 / (K.diagonal() + np.float32(diagonal))

@@ -1,6 +1,6 @@
-"""The k-nearest-neighbour graph of a corpus: stage 1, first step.
+"""The k-nearest-neighbor graph of a corpus: stage 1, first step.
 
-W is symmetric and non-negative: ``W[i, j] > 0`` where j is among the k nearest neighbours of i or i among those of j.
+W is symmetric and non-negative: ``W[i, j] > 0`` where j is among the k nearest neighbors of i or i among those of j.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from sthash.rows import Vectors, check_vectors, row_parts, scaled_rows, squared_
 
 Metric = Literal["cosine", "euclidean"]
 
-# A term that more than this share of the documents have is left to a bound at first. Measured on 20Newsgroups the
-# time is flat between 0.1 and 0.2 and rises steeply below.
+# A term in more than this share of the documents is at first only bounded, not added up. On 20Newsgroups the time is
+# constant between 0.1 and 0.2 and rises steeply below.
 COMMON_SHARE = 0.2
 PRODUCTS_BYTES = 1 << 27
 
@@ -31,22 +31,23 @@ def knn_graph(
     bandwidth: float | None = None,
     threads: int | None = None,
 ) -> sp.csr_array:
-    """Build the symmetric k-nearest-neighbour graph of the rows of X.
+    """Build the symmetric k-nearest-neighbor graph of the rows of X.
 
-    The search is exact; equally near rows are taken in the order of their numbers. A row is never its own neighbour.
-    W = max(W, Wᵀ), so a row has at least as many edges as it has neighbours.
+    The search is exact; of equally near rows, those with smaller numbers come first. A row is never its own neighbor.
+    W = max(W, Wᵀ), so a row has at least as many edges as it has neighbors.
 
     Parameters
     ----------
     X : sparse or dense matrix of shape (n, m)
     n_neighbors : int, default=25
     metric : {"cosine", "euclidean"}, default="cosine"
-        With ``cosine`` an edge weighs the cosine of its rows; rows at a right angle or more are not joined, and a
-        zero row has no edges. With ``euclidean`` an edge of length d weighs exp(−d² / bandwidth).
+        With ``cosine`` the weight of an edge is the cosine of its rows; rows at an angle of 90 degrees or more are not
+        joined, and a zero row has no edges. With ``euclidean`` the weight of an edge of length d is
+        exp(−d² / bandwidth).
     bandwidth : float or None, default=None
-        Of the heat kernel; None takes the mean squared distance over all pairs of neighbours.
+        Bandwidth of the heat kernel; None takes the mean squared distance over all pairs of neighbors.
     threads : int or None, default=None
-        None takes one a core. The result does not depend on it.
+        None takes one per available core. The result does not depend on it.
 
     Returns
     -------
@@ -67,8 +68,8 @@ def knn_graph(
     n_neighbors = check_whole("n_neighbors", n_neighbors)
     if n_neighbors >= n:
         raise ValueError(
-            f"n_neighbors={n_neighbors} must be less than the number of documents, {n}; "
-            "lower n_neighbors or bring more documents."
+            f"n_neighbors={n_neighbors} must be less than the number of documents, {n}. "
+            "Lower n_neighbors or bring more documents."
         )
     check_choice("metric", metric, get_args(Metric))
     if bandwidth is not None:
@@ -90,7 +91,7 @@ def knn_graph(
 def nearest_rows(
     X: Vectors, penalty: npt.NDArray[np.float64], k: int, threads: int | None
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:
-    """For each row of X, the k other rows y with the largest ``xᵀy − penalty[y]``, and those scores."""
+    """Return, for each row x of X, the k other rows y with the largest ``xᵀy − penalty[y]``, and those scores."""
     workers = resolve_threads(threads)
     penalty32 = penalty.astype(np.float32)
     if sp.issparse(X):
@@ -123,7 +124,7 @@ def nearest_rows(
 
 
 def symmetric_graph(rows: npt.NDArray[np.int32], weights: npt.NDArray[np.float32]) -> sp.csr_array:
-    """Turn lists of neighbours and weights into W = max(W, Wᵀ), without edges of weight zero."""
+    """Turn lists of neighbors and weights into W = max(W, Wᵀ), without edges of weight zero."""
     n = len(rows)
     edge = (rows >= 0) & (weights > 0)
     indptr = np.concatenate([[0], np.cumsum(edge.sum(axis=1))])

@@ -1,10 +1,12 @@
-"""What every hasher does alike, whatever it learns: packed codes, and model files."""
+"""What all hashers have in common, whatever they learn: packed codes, and model files."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from numbers import Integral
 from os import PathLike
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -15,18 +17,39 @@ from sthash import codes, model_file
 from sthash.checks import check_whole
 from sthash.rows import Vectors, check_vectors
 
+Estimator = TypeVar("Estimator", bound=BaseEstimator)
+
 
 class Hasher(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Base of the hashers: a subclass gives ``fit`` (which sets ``codes_``) and ``_margins``."""
+    """Base of the hashers. A subclass gives ``_fit``, which sets ``codes_``, and ``_margins``."""
 
     n_bits: int
     codes_: codes.Codes
 
+    def _fit(self, X: Vectors, y: object) -> None:
+        raise NotImplementedError
+
     def _margins(self, X: Vectors) -> npt.NDArray[Any]:
         raise NotImplementedError
 
+    def fit(self, X: Vectors, y: object = None) -> Self:
+        """Learn the codes of a corpus and the functions that give unseen documents theirs.
+
+        A fit that fails or is interrupted leaves the hasher as it was.
+
+        Parameters
+        ----------
+        X : sparse or dense matrix of shape (n, m)
+            One row per document.
+        y : array of shape (n,), optional
+            Categories of the documents. Only a supervised graph uses them; see `SelfTaughtHashing`.
+        """
+        with learner_of(self) as learner:
+            learner._fit(X, y)
+        return self
+
     def decision_function(self, X: Vectors) -> npt.NDArray[Any]:
-        """Return the real-valued margins of unseen documents, shape (n, n_bits); a bit is on where it is positive."""
+        """Return the margins of unseen documents, shape (n, n_bits); a bit is on where its margin is positive."""
         check_is_fitted(self)
         return self._margins(self._check(X, reset=False))
 
@@ -36,7 +59,7 @@ class Hasher(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit_transform(self, X: Vectors, y: object = None) -> codes.Codes:
         """Learn from a corpus and return its own codes, ``codes_``."""
-        return self.fit(X, y).codes_  # type: ignore[no-any-return]
+        return self.fit(X, y).codes_
 
     def get_feature_names_out(self, input_features: object = None) -> npt.NDArray[np.object_]:
         """Name the bytes of a packed code."""
@@ -45,13 +68,13 @@ class Hasher(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return np.array([f"{stem}{byte}" for byte in range(self.codes_.shape[1])], dtype=object)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the fitted model to a file, which `sthash.load` reads. An interrupted write leaves no trace."""
+        """Write the fitted model to a file for `sthash.load`. A write that is interrupted leaves no file."""
         check_is_fitted(self)
         config, arrays = self._state()
         model_file.write(path, type(self).__name__, config, arrays)
 
     def _state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
-        """What a file keeps: settings as JSON values, and arrays."""
+        """Return what a file keeps: settings as JSON values, and arrays."""
         raise NotImplementedError
 
     @classmethod
@@ -70,12 +93,12 @@ class Hasher(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return check_vectors(X)
 
     def _check_corpus(self, X: Vectors) -> None:
-        """Refuse what no hasher can learn from: an odd code length, or documents without a single weight."""
+        """Refuse what no hasher can learn from: a code length that is none, or documents without any weight."""
         check_whole("n_bits", self.n_bits)
         if not (X.data if hasattr(X, "indptr") else X).any():
             raise ValueError(
-                f"all {X.shape[0]} documents are blank (every weight is zero): check the text, the stop words, and "
-                "that not every document has the same terms, which then weigh nothing in TF-IDF."
+                f"all {X.shape[0]} documents are blank, because every weight is zero. Check the text and the stop "
+                "words, and whether all documents have the same terms, which then weigh nothing in TF-IDF."
             )
 
     def __sklearn_tags__(self) -> Any:
@@ -83,6 +106,15 @@ class Hasher(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = []
         return tags
+
+
+@contextmanager
+def learner_of(estimator: Estimator) -> Iterator[Estimator]:
+    """Give a copy to fit; the estimator takes over what the copy has learned if the block ends without an error."""
+    learner = object.__new__(type(estimator))
+    learner.__dict__.update(estimator.__dict__)
+    yield learner
+    estimator.__dict__ = learner.__dict__
 
 
 def saved_seed(random_state: Any) -> int | None:

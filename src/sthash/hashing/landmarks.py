@@ -1,9 +1,9 @@
-"""Eigenvectors of a wide neighbour graph, by way of a few landmarks.
+"""Eigenvectors of a wide neighbor graph, approximated with a few landmarks.
 
-A graph that joins each document to hundreds of others has millions of edges. A sample of the documents, the
-landmarks, can stand for all: each document is joined to the landmarks nearest to it, and two landmarks are as near as
-the documents they share. The eigenvectors of the landmarks' graph extend to the documents as averages (the anchor
-graphs of Liu, Wang, Kumar and Chang, ICML 2011).
+A graph that joins each document to hundreds of others has millions of edges. A sample of the documents, the landmarks,
+can represent all: each document is joined to its nearest landmarks, and two landmarks are close if they share
+documents. The eigenvectors of the graph of landmarks extend to the documents as averages (the anchor graphs of Liu,
+Wang, Kumar and Chang, ICML 2011).
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from sthash.rows import unit_rows
 Array = npt.NDArray[np.float64]
 
 LANDMARKS = 1000
-# Landmarks that a document is joined to: a share of them, but not fewer than the second number.
+# Landmarks that a document is joined to: this share of them, but not fewer than the second number.
 NEAREST_SHARE, LEAST_NEAREST = 0.02, 10
 SCALING_POWER = 0.5
-# Fewer places have no graph worth the name.
+# Fewer places make no useful graph.
 LEAST_PLACED = 3
-# Cosines held at once.
+# Number of cosines in memory at once.
 BLOCK_ENTRIES = 1 << 23
-# Documents closer than this are in one place.
+# Smallest distance: closer documents count as being in one place.
 SAME_PLACE = 1e-5
-# An edge, however long, is an edge.
+# Smallest weight of an edge, however long it is.
 LEAST_WEIGHT = 1e-9
 
 
@@ -41,24 +41,24 @@ def landmark_rows(
 ) -> Array:
     """Embed the rows of ``places`` by the graph of their nearest landmarks.
 
-    An edge weighs exp(−d / √(s s')), where d is one less the cosine of its ends, and s and s' how far each end is from
-    the middle one of its own nearest landmarks: what counts as near differs between crowded places and lonely ones.
-    Eigenvectors are scaled by (1 − λ)^½ before they are averaged.
+    The weight of an edge is exp(−d / √(s s')), where d is one minus the cosine of its ends, and s and s' are the
+    distances of the ends from the median one of their own nearest landmarks. So the scale of distances adapts to dense
+    and sparse regions. Eigenvectors are scaled by (1 − λ)^½ before they are averaged.
 
     Parameters
     ----------
     places : array of shape (n, d)
     n_components : int
-        Fewer are used if there are not enough landmarks.
+        Fewer are returned if there are not enough landmarks.
     rng : numpy Generator
         Draws the landmarks.
     threads : int or None, default=None
-        None takes one a core. The result does not depend on it.
+        None takes one per available core. The result does not depend on it.
 
     Returns
     -------
     array of shape (n, at most n_components)
-        Rows of unit length; zero for zero rows of ``places``, and for all if fewer than three are not.
+        Rows of unit length. Zero rows of ``places`` give zero rows; all rows are zero if fewer than three are not.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def landmark_rows(
 
 
 def landmark_shares(places: npt.NDArray[Any], rng: np.random.Generator, threads: int | None) -> sp.csr_array:
-    """Join each row to its nearest landmarks, itself left out, by weights that sum to one: shape (n, landmarks)."""
+    """Join each row to its nearest landmarks except itself; weights sum to one per row, shape (n, landmarks)."""
     unit = unit_rows(places).astype(np.float32)
     somewhere = np.flatnonzero(unit.any(axis=1))
     landmarks = np.sort(rng.permutation(somewhere)[:LANDMARKS])
@@ -101,7 +101,7 @@ def landmark_shares(places: npt.NDArray[Any], rng: np.random.Generator, threads:
 def _cosine_blocks(
     unit: npt.NDArray[np.float32], landmarks: npt.NDArray[np.int64]
 ) -> Iterator[tuple[slice, npt.NDArray[np.float32]]]:
-    """Yield slices of the rows with their cosines to the landmarks; a landmark is out of its own reach."""
+    """Yield slices of the rows with their cosines to the landmarks; −∞ for the cosine of a landmark to itself."""
     step = max(1, BLOCK_ENTRIES // len(landmarks))
     turned = unit[landmarks].T
     for first in range(0, len(unit), step):

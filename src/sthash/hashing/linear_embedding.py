@@ -1,4 +1,4 @@
-"""Codes of unseen documents by a linear map of the embedding: stage 2 as locality-preserving indexing has it."""
+"""Codes of unseen documents by a linear map to the embedding: stage 2 as in locality-preserving indexing."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any, Self
 import numpy.typing as npt
 
 from sthash.codes import Bits
-from sthash.hashing.binarize import median_thresholds
-from sthash.hashing.linear import LinearHash, project
+from sthash.hashing.binarizer import median_thresholds
+from sthash.hashing.linear_hash import LinearHash, project
 from sthash.hashing.ridge import ridge_map
 from sthash.rows import Vectors, check_vectors
 
@@ -16,17 +16,19 @@ from sthash.rows import Vectors, check_vectors
 class LinearEmbedding(LinearHash):
     """Approximate the embedding by a linear function of the vectors, and cut it at its median over the corpus.
 
-    Locality-preserving indexing (He et al. 2004) seeks the linear functions y = X w with the smallest
-    yᵀ L y / yᵀ D y, through eigenvectors of two large dense matrices. Where X w can equal an eigenvector of the
-    graph, that w is a solution (Cai et al. 2007); so here, as in their spectral regression, w is the ridge regression
+    Locality-preserving indexing (He et al. 2004) finds the linear functions y = X w with the smallest
+    yᵀ L y / yᵀ D y, through eigenvectors of two large dense matrices. If X w can equal an eigenvector of the graph,
+    that w is a solution (Cai et al. 2007). Therefore, as in their spectral regression, w is the ridge regression
 
         min_w |X w − v|² + alpha |w|²
 
-    of each eigenvector v, less its mean, on the vectors, which takes seconds. The bits themselves play no part.
+    of each eigenvector v, minus its mean, on the vectors, which takes seconds. The bits themselves are not used.
 
     Parameters
     ----------
     alpha : float, default=1.0
+    threads : int or None, default=None
+        None takes one per available core. The weights do not depend on it.
 
     Attributes
     ----------
@@ -50,12 +52,15 @@ class LinearEmbedding(LinearHash):
     (3, 1)
     """
 
-    def __init__(self, alpha: float = 1.0) -> None:
+    def __init__(self, alpha: float = 1.0, *, threads: int | None = None) -> None:
+        super().__init__(threads=threads)
         self.alpha = alpha
 
     def extend(self, X: Vectors, W: Any, embedding: npt.NDArray[Any], bits: Bits) -> Self:
         """Learn the linear map from the vectors to the embedding."""
         X = check_vectors(X)
-        self.weights_ = ridge_map(X, embedding - embedding.mean(axis=0), self.alpha, tol=1e-4)
-        self.intercept_ = -median_thresholds(project(X, self.weights_, None))
+        targets = embedding - embedding.mean(axis=0)
+        weights = ridge_map(X, targets, self.alpha, tol=1e-4, threads=self.threads)
+        self.intercept_ = -median_thresholds(project(X, weights, self.threads))
+        self.weights_ = weights
         return self

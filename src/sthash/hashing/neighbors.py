@@ -1,21 +1,21 @@
-"""The recipe for neighbours: codes that keep the original nearest neighbours close.
+"""The recipe ``neighbors``: codes that keep the original nearest neighbors close.
 
-The paper's framework, with another way from the graph to the bits:
+It is the paper's framework with another way from the graph to the bits:
 
-1. Three times as many eigenvectors as bits, from `spectral_subspace`. It mixes the later ones with their successors,
-   which keeps more of who is next to whom than the same number of exact eigenvectors.
-2. Each eigenvector's values are replaced by normal scores of their ranks. Most eigenvectors stand out on a few
-   documents only; what tells the others apart is in the order of their small values, which the paper's median cut
-   keeps and a rotation of the plain values would lose.
-3. Each column is scaled by a power of 1 − λ, and rows to unit length. Short codes favour the smooth eigenvectors, long
-   codes take them nearly alike.
-4. Where vectors are short, such as embeddings, most of what cosines say is in a few hundred numbers: the vectors
-   themselves, centred, stand beside the eigenvectors, with the larger weight.
-5. Principal axes, as many as bits (twice as many for short vectors), turned by iterative quantisation; bits are cut at
-   zero, or as near to it as leaves every bit on for 42 to 58 % of the corpus.
+1. Take three times as many eigenvectors as bits, from `spectral_subspace`. It mixes the later ones with their
+   successors, which preserves more neighborhoods than the same number of exact eigenvectors does.
+2. Replace the values of each eigenvector by normal scores of their ranks. Most eigenvectors have large values for a few
+   documents only. What distinguishes the others is the order of their small values; the paper's median cut keeps it,
+   and a rotation of the plain values would lose it.
+3. Scale each column by a power of 1 − λ, and each row to unit length. Short codes prefer the smooth eigenvectors; long
+   codes use them nearly equally.
+4. If vectors are short, as embeddings are, add the vectors themselves as further columns, centered and with the larger
+   weight, because a few hundred numbers then hold most of what determines the cosines.
+5. Take as many principal axes as bits (twice as many for short vectors), and rotate them by iterative quantization. Cut
+   at zero, or as near to zero as leaves each bit on for 42 to 58 % of the corpus.
 
-Hash functions are the paper's: a linear support vector machine a bit. All settings were chosen on held-out training
-documents of the paper's three corpora (docs/better-codes.md).
+Hash functions are those of the paper: one linear support vector machine per bit. All settings were chosen on held-out
+training documents of the paper's three corpora (docs/better-codes.md).
 """
 
 from __future__ import annotations
@@ -39,34 +39,34 @@ Array = npt.NDArray[np.float64]
 
 COMPONENTS_PER_BIT = 3
 MOST_COMPONENTS = 512
-# The power of 1 − λ is one up to this length, and falls in proportion beyond.
+# The power of 1 − λ is one up to this code length; for longer codes it decreases in proportion.
 SMOOTH_BITS = 32
-# Vectors of at most so many dimensions count as short; their share in the squared length of a row.
+# The largest number of dimensions of a short vector, and the share of such vectors in the squared length of a row.
 SHORT, VECTOR_SHARE = 1024, 0.8
 # With short vectors the bits choose their directions among more principal axes than there are bits.
 SHORT_AXES_PER_BIT = 2
-# Values of an eigenvector that differ by less than this share of the largest are equal: a graph in several pieces has
-# eigenvectors that are constant on each, but for rounding.
+# Values of an eigenvector that differ by less than this share of the largest count as equal: a graph of several
+# components has eigenvectors that are constant on each component, except for rounding.
 EQUAL_SHARE = 1e-5
 
 
 def neighbor_places(
     W: Any, n_bits: int, rng: np.random.Generator, X: Vectors | None = None, threads: int | None = None
 ) -> Array:
-    """Place the nodes of a graph such that the signs of ``n_bits`` coordinates keep neighbours together.
+    """Place the nodes of a graph such that the signs of ``n_bits`` coordinates keep neighbors together.
 
     Parameters
     ----------
     W : sparse matrix of shape (n, n)
         Symmetric, no negative entries.
     n_bits : int
-        At most the number of nodes with edges, less two.
+        At most the number of nodes with edges, minus two.
     rng : numpy Generator
-        Of the rotation's start.
+        Gives the start of the rotation.
     X : sparse or dense matrix of shape (n, m), optional
-        The vectors that the graph was built from, which take part if they are short.
+        The vectors that the graph was built from; used if they are short.
     threads : int or None, default=None
-        None takes one a core. The result does not depend on it.
+        None takes one per available core. The result does not depend on it.
 
     Returns
     -------
@@ -101,7 +101,7 @@ def neighbor_places(
 
 
 def normal_scores(values: Array) -> Array:
-    """Replace the values of each column by quantiles of the normal distribution, in their order; equal ones alike.
+    """Replace the values of each column by normal quantiles of their ranks; equal values get equal quantiles.
 
     Examples
     --------
@@ -116,6 +116,6 @@ def normal_scores(values: Array) -> Array:
 
 
 def balanced_bits(places: Array) -> Bits:
-    """Bits on where a coordinate is above zero, or above the value next to it that leaves the column balanced."""
+    """Return bits that are on above zero, or above the value nearest to zero that leaves the column balanced."""
     bits: Bits = places > balanced_thresholds(places)
     return bits

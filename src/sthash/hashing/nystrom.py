@@ -13,7 +13,7 @@ from sklearn.exceptions import NotFittedError
 
 from sthash.checks import check_whole
 from sthash.codes import Bits
-from sthash.hashing.binarize import separating_thresholds
+from sthash.hashing.binarizer import separating_thresholds
 from sthash.hashing.corpus_products import corpus_arrays, corpus_from, product_blocks
 from sthash.model_file import check_array
 from sthash.rows import Vectors, check_vectors, check_width, squared_norms
@@ -22,22 +22,22 @@ from sthash.rows import Vectors, check_vectors, check_width, squared_norms
 class NystromExtension(BaseEstimator):  # type: ignore[misc]
     """Extend the Laplacian eigenmap to an unseen document through its edges to the corpus.
 
-    An eigenvector has W v = μ D v with μ = 1 − λ, so its value at a node is the mean over the node's neighbours,
-    divided by μ. Of an unseen document x the same is asked:
+    An eigenvector has W v = μ D v with μ = 1 − λ. Its value at a node is therefore the mean over the node's
+    neighbors, divided by μ. The same is required of an unseen document x:
 
         v(x) = Σ_j w(x, x_j) v_j / (μ Σ_j w(x, x_j)),
 
-    with the edges that the graph would give it: w(x, x_j) is their cosine where x_j is among the ``n_neighbors``
-    nearest of x, or x would be among those of x_j. The threshold is that of the corpus. Every document of the corpus
-    is looked at, which is why the paper rejects this for search: it costs what an exhaustive search costs.
+    with the edges that the graph would give it: w(x, x_j) is their cosine if x_j is among the ``n_neighbors``
+    nearest of x, or if x would be among those of x_j. The threshold is that of the corpus. Every document of the
+    corpus is compared, so it costs as much as an exhaustive search. For that reason the paper rejects it for search.
 
-    A document at a right angle to the whole corpus gets the code whose bits are all off. The stage fits the default
-    graph (`knn_graph` by cosine) and embedding.
+    A document at a right angle to the whole corpus gets the code whose bits are all off. The extension is made for the
+    default graph (`knn_graph` by cosine) and the default embedding.
 
     Parameters
     ----------
     n_neighbors : int, default=25
-        That of the graph.
+        The same as that of the graph.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class NystromExtension(BaseEstimator):  # type: ignore[misc]
     embedding_ : array of float64, shape (n, n_bits)
         The eigenvectors, divided by μ.
     reach_ : array of float64, shape (n,)
-        Cosine of each document with its ``n_neighbors``-th neighbour.
+        Cosine of each document with its ``n_neighbors``-th neighbor.
     thresholds_ : array of float64, shape (n_bits,)
 
     References
@@ -67,22 +67,23 @@ class NystromExtension(BaseEstimator):  # type: ignore[misc]
         self.n_neighbors = n_neighbors
 
     def extend(self, X: Vectors, W: Any, embedding: npt.NDArray[Any], bits: Bits) -> Self:
-        """Take over the corpus, its graph and its embedding."""
+        """Take over the corpus, its graph and its embedding; the bits give the thresholds."""
         check_whole("n_neighbors", self.n_neighbors)
         W = sp.csr_array(W, dtype=np.float64)
         degrees = np.asarray(W.sum(axis=1)).ravel()
         eigenvalues = (embedding * (W @ embedding)).sum(axis=0) / (degrees @ embedding**2)
+        thresholds = separating_thresholds(np.asarray(embedding, dtype=np.float64), bits)
         self.corpus_ = check_vectors(X)
         self.embedding_ = embedding / eigenvalues
         self.reach_ = np.array([_nth_largest(W.data[a:b], self.n_neighbors) for a, b in pairwise(W.indptr)])
-        self.thresholds_ = separating_thresholds(np.asarray(embedding, dtype=np.float64), bits)
+        self.thresholds_ = thresholds
         return self
 
     def decision_function(self, X: Vectors) -> npt.NDArray[np.float64]:
         """Return the extended eigenvectors less their thresholds, shape (n, n_bits)."""
         if not hasattr(self, "embedding_"):
             raise NotFittedError(
-                "this NystromExtension has not been fitted; call extend, or fit the hasher that holds it."
+                "this NystromExtension is not fitted yet. Call extend, or fit the hasher that holds it."
             )
         X = check_vectors(X)
         check_width(X, self.corpus_.shape[1])
@@ -114,5 +115,5 @@ class NystromExtension(BaseEstimator):  # type: ignore[misc]
 
 
 def _nth_largest(weights: npt.NDArray[np.float64], n: int) -> float:
-    """Return the n-th largest weight; where there are fewer any cosine above zero is near enough."""
+    """Return the n-th largest weight; if there are fewer, any cosine above zero is near enough."""
     return float(np.partition(weights, -n)[-n]) if len(weights) >= n else float(np.finfo(np.float64).tiny)

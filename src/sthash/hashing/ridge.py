@@ -1,4 +1,4 @@
-"""Linear maps by ridge regression, all outputs at once, and what they predict for a document left out."""
+"""Linear maps by ridge regression, all outputs at once, and their predictions for documents that are left out."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from sthash.checks import check_positive
-from sthash.hashing.linear import project
+from sthash.hashing.linear_hash import project
 from sthash.rows import Vectors, check_vectors, squared_norms
 
 Array = npt.NDArray[np.float32]
 
-# Random targets by which `left_out_predictions` measures how much of its own target a document gets back.
+# Number of random targets with which `left_out_predictions` measures the share of its own target in a prediction.
 PROBES = 4
 
 
 class LeftOut(NamedTuple):
-    """A linear map, and about what it would predict for each document had that one been left out of the regression."""
+    """A linear map, and about what it would predict for each document if the regression had left it out."""
 
     weights: Array
     predictions: npt.NDArray[np.float64]
@@ -35,12 +35,12 @@ def ridge_map(
     max_iter: int = 500,
     threads: int | None = None,
 ) -> Array:
-    """Find the weights B that minimise |X B − targets|² + alpha |B|².
+    """Find the weights B that minimize |X B − targets|² + alpha |B|².
 
-    Conjugate gradients on the smaller of the two normal equations: (X Xᵀ + alpha) A = targets with B = Xᵀ A where
-    there are fewer documents than features, else (Xᵀ X + alpha) B = Xᵀ targets. Neither matrix is ever formed; beside
-    X and its transpose, memory holds a few arrays of the size of the weights. An output does not depend on the
-    others, nor on the number of threads.
+    Conjugate gradients solve the smaller of the two normal equations: (X Xᵀ + alpha) A = targets with B = Xᵀ A if
+    there are fewer documents than features, otherwise (Xᵀ X + alpha) B = Xᵀ targets. Neither matrix is ever formed;
+    memory holds X, its transpose, and a few arrays of the size of the weights. An output depends neither on the other
+    outputs nor on the number of threads.
 
     Parameters
     ----------
@@ -48,10 +48,10 @@ def ridge_map(
     targets : array of shape (n, d)
     alpha : float, default=1.0
     tol : float, default=1e-3
-        An output is done when its residual is at most this share of its first one.
+        An output is finished when its residual is at most this share of its first one.
     max_iter : int, default=500
     threads : int or None, default=None
-        None takes one a core.
+        None takes one per available core.
 
     Returns
     -------
@@ -70,7 +70,7 @@ def ridge_map(
     X = check_vectors(X)
     Y = np.ascontiguousarray(targets, dtype=np.float32)
     if Y.ndim != 2 or len(Y) != X.shape[0]:
-        raise ValueError(f"targets must have a row for each of the {X.shape[0]} rows of X, got shape {Y.shape}.")
+        raise ValueError(f"targets must have one row per row of X, {X.shape[0]}, got shape {Y.shape}.")
     turned = sp.csr_array(X.T) if sp.issparse(X) else np.ascontiguousarray(X.T)
 
     def times(values: Array) -> Array:
@@ -93,12 +93,12 @@ def left_out_predictions(
     tol: float = 1e-3,
     threads: int | None = None,
 ) -> LeftOut:
-    """Find the weights of `ridge_map`, and predict each document about as if the others alone had been learnt from.
+    """Find the weights of `ridge_map`, and predict each document about as if it had been left out.
 
-    A map predicts the documents it was learnt from better than unseen ones, by a share h of each one's own target y:
-    without it the prediction ŷ would be (ŷ − h y) / (1 − h). The mean of h is measured by how much of random signs
-    the same map would give back; a document's own h is taken in proportion to its squared length, and to be at most
-    |x|² / (|x|² + alpha), which is what it would be if no other document were like it.
+    A map predicts the documents that it was learned from better than unseen documents. The prediction ŷ contains a
+    share h of the document's own target y; without the document it would be (ŷ − h y) / (1 − h). The mean of h is
+    measured with random signs as targets: how much of them does the same map return? The h of one document is taken
+    in proportion to its squared length, and at most |x|² / (|x|² + alpha), its value if no other document is similar.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def left_out_predictions(
     targets : array of shape (n, d)
     alpha : float
     rng : numpy Generator
-        Of the random signs.
+        Draws the random signs.
     tol, threads
         As in `ridge_map`.
 
@@ -121,8 +121,8 @@ def left_out_predictions(
     >>> from sthash.hashing.ridge import left_out_predictions
     >>> rng = np.random.default_rng(0)
     >>> X, noise = rng.normal(size=(1000, 200)), rng.normal(size=(1000, 1))
-    >>> learnt = left_out_predictions(X, noise, 1.0, rng)
-    >>> print((X @ learnt.weights * noise).mean() > 0.1, (learnt.predictions * noise).mean() > 0.1)
+    >>> learned = left_out_predictions(X, noise, 1.0, rng)
+    >>> print((X @ learned.weights * noise).mean() > 0.1, (learned.predictions * noise).mean() > 0.1)
     True False
     """
     X = check_vectors(X)

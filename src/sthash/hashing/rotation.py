@@ -1,4 +1,4 @@
-"""Rotations that lose little when only signs are kept."""
+"""Rotations of vectors that lose little if only the signs are kept."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ TURNS = 30
 
 
 def quantizing_rotation(V: Array, frame: Array, max_iter: int) -> tuple[Array, Array]:
-    """Turn an orthonormal frame F so that the rows of V F come closer to their signs; return the losses, too.
+    """Rotate an orthonormal frame F so that the rows of V F come closer to their signs; also return the losses.
 
-    Iterative quantisation (Gong & Lazebnik, CVPR 2011): B = sgn(V F), then F = S Ŝᵀ where Vᵀ B = S Ω Ŝᵀ. Neither step
-    lowers Σ|V F|. For a square F that is to say that neither raises the loss ‖B − V F‖²; a frame of fewer columns
-    chooses its subspace, too. It ends when no sign changes.
+    Iterative quantization (Gong & Lazebnik, CVPR 2011): B = sgn(V F), then F = S Ŝᵀ where Vᵀ B = S Ω Ŝᵀ. Neither step
+    lowers Σ|V F|. For a square F this means that neither step raises the loss ‖B − V F‖²; a frame of fewer columns
+    also chooses its subspace. The iteration ends when no sign changes.
     """
     losses: list[float] = []
     before = None
@@ -34,7 +34,7 @@ def quantizing_rotation(V: Array, frame: Array, max_iter: int) -> tuple[Array, A
 
 
 def principal_axes(rows: npt.NDArray[Any]) -> Array:
-    """The directions of the rows' largest second moments, largest first: shape (d, d)."""
+    """Return the directions of the largest second moments of the rows, largest first, shape (d, d)."""
     V = np.asarray(rows, dtype=np.float64)
     return np.linalg.eigh(V.T @ V)[1][:, ::-1]
 
@@ -42,9 +42,9 @@ def principal_axes(rows: npt.NDArray[Any]) -> Array:
 def quantizing_frames(rows: npt.NDArray[Any], n_bits: int, rng: np.random.Generator) -> Array:
     """Choose ``n_bits`` directions whose signs tell the rows apart.
 
-    Up to as many bits as the rows have dimensions: a frame that starts on their principal axes and is turned by
-    iterative quantisation. Beyond, further frames, each from another start; the more of them, the closer Hamming
-    distance comes to the angle between rows.
+    For as many bits as the rows have dimensions, one frame is enough: it starts on their principal axes and is rotated
+    by iterative quantization. For more bits there are more frames, each from another start. The more frames, the
+    closer the Hamming distance comes to the angle between rows.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Self-Taught Hashing: the two stages put together."""
+"""Self-Taught Hashing: the two stages in one estimator."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d
 from sthash import codes, model_file
 from sthash.checks import check_choice, check_whole
 from sthash.codes import Bits
-from sthash.hashing.binarize import median_bits
+from sthash.hashing.binarizer import median_bits
+from sthash.hashing.classifier_per_bit import ClassifierPerBit
 from sthash.hashing.embedding import check_graph, laplacian_eigenmap
 from sthash.hashing.gaussian_svm import GaussianSVM
 from sthash.hashing.graph import knn_graph
 from sthash.hashing.hasher import Hasher, saved_seed
-from sthash.hashing.linear import LinearHash
 from sthash.hashing.linear_embedding import LinearEmbedding
+from sthash.hashing.linear_hash import LinearHash
 from sthash.hashing.neighbors import balanced_bits, neighbor_places
 from sthash.hashing.nystrom import NystromExtension
-from sthash.hashing.per_bit import ClassifierPerBit
 from sthash.hashing.svm import LinearSVMBank
 from sthash.hashing.topics import learn_topic_codes
 from sthash.rows import Vectors
@@ -36,7 +36,7 @@ Embedding = Callable[[Any, int], npt.NDArray[Any]]
 Binarizer = Callable[[npt.NDArray[Any]], Bits]
 
 
-# Stages that a recipe brings and that therefore cannot be given.
+# Stages that a recipe has of its own, so that the user cannot give them.
 OWN_STAGES: dict[Recipe, tuple[str, ...]] = {
     "paper": (),
     "topics": ("embedding", "binarizer", "hash_function"),
@@ -45,32 +45,32 @@ OWN_STAGES: dict[Recipe, tuple[str, ...]] = {
 
 
 class HashFunction(Protocol):
-    """Stage 2: learns bits from vectors, and predicts them for unseen ones."""
+    """Stage 2: learns to predict bits from vectors."""
 
     def fit(self, X: Vectors, bits: Bits) -> Self:
         """Learn to predict each column of ``bits``."""
 
     def decision_function(self, X: Vectors) -> npt.NDArray[Any]:
-        """Return a column of margins a bit; the bit is on where they are positive."""
+        """Return one column of margins per bit; the bit is on where they are positive."""
 
 
 @runtime_checkable
 class SupervisedGraph(Protocol):
-    """Stage 1, first step, where it needs the documents' categories: ``fit(X, y)`` hands them over."""
+    """Stage 1, first step, with the categories of the documents, which ``fit(X, y)`` passes on."""
 
     def from_labels(self, X: Vectors, y: npt.NDArray[Any]) -> Any:
-        """Return W for the rows of X, whose categories are y."""
+        """Return the graph W of the rows of X, whose categories are y."""
 
 
 @runtime_checkable
 class EmbeddingExtension(Protocol):
-    """Stage 2 that extends the real-valued embedding itself to unseen vectors, instead of learning the bits."""
+    """Stage 2 that extends the real-valued embedding to unseen vectors instead of learning the bits."""
 
     def extend(self, X: Vectors, W: Any, embedding: npt.NDArray[Any], bits: Bits) -> Self:
-        """Learn from the joined documents: their vectors, graph, embedding and bits."""
+        """Learn from the documents that have neighbors: their vectors, graph, embedding and bits."""
 
     def decision_function(self, X: Vectors) -> npt.NDArray[Any]:
-        """Return a column of margins a bit; the bit is on where they are positive."""
+        """Return one column of margins per bit; the bit is on where they are positive."""
 
 
 # Hash functions that a model file may hold.
@@ -80,13 +80,13 @@ SAVED_FUNCTIONS: dict[str, Any] = {
 
 
 class StageClock:
-    """Runs the stages and keeps the seconds that each took."""
+    """Runs the stages and keeps the seconds that each one took."""
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
 
     def run(self, stage: str, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Call a stage."""
+        """Run one stage and return its result."""
         start = time.perf_counter()
         result = function(*arguments)
         self.seconds[stage] = time.perf_counter() - start
@@ -96,53 +96,54 @@ class StageClock:
 class SelfTaughtHashing(Hasher):
     """Self-Taught Hashing (Zhang, Wang, Cai and Lu, SIGIR 2010).
 
-    Stage 1 gives the corpus its codes, unsupervised: the k-nearest-neighbour graph, its Laplacian eigenmap, and each
-    eigenvector cut at its median. Stage 2 learns to predict each bit with a linear SVM, so that an unseen document
-    gets its code from ``n_bits`` dot products. Bits are ordered: the first l of them are the l-bit codes.
+    Stage 1 gives the corpus its codes without supervision: it builds the k-nearest-neighbor graph, computes its
+    Laplacian eigenmap, and cuts each eigenvector at its median. Stage 2 learns to predict each bit with a linear SVM,
+    so that an unseen document gets its code from ``n_bits`` dot products. Bits are ordered: the first l of them are
+    the l-bit codes.
 
-    A document without neighbours takes no part in learning and gets its code as an unseen one does. A blank document,
-    all of whose weights are zero, gets the code whose bits are all off.
+    A document without neighbors takes no part in learning; it gets its code as an unseen document does. A blank
+    document, whose weights are all zero, gets the code whose bits are all off.
 
     Parameters
     ----------
     n_bits : int, default=64
-        At most the number of documents less two.
+        At most the number of documents minus two.
     n_neighbors : int, default=25
-        Of the default graph.
+        Number of neighbors per document in the default graph.
     recipe : {"paper", "topics", "neighbors"}, default="paper"
-        ``paper`` is the method as published. ``neighbors`` finds more of the original nearest neighbours: it has its
-        own embedding and binarizer (see `sthash.hashing.neighbors`). ``topics`` goes through the framework several
-        times and finds documents of the same topic (see `sthash.hashing.topics`); each document of the corpus has
-        about the code that it would get had it been left out of its last step, the regression.
-        The bits of both have no order.
+        ``paper`` is the method as published. ``neighbors`` finds more of the original nearest neighbors; it has its
+        own embedding and binarizer (see `sthash.hashing.neighbors`). ``topics`` repeats the framework several times
+        and finds documents of the same topic (see `sthash.hashing.topics`). With it, each document of the corpus has
+        about the code that it would get if it were left out of the last step, the regression. The bits of
+        ``neighbors`` and ``topics`` have no order.
     C : float, default=1.0
-        Of the default SVMs.
+        Penalty of errors in the default SVMs.
     graph : callable, SupervisedGraph or None, default=None
-        From X to a sparse symmetric matrix without negative entries; None takes `knn_graph`. A `SupervisedGraph`,
-        such as `ClassGraph`, also gets the categories: ``fit(X, y)``. Other graphs do not look at y.
+        Takes X and returns a sparse symmetric matrix without negative entries; None takes `knn_graph`. A
+        `SupervisedGraph`, such as `ClassGraph`, also gets the categories from ``fit(X, y)``. Other graphs ignore y.
     embedding : callable or None, default=None
-        From W and the number of dimensions to an array (n, n_bits); None takes `laplacian_eigenmap`.
+        Takes W and the number of dimensions and returns an array (n, n_bits); None takes `laplacian_eigenmap`.
     binarizer : callable or None, default=None
-        From an array (n, n_bits) to booleans; None takes `median_bits`.
+        Takes an array (n, n_bits) and returns booleans; None takes `median_bits`.
     hash_function : scikit-learn classifier, HashFunction, EmbeddingExtension or None, default=None
-        A classifier is copied for every bit, and may be a pipeline; a `HashFunction`, such as `GaussianSVM`, is given
-        all bits at once; an `EmbeddingExtension`, such as `NystromExtension` or `LinearEmbedding`, is given the graph
-        and the embedding too. None takes `LinearSVMBank`.
+        A classifier is copied once per bit; it may be a pipeline. A `HashFunction`, such as `GaussianSVM`, gets all
+        bits at once. An `EmbeddingExtension`, such as `NystromExtension` or `LinearEmbedding`, also gets the graph
+        and the embedding. None takes `LinearSVMBank`.
     random_state : int, RandomState or None, default=0
     threads : int or None, default=None
-        None takes one a core. The codes do not depend on it.
+        None takes one per available core. The codes do not depend on it.
 
     Attributes
     ----------
     codes_ : array of uint8, shape (n, ceil(n_bits / 8))
         Packed codes of the corpus, from stage 1.
     embedding_ : array, shape (n, n_bits)
-        What was binarised; zero for a document without neighbours. With ``recipe="topics"`` what the bits were made
-        of, of another width.
+        The values that were binarized; zero for a document without neighbors. With ``recipe="topics"`` it has another
+        width: the places that the bits were made of.
     hash_function_ : HashFunction
     n_features_in_ : int
     stage_seconds_ : dict of str to float
-        Time that each stage took.
+        Seconds that each stage took.
 
     References
     ----------
@@ -189,28 +190,28 @@ class SelfTaughtHashing(Hasher):
         self.random_state = random_state
         self.threads = threads
 
-    def fit(self, X: Vectors, y: object = None) -> Self:
-        """Learn the codes of a corpus and the functions that predict them; y is for a supervised graph only."""
+    def _fit(self, X: Vectors, y: object) -> None:
         check_choice("recipe", self.recipe, get_args(Recipe))
         own = OWN_STAGES[self.recipe]
         if any(getattr(self, stage) is not None for stage in own):
             raise ValueError(
-                f"recipe={self.recipe!r} has its own {', '.join(own)}; leave those None, or use recipe='paper'."
+                f"recipe={self.recipe!r} has its own {', '.join(own)}. Leave those None, or use recipe='paper'."
             )
         X = self._check(X, reset=True)
         n = X.shape[0]
         check_whole("n_bits", self.n_bits)
         if self.n_bits > n - 2:
             raise ValueError(
-                f"n_bits={self.n_bits} needs at least {self.n_bits + 2} documents, got n_samples = {n}; "
-                "ask for fewer bits or bring more documents."
+                f"n_bits={self.n_bits} needs at least {self.n_bits + 2} documents, got n_samples = {n}. "
+                "Ask for fewer bits or bring more documents."
             )
         self._check_corpus(X)
         clock = StageClock()
         W = clock.run("graph", self._build_graph, X, y)
         joined = np.asarray(abs(W).sum(axis=1)).ravel() > 0
         if self.recipe == "topics":
-            return self._fit_topics(X, W, joined, clock)
+            self._fit_topics(X, W, joined, clock)
+            return
         embed, binarize = self._stage_1_steps(X)
         embedding = clock.run("embedding", embed, W, self.n_bits)
         embedding = _checked_stage("embedding", embedding, (n, self.n_bits)).astype(np.float64, copy=False)
@@ -221,14 +222,14 @@ class SelfTaughtHashing(Hasher):
             clock.run("hash_function", function.extend, X[joined], W[joined][:, joined], embedding[joined], bits)
         else:
             clock.run("hash_function", function.fit, X[joined], bits)
-        return self._keep(X, joined, bits, embedding, function, clock)
+        self._keep(X, joined, bits, embedding, function, clock)
 
-    def _fit_topics(self, X: Vectors, W: Any, joined: npt.NDArray[np.bool_], clock: StageClock) -> Self:
+    def _fit_topics(self, X: Vectors, W: Any, joined: npt.NDArray[np.bool_], clock: StageClock) -> None:
         known, graph = (X, W) if joined.all() else (X[joined], W[joined][:, joined])
-        learnt = clock.run("topics", learn_topic_codes, known, graph, self.n_bits, self._generator(), self.threads)
-        embedding = np.zeros((len(joined), learnt.places.shape[1]))
-        embedding[joined] = learnt.places
-        return self._keep(X, joined, learnt.bits, embedding, learnt.function, clock)
+        learned = clock.run("topics", learn_topic_codes, known, graph, self.n_bits, self._generator(), self.threads)
+        embedding = np.zeros((len(joined), learned.places.shape[1]))
+        embedding[joined] = learned.places
+        self._keep(X, joined, learned.bits, embedding, learned.function, clock)
 
     def _keep(
         self,
@@ -238,18 +239,16 @@ class SelfTaughtHashing(Hasher):
         embedding: npt.NDArray[np.float64],
         function: HashFunction | EmbeddingExtension,
         clock: StageClock,
-    ) -> Self:
-        """Code the documents without neighbours as unseen ones; keep what was learnt."""
+    ) -> None:
+        """Encode the documents without neighbors as unseen ones; keep what was learned."""
         all_bits = np.empty((len(joined), self.n_bits), dtype=bool)
         all_bits[joined] = bits
         if not joined.all():
             all_bits[~joined] = function.decision_function(X[~joined]) > 0
-        # Set together, at the end: an interrupted fit leaves an earlier one whole.
         self.codes_ = codes.pack(all_bits)
         self.embedding_ = embedding
         self.hash_function_ = function
         self.stage_seconds_ = clock.seconds
-        return self
 
     def _stage_1_steps(self, X: Vectors) -> tuple[Embedding, Binarizer]:
         if self.recipe == "neighbors":
@@ -264,8 +263,8 @@ class SelfTaughtHashing(Hasher):
             return self._default_graph(X) if self.graph is None else _checked_graph(self.graph(X), X.shape[0])
         if y is None:
             raise ValueError(
-                f"graph={self.graph!r} requires y to be passed, but the target y is None; pass the documents' "
-                "categories, fit(X, y), or use the default graph=None."
+                f"graph={self.graph!r} requires y to be passed, but the target y is None. Pass the categories of "
+                "the documents, fit(X, y), or use the default graph=None."
             )
         labels = column_or_1d(y)
         check_consistent_length(X, labels)
@@ -290,8 +289,8 @@ class SelfTaughtHashing(Hasher):
         kind = type(function).__name__
         if SAVED_FUNCTIONS.get(kind) is not type(function):
             raise TypeError(
-                f"a model whose hash function is a {kind} cannot be saved: the file format holds arrays only; use the "
-                f"default hash_function=None or one of {', '.join(sorted(SAVED_FUNCTIONS))} to save."
+                f"a model whose hash function is a {kind} cannot be saved, because the file format holds arrays only. "
+                f"Use the default hash_function=None or one of {', '.join(sorted(SAVED_FUNCTIONS))}."
             )
         settings = {
             "n_bits": int(self.n_bits),

@@ -1,9 +1,9 @@
 """Many eigenvectors of a graph at once, to the accuracy that codes need.
 
-Lanczos finds eigenvectors one after the other, and time grows with the square of their number. Where bits come from
-mixtures of hundreds of them, it is enough to have their common span: a block of random vectors is filtered by a
-polynomial of the graph that is large on the wanted end of the spectrum and small on the rest (Chebyshev-filtered
-subspace iteration; Zhou, Saad, Tiago and Chelikowsky 2006).
+Lanczos finds eigenvectors one after the other, and its time grows with the square of their number. If bits come from
+mixtures of hundreds of eigenvectors, their common span is enough: a block of random vectors is filtered by a polynomial
+of the graph that is large on the wanted end of the spectrum and small on the rest (Chebyshev-filtered subspace
+iteration; Zhou, Saad, Tiago and Chelikowsky 2006).
 """
 
 from __future__ import annotations
@@ -16,34 +16,34 @@ import scipy.sparse as sp
 
 from sthash.blas import one_blas_thread
 from sthash.hashing.embedding import Eigenpairs, laplacian_eigenpairs
-from sthash.hashing.linear import project
+from sthash.hashing.linear_hash import project
 
 Block = npt.NDArray[np.float32]
 
-# Up to this size, and for as many vectors as a quarter of the nodes, the exact solution costs no more.
+# Up to this number of nodes, or from a quarter of the nodes in vectors, the exact solution costs no more.
 EXACT_SIZE = 2000
 GUARDS = 16
-# Of the first and the second filter. Weak filters leave the later vectors mixed, strong ones come close to the exact.
+# Degrees of the first and the second filter. Weak filters leave the later vectors mixed; strong ones do so hardly.
 WEAK, STRONG = (2, 4), (4, 8)
-# The spectrum's unwanted end before anything is known about it.
+# Upper bound of the unwanted end of the spectrum, before anything is known about it.
 FIRST_CUT = 0.3
 
 
 def spectral_subspace(
     W: Any, n_components: int, *, degrees: tuple[int, int] = STRONG, threads: int | None = None
 ) -> Eigenpairs:
-    """Approximate `laplacian_eigenpairs`: close within the span, the last vectors mixed with their successors.
+    """Approximate `laplacian_eigenpairs`; the last vectors are mixed with their successors.
 
     Parameters
     ----------
     W : sparse matrix of shape (n, n)
         Symmetric, no negative entries.
     n_components : int
-        At most the number of nodes with edges, less two.
+        At most the number of nodes with edges, minus two.
     degrees : two integers, default=STRONG
-        Of the polynomials.
+        Degrees of the two polynomials.
     threads : int or None, default=None
-        None takes one a core. The result does not depend on it.
+        None takes one per available core. The result does not depend on it.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def spectral_subspace(
 def _filtered(
     A: sp.csr_array, trivial: Block, k: int, degrees: tuple[int, int], threads: int | None
 ) -> tuple[npt.NDArray[Any], Block]:
-    """Filter and orthonormalise twice; the second filter knows where the unwanted end begins."""
+    """Filter and orthonormalize twice; the second filter knows where the unwanted end begins."""
     block = np.random.default_rng(0).standard_normal((A.shape[0], k + GUARDS)).astype(np.float32)
     cut = FIRST_CUT
     for degree in degrees:
@@ -88,17 +88,17 @@ def _without(trivial: Block, block: Block) -> Block:
 
 
 def _chebyshev(A: sp.csr_array, block: Block, degree: int, cut: float, threads: int | None) -> Block:
-    """T_degree of A, moved such that [−1, cut] falls on [−1, 1], where the polynomial stays within ±1."""
-    centre, half = np.float32((cut - 1) / 2), np.float32((cut + 1) / 2)
+    """Apply T_degree of A, shifted so that [−1, cut] maps to [−1, 1], where the polynomial stays within ±1."""
+    center, half = np.float32((cut - 1) / 2), np.float32((cut + 1) / 2)
     before: npt.NDArray[Any] = block
-    now: npt.NDArray[Any] = (project(A, block, threads) - centre * block) / half
+    now: npt.NDArray[Any] = (project(A, block, threads) - center * block) / half
     for _ in range(degree - 1):
-        before, now = now, 2 / half * (project(A, now, threads) - centre * now) - before
+        before, now = now, 2 / half * (project(A, now, threads) - center * now) - before
     return np.asarray(now)
 
 
 def _ritz(A: sp.csr_array, block: Block, threads: int | None) -> tuple[npt.NDArray[Any], Block]:
-    """The best eigenpairs of A within the span of the block, largest first."""
+    """Return the best eigenpairs of A within the span of the block, largest first."""
     basis: Block = np.linalg.qr(block)[0].astype(np.float32, copy=False)
     values, rotation = np.linalg.eigh((basis.T @ project(A, basis, threads)).astype(np.float64))
     return values[::-1], np.ascontiguousarray(basis @ rotation[:, ::-1].astype(np.float32))

@@ -1,4 +1,4 @@
-"""Hash functions by linear support vector machines: stage 2, one machine a bit, all learnt in one pass."""
+"""Hash functions by linear support vector machines: stage 2, one machine per bit, all learned in one pass."""
 
 from __future__ import annotations
 
@@ -12,33 +12,33 @@ from sklearn.utils import check_random_state
 from sthash import _core
 from sthash.checks import check_choice, check_positive, check_whole, resolve_threads
 from sthash.codes import Bits
-from sthash.hashing.linear import LinearHash
+from sthash.hashing.linear_hash import LinearHash
 from sthash.rows import Vectors, check_vectors, row_parts, squared_norms
 
 Loss = Literal["squared_hinge", "hinge"]
 
 
 class LinearSVMBank(LinearHash):
-    """One linear support vector machine a bit, by dual coordinate descent over all bits at once.
+    """One linear support vector machine per bit, by dual coordinate descent over all bits at once.
 
-    Each machine minimises ½ wᵀw + C Σ loss(y_i wᵀx_i), as LIBLINEAR does, and converges to LIBLINEAR's solution.
-    A bit does not depend on the others, nor on the number of threads.
+    Each machine minimizes ½ wᵀw + C Σ loss(y_i wᵀx_i), as LIBLINEAR does, and converges to LIBLINEAR's solution.
+    A bit depends neither on the other bits nor on the number of threads.
 
     Parameters
     ----------
     C : float, default=1.0
     loss : {"squared_hinge", "hinge"}, default="squared_hinge"
     fit_intercept : bool, default=False
-        With True a constant feature of value 1 is added, whose weight is regularised like the others.
+        True adds a constant feature of value 1, whose weight is regularized like the others.
     tol : float, default=0.1
-        A bit is done when its projected gradients span at most this; 0.1 is LIBLINEAR's own default. Weights are in
-        single precision: below about 1e-4 they no longer get better.
+        A bit is finished when its projected gradients span at most this; 0.1 is also the default of LIBLINEAR. Weights
+        are in single precision and do not improve below about 1e-4.
     max_iter : int, default=1000
-        Rounds over the documents at most.
+        Largest number of rounds over the documents.
     random_state : int, RandomState or None, default=0
-        Of the order in which documents are visited.
+        Seed of the order in which documents are visited.
     threads : int or None, default=None
-        None takes one a core.
+        None takes one per available core.
 
     Attributes
     ----------
@@ -68,21 +68,26 @@ class LinearSVMBank(LinearHash):
         random_state: int | np.random.RandomState | None = 0,
         threads: int | None = None,
     ) -> None:
+        super().__init__(threads=threads)
         self.C = C
         self.loss = loss
         self.fit_intercept = fit_intercept
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
-        self.threads = threads
 
     def fit(self, X: Vectors, bits: Bits) -> Self:
-        """Learn to predict every column of ``bits`` from the rows of X."""
+        """Learn to predict each column of ``bits`` from the rows of X.
+
+        A fit that fails leaves the machines as they were.
+        """
         self._validate()
         X = check_vectors(X)
         bits = np.asarray(bits, dtype=bool)
         if bits.ndim != 2 or bits.shape[0] != X.shape[0] or bits.shape[1] == 0:
-            raise ValueError(f"bits must have a row for each of the {X.shape[0]} rows of X, got shape {bits.shape}.")
+            raise ValueError(
+                f"bits must have one row per row of X, {X.shape[0]}, and a column, got shape {bits.shape}."
+            )
         squared = self.loss == "squared_hinge"
         diagonal = 1 / (2 * self.C) if squared else 0.0
         bias = 1.0 if self.fit_intercept else 0.0
@@ -90,7 +95,7 @@ class LinearSVMBank(LinearHash):
         # A zero row moves no weight; with the plain hinge its dual goes to the bound at the first step.
         inverse = (1 / np.maximum(curvature, np.finfo(np.float32).tiny)).astype(np.float32)
         rows = row_parts(X)
-        self.weights_, self.intercept_, self.n_iter_ = _core.fit_svm_bank(
+        weights, intercept, n_iter = _core.fit_svm_bank(
             _core.CsrView(rows.indptr, rows.indices, rows.values, dense=rows.dense),
             np.ascontiguousarray(bits).view(np.uint8),
             n_features=X.shape[1],
@@ -103,14 +108,15 @@ class LinearSVMBank(LinearHash):
             seed=int(check_random_state(self.random_state).randint(2**31)),
             threads=resolve_threads(self.threads),
         )
-        stuck = int((self.n_iter_ > self.max_iter).sum())
+        stuck = int((n_iter > self.max_iter).sum())
         if stuck:
             warnings.warn(
-                f"{stuck} of {bits.shape[1]} bits did not reach tol={self.tol} in max_iter={self.max_iter} rounds; "
-                "raise max_iter or tol.",
+                f"{stuck} of {bits.shape[1]} bits did not reach tol={self.tol} in max_iter={self.max_iter} rounds. "
+                "Raise max_iter or tol.",
                 ConvergenceWarning,
                 stacklevel=2,
             )
+        self.weights_, self.intercept_, self.n_iter_ = weights, intercept, n_iter
         return self
 
     def _validate(self) -> None:

@@ -43,7 +43,7 @@ def sample(count: int, sample_size: int | None, random_state: int) -> npt.NDArra
 
 def linear_parts(hasher: SelfTaughtHashing) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
     """Return the weights and the intercept of a fitted hasher whose hash functions are linear."""
-    from sthash.hashing.linear import LinearHash
+    from sthash.hashing.linear_hash import LinearHash
 
     function = hasher.hash_function_
     if not isinstance(function, LinearHash):

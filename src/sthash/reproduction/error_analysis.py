@@ -32,7 +32,7 @@ from sthash.baselines.decompositions import leading_svd
 from sthash.evaluation.measures import precision_at
 from sthash.evaluation.relevance import Neighbors, Topics, nearest_neighbors
 from sthash.evaluation.tallies import Tally, tally
-from sthash.hashing.binarize import median_thresholds
+from sthash.hashing.binarizer import median_thresholds
 from sthash.hashing.embedding import laplacian_eigenmap
 from sthash.hashing.graph import knn_graph
 from sthash.hashing.svm import LinearSVMBank

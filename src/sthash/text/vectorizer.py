@@ -122,10 +122,10 @@ class TextVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return np.array(list(self.vocabulary_), dtype=object)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the fitted vectorizer to a file, which `sthash.load` reads. An interrupted write leaves no trace."""
+        """Write the fitted vectorizer to a file for `sthash.load`. A write that is interrupted leaves no file."""
         check_is_fitted(self)
         if callable(self.analyzer):
-            raise TypeError("a vectorizer whose analyzer is a callable cannot be saved; use analyzer='word' to save.")
+            raise TypeError("a vectorizer whose analyzer is a callable cannot be saved. Use analyzer='word' to save.")
         names = ("stemmer", "min_df", "max_df", "max_features", "weighting", "threads")
         config = {
             "settings": {name: getattr(self, name) for name in names},

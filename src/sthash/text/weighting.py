@@ -1,4 +1,4 @@
-"""From term counts to unit rows: TF-IDF as the paper's authors compute it, BM25, and plain term frequency."""
+"""Weights of terms: TF-IDF as the authors of the paper compute it, BM25, and plain term frequency."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ BM25_LENGTH = 0.75
 
 @dataclass(frozen=True)
 class CorpusStatistics:
-    """What the weights need to know of the corpus.
+    """What the weights depend on in the corpus.
 
     Attributes
     ----------
     n_documents : int
     document_frequency : array of int64
-        In how many documents each term occurs.
+        Number of documents per term.
     mean_length : float
-        Mean number of counted terms in a document, repetitions included.
+        Mean number of counted terms per document, repetitions included.
     """
 
     n_documents: int
@@ -40,7 +40,7 @@ class CorpusStatistics:
 
 
 def weigh(counts: sp.csr_array, weighting: Weighting, statistics: CorpusStatistics) -> sp.csr_array:
-    """Weigh term counts and scale each row to unit length; a row without weight stays zero."""
+    """Return weighted term counts, each row scaled to unit length; a row without weights stays zero."""
     import scipy.sparse as sp
 
     weights = term_weights(counts.indptr, counts.indices, counts.data, weighting, statistics)
@@ -58,9 +58,9 @@ def term_weights(
     weighting: Weighting,
     statistics: CorpusStatistics,
 ) -> npt.NDArray[np.float32]:
-    """Weigh the term counts of some rows, each scaled to unit length.
+    """Return the weights of the term counts of rows, each row scaled to unit length.
 
-    ``tfidf``: (1 + ln tf) · ln(N / df), so that a term which every document has weighs nothing.
+    ``tfidf``: (1 + ln tf) · ln(N / df), so that a term in every document has no weight.
     ``bm25``: tf (k + 1) / (tf + k (1 − b + b · length / mean length)) · ln(1 + (N − df + ½) / (df + ½)).
     ``tf``: tf.
     """

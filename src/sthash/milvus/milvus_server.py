@@ -1,4 +1,4 @@
-"""The connection to Milvus: its errors made clear, and a file of Milvus Lite let go when nobody uses it any more."""
+"""The connection to Milvus: its errors become clear, and a file of Milvus Lite is free after its last user."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from typing import Any
 import grpc
 import pymilvus
 
-# A process that was killed leaves its Milvus Lite behind, which takes a moment to notice and to end.
-PATIENCE = 5.0
+# The Milvus Lite of a process that was killed notices that, and ends, after a moment.
+WAIT_SECONDS = 5.0
 
 _users = Counter[Path]()  # of the files whose Milvus Lite was started here
 _lock = threading.Lock()
 
 
 class MilvusError(RuntimeError):
-    """Milvus cannot be reached, refuses, or holds something else than what is asked for."""
+    """Milvus cannot be reached, refuses a request, or holds something else than what is asked for."""
 
 
-class Server:
-    """A connection; every request has a timeout, every failure is a MilvusError."""
+class MilvusServer:
+    """A connection to Milvus; every request has a timeout, and every failure is a MilvusError."""
 
     def __init__(self, uri: str, token: str, timeout: float) -> None:
         self.uri = uri
@@ -44,7 +44,7 @@ class Server:
     def call(self, request: str, *arguments: Any, **options: Any) -> Any:
         """Send a request, named as the method of MilvusClient."""
         if self._client is None:
-            raise MilvusError(f"the connection to {self.uri} is closed; open it again.")
+            raise MilvusError(f"the connection to {self.uri} is closed. Open it again.")
         with self._clear_errors(f"failed at {request!r}"):
             return getattr(self._client, request)(*arguments, timeout=self._timeout, **options)
 
@@ -59,7 +59,7 @@ class Server:
 
     @contextmanager
     def _clear_errors(self, what: str) -> Iterator[None]:
-        # pymilvus logs what it then raises, with the whole traceback; one error is enough.
+        # pymilvus also logs what it raises, with the whole traceback.
         logger = logging.getLogger("pymilvus")
         level = logger.level
         logger.setLevel(logging.CRITICAL)
@@ -75,9 +75,9 @@ class Server:
 
 def _open_lite(file: Path, timeout: float) -> Any:
     if not file.parent.is_dir():
-        raise MilvusError(f"{file} cannot be made: there is no folder {file.parent}; make it first.")
+        raise MilvusError(f"{file} cannot be made, because there is no folder {file.parent}. Make it first.")
     if len(file.name) > 36 or not re.fullmatch(r"[a-zA-Z0-9._-]+", file.name):
-        raise MilvusError(f"{file} is no name for Milvus Lite: use up to 36 letters, digits, '.', '-' and '_'.")
+        raise MilvusError(f"{file} is no name for Milvus Lite. Use up to 36 letters, digits, '.', '-' and '_'.")
     servers = _lite().server_manager_instance._servers
     with _lock:
         ours = str(file) not in servers or _users[file] > 0
@@ -86,7 +86,7 @@ def _open_lite(file: Path, timeout: float) -> Any:
         try:
             client = pymilvus.MilvusClient(str(file), timeout=timeout)
         except pymilvus.MilvusException as error:
-            raise MilvusError(f"Milvus Lite cannot open {file}; is it a file that Milvus Lite has made?") from error
+            raise MilvusError(f"Milvus Lite cannot open {file}. Pass a file that Milvus Lite has made.") from error
         if ours:
             _users[file] += 1
     return client
@@ -98,19 +98,21 @@ def _lite() -> Any:
             warnings.simplefilter("ignore")  # it asks pkg_resources, which is deprecated, for its version
             from milvus_lite import server_manager
     except ImportError as error:
-        raise ImportError(f"a local file needs Milvus Lite ({error}): pip install 'sthash[milvus]'") from error
+        raise ImportError(
+            f"a local file needs Milvus Lite ({error}). Install it: pip install 'sthash[milvus]'"
+        ) from error
     return server_manager
 
 
 def _wait_for(file: Path) -> None:
     """Wait until no other process has the file.
 
-    Milvus Lite has a lock for that, but removes it after it was refused: a second attempt would get through, and two
+    Milvus Lite has a lock for that, but removes it when it is refused. A second attempt would then succeed, and two
     processes would write to one file.
     """
     import fcntl
 
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + WAIT_SECONDS
     with file.with_name(f".{file.name}.lock").open("a") as lock:
         while True:
             try:
@@ -118,7 +120,7 @@ def _wait_for(file: Path) -> None:
                 return
             except BlockingIOError as error:
                 if time.monotonic() > end:
-                    raise MilvusError(f"{file} is in use by another process; close it there.") from error
+                    raise MilvusError(f"{file} is in use by another process. Close it there.") from error
                 time.sleep(0.05)
 
 

@@ -13,9 +13,9 @@ from sthash.codes import Bits
 def median_bits(embedding: npt.NDArray[Any]) -> Bits:
     """Threshold each column at its median: a bit is on where the value lies above it.
 
-    With distinct values, half of the documents (rounded down) get the bit. Where several values equal the median,
-    documents of equal value must get equal bits, so they get it all or none of them does, whichever leaves the
-    column closer to balance; none if both are as close. A constant column is off throughout.
+    If all values differ, half of the documents (rounded down) get the bit. If several values equal the median, their
+    documents must get equal bits: all of them get the bit or none, whichever leaves the column closer to balance, and
+    none if both are equally close. A constant column is off for all documents.
 
     Parameters
     ----------
@@ -48,12 +48,12 @@ def median_bits(embedding: npt.NDArray[Any]) -> Bits:
 
 
 def median_thresholds(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return a threshold a column such that ``values > thresholds`` gives `median_bits`: the median, but for ties.
+    """Return one threshold per column such that ``values > thresholds`` gives `median_bits`: the median, but for ties.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from sthash.hashing.binarize import median_thresholds
+    >>> from sthash.hashing.binarizer import median_thresholds
     >>> median_thresholds(np.array([[1.0], [2.0], [4.0]]))
     array([2.])
     """
@@ -64,15 +64,15 @@ def median_thresholds(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def separating_thresholds(values: npt.NDArray[Any], bits: Bits) -> npt.NDArray[Any]:
-    """Return a threshold a column such that ``values > thresholds`` gives exactly ``bits``.
+    """Return one threshold per column such that ``values > thresholds`` gives exactly ``bits``.
 
-    It lies halfway between the largest value that is off and the smallest that is on; a column that is off throughout
-    gets its largest value, one that is on throughout minus infinity.
+    It lies halfway between the largest value that is off and the smallest that is on. A column whose bits are all off
+    gets its largest value; a column whose bits are all on gets minus infinity.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from sthash.hashing.binarize import separating_thresholds
+    >>> from sthash.hashing.binarizer import separating_thresholds
     >>> separating_thresholds(np.array([[1.0], [2.0], [4.0]]), np.array([[False], [False], [True]]))
     array([3.])
     """
@@ -80,9 +80,11 @@ def separating_thresholds(values: npt.NDArray[Any], bits: Bits) -> npt.NDArray[A
     lowest_on = np.where(bits, values, np.inf).min(axis=0).astype(values.dtype)
     if (highest_off >= lowest_on).any():
         column = int(np.argmax(highest_off >= lowest_on))
-        raise ValueError(f"bits are no threshold of the values in column {column}; use median_bits to binarize.")
+        raise ValueError(
+            f"no threshold of the values in column {column} gives these bits. Use median_bits to binarize."
+        )
     finite = np.isfinite(highest_off) & np.isfinite(lowest_on)
     middle = np.where(finite, highest_off, 0) / 2 + np.where(finite, lowest_on, 0) / 2
-    # Between neighbouring floats there is no middle: rounding may hit the value that is on.
+    # Between neighboring floats there is no middle: rounding may hit the value that is on.
     inside = finite & (middle >= highest_off) & (middle < lowest_on)
     return np.where(inside, middle, highest_off).astype(values.dtype)

@@ -1,4 +1,4 @@
-"""Hash functions by any scikit-learn classifier: stage 2, a copy of it a bit."""
+"""Hash functions by any scikit-learn classifier: stage 2, one copy of it per bit."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from sthash.rows import Vectors
 
 
 class ClassifierPerBit(BaseEstimator):  # type: ignore[misc]
-    """Fit a copy of a binary classifier to every bit.
+    """Fit one copy of a binary classifier per bit.
 
-    A bit that is the same for all documents needs no classifier: it is predicted as it is.
+    A bit that is the same for all documents needs no classifier; that value is predicted.
 
     Parameters
     ----------
     classifier : scikit-learn classifier
-        A pipeline that ends in one will do, for instance ``make_pipeline(Nystroem(), LinearSVC())``.
+        It may be a pipeline that ends in a classifier, for instance ``make_pipeline(Nystroem(), LinearSVC())``.
 
     Examples
     --------
@@ -39,15 +39,16 @@ class ClassifierPerBit(BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: Vectors, bits: Bits) -> Self:
         """Fit one copy of the classifier to each column of ``bits``."""
-        self.constants_ = np.where(bits.all(axis=0), 1.0, np.where(bits.any(axis=0), np.nan, -1.0))
+        constants = np.where(bits.all(axis=0), 1.0, np.where(bits.any(axis=0), np.nan, -1.0))
         self.classifiers_ = [
             clone(self.classifier).fit(X, bit) if np.isnan(constant) else None
-            for bit, constant in zip(bits.T, self.constants_, strict=True)
+            for bit, constant in zip(bits.T, constants, strict=True)
         ]
+        self.constants_ = constants
         return self
 
     def decision_function(self, X: Vectors) -> npt.NDArray[np.float64]:
-        """Return a column of margins a bit; ±1 where the classifier only predicts."""
+        """Return one column of margins per bit; ±1 if the classifier only predicts."""
         check_is_fitted(self)
         margins = np.tile(self.constants_, (X.shape[0], 1))
         for p, classifier in enumerate(self.classifiers_):

@@ -16,24 +16,42 @@ from sthash.rows import Vectors, check_vectors, check_width, row_parts
 
 
 class LinearHash(BaseEstimator):  # type: ignore[misc]
-    """A hash function whose margins are X W + b, however W and b were learnt.
+    """A hash function whose margins are X W + b, however W and b were learned.
+
+    Parameters
+    ----------
+    threads : int or None, default=None
+        None takes one per available core. The margins do not depend on it.
 
     Attributes
     ----------
     weights_ : array of float32, shape (m, n_bits)
     intercept_ : array of float32, shape (n_bits,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sthash.hashing.linear_hash import LinearHash
+    >>> function = LinearHash()
+    >>> function.weights_ = np.array([[1.0], [-1.0]], dtype=np.float32)
+    >>> function.intercept_ = np.array([0.5], dtype=np.float32)
+    >>> function.decision_function(np.array([[1.0, 0.0], [0.0, 1.0]])).ravel().tolist()
+    [1.5, -0.5]
     """
 
     weights_: npt.NDArray[np.float32]
     intercept_: npt.NDArray[np.float32]
 
+    def __init__(self, *, threads: int | None = None) -> None:
+        self.threads = threads
+
     def decision_function(self, X: Vectors) -> npt.NDArray[np.float32]:
-        """Return the margin of every bit for every row, shape (n, n_bits); a bit is on where it is positive."""
+        """Return the margins of rows, shape (n, n_bits); a bit is on where its margin is positive."""
         if not hasattr(self, "weights_"):
-            raise NotFittedError(f"this {type(self).__name__} is not fitted yet; fit it, or the hasher that holds it.")
+            raise NotFittedError(f"this {type(self).__name__} is not fitted yet. Fit it, or the hasher that holds it.")
         X = check_vectors(X)
         check_width(X, self.weights_.shape[0])
-        return project(X, self.weights_, getattr(self, "threads", None)) + self.intercept_
+        return project(X, self.weights_, self.threads) + self.intercept_
 
     def _arrays(self) -> dict[str, npt.NDArray[Any]]:
         return {"weights": self.weights_, "intercept": self.intercept_}
@@ -45,7 +63,7 @@ class LinearHash(BaseEstimator):  # type: ignore[misc]
 
 
 def project(X: Vectors, weights: npt.NDArray[np.float32], threads: int | None) -> npt.NDArray[np.float32]:
-    """Rows times weights. Each output adds up in the order of the row, whatever the threads or the SIMD path."""
+    """Multiply rows by weights. Each sum is taken in the order of the row, whatever the threads or the SIMD path."""
     rows = row_parts(X)
     n_outputs = weights.shape[1]
     missing = -n_outputs % _core.lanes_in_group
