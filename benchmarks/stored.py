@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from dataclasses import dataclass
 
 import numpy as np
@@ -45,5 +47,7 @@ def duplicate_groups(collection: Collection, min_cosine: float) -> list[list[str
 
 
 def model_bytes(collection: Collection) -> int:
-    """Bytes of the weights in a collection's file: four per term and bit."""
-    return 4 * int(collection.info()["n_terms"]) * collection.n_bits
+    """Bytes of the weights in a collection's file. Terms outside the learning sample have none, so it must be read."""
+    with closing(sqlite3.connect(f"{collection.path.resolve().as_uri()}?mode=ro", uri=True)) as file:
+        (size,) = file.execute("SELECT sum(length(weights)) FROM terms").fetchone()
+    return int(size)
