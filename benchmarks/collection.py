@@ -1,177 +1,186 @@
-"""A collection of 245 k documents: building, searching and starting, against scikit-learn's brute force.
+"""A collection of 244,163 documents: building, starting and searching.
 
-Run with ``--bits`` and ``--scatter`` to search with other codes, and with ``--picture`` to draw the recall curve.
+Parts: ``build`` (time, memory, growth), ``start`` (``sth search`` from the shell), ``search`` (queries per second and
+recall against scikit-learn's brute force). Choose other codes for ``search`` with ``--bits`` and ``--scatter``.
+``--picture FILE`` draws its recall curve.
 """
 
+from __future__ import annotations
+
 import argparse
-import json
-import lzma
 import subprocess
 import sys
 import tempfile
-import time
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
-from sklearn.neighbors import NearestNeighbors
 
+import data
+from harness import OURS, Row, Run, compare, figure, main
 from sthash import Collection
-from sthash.reproduction.datasets import data_dir
+from stored import query_rows, stored
+from timing import Isolated, Timing, in_own_process, peak_memory, time_in_turns, timed
 
-QUERIES, PEER_QUERIES, K = 1000, 200, 10
+K = 10
 FACTORS = (5, 10, 20, 30, 50, 100, 200, 500)
-BUILD = """
-import resource, sys, time
-sys.path.insert(0, {folder!r})
-from collection import documents
-from sthash import Collection
-start = time.perf_counter()
-count = len(Collection.create({path!r}, documents({limit}), n_bits={bits}, scatter={scatter}, overwrite=True))
-print(count, time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20)
-"""
+ENOUGH_RECALL = 0.9
+PEER = "scikit-learn NearestNeighbors"
+QUERY = "buffer overflow in the image parser"
 
 
-def documents(limit=None):
-    """Give the documents in a random order that is always the same, without those that serve as queries."""
-    rows = all_texts()
-    chosen = np.random.default_rng(0).permutation(len(rows))[QUERIES:][:limit]
-    return ({"key": f"{rows[i][0]}-{i}", "text": rows[i][1]} for i in chosen)
+def built(path: Path, quick: bool, limit: int | None = None, bits: int = 64, scatter: float = 0.0) -> int:
+    """Build a collection from the compressed files, and count its documents."""
+    documents = data.descriptions(quick).documents[:limit]
+    with Collection.create(path, documents, n_bits=bits, scatter=scatter, overwrite=True) as collection:
+        return len(collection)
 
 
-def queries():
-    """Give the texts that are not in the collection."""
-    rows = all_texts()
-    return [rows[i][1] for i in np.random.default_rng(0).permutation(len(rows))[:QUERIES]]
+def measured_build(run: Run, path: Path, limit: int | None = None, bits: int = 64, scatter: float = 0.0) -> Isolated:
+    """Build in a process of its own. A quick run does without one, whose imports take most of its time."""
+    if run.quick:
+        return Isolated(timed(lambda: built(path, run.quick, limit, bits, scatter)), peak_memory(), peak_memory())
+    return in_own_process(built, path, run.quick, limit, bits, scatter)
 
 
-def all_texts():
-    """Read CVE descriptions and Debian package descriptions."""
-    rows = []
-    for name in ("cve", "debian_packages"):
-        with lzma.open(data_dir() / f"{name}.jsonl.xz", "rt", encoding="utf-8") as file:
-            rows.extend((row["id"], row["text"]) for row in map(json.loads, file))
-    return rows
+def build_row(row: str, isolated: Isolated, path: Path, bits: int, scatter: float = 0.0) -> Row:
+    """Describe a build."""
+    count: int = isolated.timing.result
+    details = {
+        "documents/s": count / isolated.timing.best,
+        "GiB peak": isolated.peak / 1024,
+        "MiB file": path.stat().st_size / 2**20,
+    }
+    setting = {"documents": count, "bits": bits, "scatter": scatter}
+    return compare(row, "build, from compressed files", {OURS: isolated.timing}, setting=setting, details=details)
 
 
-def build(path, limit, bits, scatter=0.0):
-    """Build in a process of its own; give documents, seconds and peak memory in GiB."""
-    source = BUILD.format(folder=str(Path(__file__).parent), path=str(path), limit=limit, bits=bits, scatter=scatter)
-    result = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=True)
-    count, seconds, memory = result.stdout.split()
-    print(
-        f"  {int(count):>8,} documents, {bits:>3} bits {float(seconds):>8.1f} s {int(count) / float(seconds):>8,.0f}/s",
-        end="",
-    )
-    print(f" {float(memory):>6.2f} GiB peak {Path(path).stat().st_size / 2**20:>7.0f} MiB file")
-    return float(seconds)
+def build(run: Run) -> None:
+    """Measure building in a process of its own, and how its time grows."""
+    limits = run.choose((60_000, 240_000, None), (100, 400))
+    with tempfile.TemporaryDirectory() as folder:
+        path, seconds = Path(folder, "c.sth"), []
+        for limit in limits:
+            isolated = measured_build(run, path, limit)
+            row = build_row("all" if limit is None else f"first-{limit}", isolated, path, 64)
+            seconds.append(run.add(row).ours)
+    growth = seconds[1] / seconds[0]
+    run.add(figure("growth", f"time for {limits[1]:,} / time for {limits[0]:,}", growth, "times"))
 
 
-def best(function, rounds):
-    """Least seconds of a few rounds, and least processor time, on which a busy machine has less influence."""
-    times = []
-    for _ in range(rounds):
-        start = time.perf_counter(), time.process_time()
-        function()
-        times.append((time.perf_counter() - start[0], time.process_time() - start[1]))
-    return np.min(times, axis=0)
+def start(run: Run) -> None:
+    """Measure the command from a cold start, beside the start of Python."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "c.sth")
+        count = measured_build(run, path).timing.result
+        commands = {
+            "sth search": [str(Path(sys.executable).parent / "sth"), "search", str(path), QUERY, "--json"],
+            "python -c pass": [sys.executable, "-c", "pass"],
+            "python -c 'import numpy'": [sys.executable, "-c", "import numpy"],
+        }
+        call = partial(subprocess.run, capture_output=True, check=True)
+        works = {name: partial(call, words) for name, words in commands.items()}
+        timings = time_in_turns(works, repetitions=run.choose(10, 1), at_least=1)
+    for name, timing in timings.items():
+        setting = {"documents": count} if name == "sth search" else {}
+        run.add(compare(name.split()[-1].strip("'"), name, {OURS: timing}, setting=setting))
 
 
-def matrix(vectors):
-    """Give the collection's own vectors as a SciPy matrix."""
-    rows = [vectors.row(place) for place in range(len(vectors.starts))]
-    indptr = np.concatenate([[0], np.cumsum([len(columns) for columns, _ in rows])])
-    indices, values = (np.concatenate([row[part] for row in rows]) for part in (0, 1))
-    return sp.csr_array((values, indices, indptr), shape=(len(rows), vectors.n_columns))
+def search(run: Run) -> None:
+    """Measure queries per second at several sizes of the ball, and the recall of each."""
+    bits, scatter = run.choose(run.arguments.bits, 64), run.arguments.scatter
+    texts = data.descriptions(run.quick).queries
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "c.sth")
+        run.add(build_row("build", measured_build(run, path, None, bits, scatter), path, bits, scatter))
+        with Collection.open(path) as collection:
+            measure_search(run, collection, texts, {"documents": len(collection), "bits": bits, "scatter": scatter})
 
 
-def search(path, picture):
-    """Compare queries a second, and recall, with brute force."""
-    texts = queries()
-    with Collection.open(path) as collection:
-        collection.search_many(texts[:2])
-        with collection._view.reading():
-            X = matrix(collection._view.vectors(collection._view.shelf().ids))
-            encoded = collection._view.encoder().encode(texts)
-        Q = sp.csr_array((encoded.values, encoded.indices, encoded.indptr), shape=(len(texts), X.shape[1]))
-        rates = []
-        for jobs in (None, -1):
-            peer = NearestNeighbors(n_neighbors=K, metric="cosine", algorithm="brute", n_jobs=jobs).fit(X)
-            rates.append(PEER_QUERIES / best(lambda peer=peer: peer.kneighbors(Q[:PEER_QUERIES]), 3))
-        theirs = np.max(rates, axis=0)
-        last = 1 - peer.kneighbors(Q)[0][:, -1]
-        print("\nscikit-learn NearestNeighbors, brute force, cosine, vectors given:", end="")
-        print(f" {theirs[0]:,.0f} queries/s, {1000 / theirs[1]:.2f} ms of processor time a query")
-        codes = f"{collection.n_bits} bits, scatter {collection.info()['scatter']:g}"
-        print(f"search_many with re-ranking, {codes}, from raw text to hits with their texts:")
-        print(f"  {'factor':>8}{'ball':>9}{'recall@10':>11}{'queries/s':>11}{'ratio':>8}{'ms':>8}{'ratio':>8}")
-        curve = []
-        for factor in FACTORS:
-            hits = collection.search_many(texts, K, factor=factor)
-            recall = np.mean(
-                [sum(hit.score >= least - 1e-5 for hit in row) / K for row, least in zip(hits, last, strict=True)]
-            )
-            rate = len(texts) / best(lambda factor=factor: collection.search_many(texts, K, factor=factor), 3)
-            ratio, by_processor = rate / theirs
-            curve.append((recall, ratio, by_processor))
-            print(f"  {factor:>8}{K * factor:>9,}{recall:>11.3f}{rate[0]:>11,.0f}{ratio:>8.1f}", end="")
-            print(f"{1000 / rate[1]:>8.3f}{by_processor:>8.1f}", flush=True)
-        enough = [ratio for recall, ratio, _ in curve if recall >= 0.9]
-        print(f"  best ratio at recall >= 0.9: {max(enough):.1f}" if enough else "  recall 0.9 was not reached")
-        if picture:
-            draw(curve, codes, picture)
+def brute_force(X: sp.csr_array, jobs: int | None) -> Any:
+    """Make the peer. Its import takes longer than some of the processes that import this module."""
+    from sklearn.neighbors import NearestNeighbors
+
+    return NearestNeighbors(n_neighbors=K, metric="cosine", algorithm="brute", n_jobs=jobs).fit(X)
 
 
-def draw(curve, codes, picture):
+def measure_search(run: Run, collection: Collection, texts: list[str], setting: dict[str, Any]) -> None:
+    """Measure all sizes of the ball beside brute force, in turns."""
+    collection.search_many(texts[:2])
+    X, Q = stored(collection).matrix(), query_rows(collection, texts)
+    some = Q[: run.choose(200, 20)]
+    factors = run.choose(FACTORS, FACTORS[:2])
+    works = {factor: partial(collection.search_many, texts, K, factor=factor) for factor in factors}
+    contestants = {f"factor {factor}": work for factor, work in works.items()}
+    for jobs in (None, -1):
+        contestants[f"{PEER}, n_jobs={jobs}"] = partial(brute_force(X, jobs).kneighbors, some)
+    timings = time_in_turns(contestants, repetitions=3, budget=60)
+    least = least_scores(X, Q)
+    curve: list[Row] = []
+    for factor in factors:
+        own = {OURS: timings[f"factor {factor}"].per(len(texts))}
+        theirs = {name: timing.per(some.shape[0]) for name, timing in timings.items() if name.startswith(PEER)}
+        row = compare(
+            f"factor-{factor}",
+            f"search_many, re-ranked, balls of {K * factor:,}",
+            own | theirs,
+            "queries/s",
+            setting=setting,
+            details={"recall": recall(own[OURS], least), "ball": K * factor},
+        )
+        curve.append(run.add(row))
+    if enough := [row for row in curve if row.details["recall"] >= ENOUGH_RECALL]:
+        best = max(enough, key=lambda row: row.ours)
+        run.add(Row(**{**vars(best), "id": "best", "what": f"the fastest with a recall of {ENOUGH_RECALL}"}))
+    if run.arguments.picture:
+        draw(curve, setting, run.arguments.picture)
+
+
+def least_scores(X: sp.csr_array, Q: sp.csr_array) -> npt.NDArray[np.float32]:
+    """Give the cosine of each query's true k-th neighbor."""
+    least: npt.NDArray[np.float32] = 1 - brute_force(X, -1).kneighbors(Q)[0][:, -1]
+    return least
+
+
+def recall(timing: Timing, least: npt.NDArray[np.float32]) -> float:
+    """Give the share of hits that are as good as the true k-th neighbor."""
+    rows = zip(timing.result, least, strict=True)
+    return float(np.mean([sum(hit.score >= score - 1e-5 for hit in hits) / K for hits, score in rows]))
+
+
+def draw(curve: list[Row], setting: dict[str, Any], picture: Path) -> None:
     """Draw recall against speed."""
-    import matplotlib
+    import matplotlib as mpl
 
-    matplotlib.use("Agg")
+    mpl.use("Agg")
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots(figsize=(6, 4))
-    recalls, ratios, by_processor = zip(*curve, strict=True)
-    axes.plot(recalls, ratios, marker="o", label="by the clock")
-    axes.plot(recalls, by_processor, marker=".", linestyle="--", label="by processor time")
+    recalls = [row.details["recall"] for row in curve]
+    axes.plot(recalls, [row.ratio or 0.0 for row in curve], marker="o", label="by the clock")
+    axes.plot(recalls, [row.cpu_ratio or 0.0 for row in curve], marker=".", linestyle="--", label="by processor time")
     axes.legend(loc="lower left")
-    for (recall, _, ratio), factor in zip(curve, FACTORS, strict=True):
-        axes.annotate(f"{K * factor:,}", (recall, ratio), textcoords="offset points", xytext=(4, 4), fontsize=7)
-    axes.axvline(0.9, linestyle=":", color="grey")
-    axes.axhline(20, linestyle=":", color="grey")
+    for row in curve:
+        place = (row.details["recall"], row.cpu_ratio)
+        axes.annotate(f"{row.details['ball']:,}", place, textcoords="offset points", xytext=(4, 4), fontsize=7)
+    axes.axvline(ENOUGH_RECALL, linestyle=":", color="gray")
+    axes.axhline(20, linestyle=":", color="gray")
     axes.set(xlabel="recall@10 of exact cosine", ylabel="queries/s ÷ scikit-learn brute force", yscale="log")
-    axes.set_title(f"search_many on 244 k documents, {codes}\npoints: documents in the ball")
+    codes = f"{setting['bits']} bits, scatter {setting['scatter']:g}"
+    axes.set_title(f"search_many on {setting['documents']:,} documents, {codes}\npoints: documents in the ball")
     figure.tight_layout()
     figure.savefig(picture)
 
 
-def cold_start(path):
-    """Time the command from the shell beside Python's own start."""
-    command = [Path(sys.executable).parent / "sth", "search", path, "buffer overflow in the image parser", "--json"]
-    run = lambda *words: subprocess.run(words, capture_output=True, check=True)  # noqa: E731
-    seconds = [
-        best(lambda words=words: run(*words), 10)[0]
-        for words in (command, [sys.executable, "-c", "pass"], [sys.executable, "-c", "import numpy"])
-    ]
-    print("\ncold sth search {:.2f} s; python -c pass {:.2f} s; python -c 'import numpy' {:.2f} s".format(*seconds))
-
-
-def main():
-    """Build, search, start."""
-    parser = argparse.ArgumentParser()
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of ``search``."""
     parser.add_argument("--bits", type=int, default=512)
-    parser.add_argument("--scatter", type=float, default=4)
-    parser.add_argument("--picture")
-    arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "c.sth")
-        print("build, in a process of its own")
-        small, large = build(path, 60_000, 64), build(path, 240_000, 64)
-        print(f"  growth from 60 k to 240 k: {large / small:.2f} times the time")
-        build(path, None, 64)
-        cold_start(path)
-        build(path, None, arguments.bits, arguments.scatter)
-        search(path, arguments.picture)
+    parser.add_argument("--scatter", type=float, default=4.0)
+    parser.add_argument("--picture", type=Path)
 
 
 if __name__ == "__main__":
-    main()
+    main(__file__, __doc__, {"build": build, "start": start, "search": search}, options=options)

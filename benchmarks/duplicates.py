@@ -1,70 +1,49 @@
-"""Near-duplicates among CVE descriptions: quality against exact cosine, time against datasketch's MinHashLSH."""
+"""Near-duplicates among descriptions of vulnerabilities, against datasketch's MinHashLSH.
 
-import json
-import lzma
+First the quality on a sample, against exact cosine over all pairs; then the time for the whole file, from raw text.
+"""
+
+from __future__ import annotations
+
 import re
 import tempfile
-import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from datasketch import MinHash, MinHashLSH
 
-from all_pairs import exact_pairs
+import data
+from harness import OURS, Run, compare, figure, main
+from library import sketch
 from sthash import Collection, HammingIndex, near_duplicates
-from sthash.applications.duplicates import sketch
-from sthash.reproduction.datasets import data_dir
+from stored import duplicate_groups, stored
+from timing import time_in_turns, timed
 
 SAMPLE, MIN_COSINE, RADIUS = 20_000, 0.9, 3
 PERMUTATIONS, JACCARD = 128, 0.8
+PEER = "datasketch MinHashLSH"
 WORD = re.compile(r"\w+")
 
-
-def texts():
-    """Read the descriptions."""
-    with lzma.open(data_dir() / "cve.jsonl.xz", "rt", encoding="utf-8") as file:
-        return [json.loads(line)["text"] for line in file]
+Pairs = set[tuple[int, int]]
 
 
-def now():
-    """Seconds by the clock, and of processor time, on which a busy machine has less influence."""
-    return np.array([time.perf_counter(), time.process_time()])
-
-
-def in_a_collection(documents):
-    """Build a collection and find groups; give it, the groups and the seconds of both steps."""
-    path = Path(tempfile.mkdtemp(), "cve.sth")
-    start = now()
-    collection = Collection.create(path, documents)
-    built = now()
-    groups = collection.near_duplicates(min_cosine=MIN_COSINE).groups
-    return collection, groups, built - start, now() - built
-
-
-def in_memory(documents):
-    """Find groups of texts; give them and the seconds."""
-    start = now()
-    groups = near_duplicates(documents, MIN_COSINE)
-    return groups, now() - start
-
-
-def theirs(documents):
-    """Find pairs with datasketch, as its documentation shows it; give them and the seconds."""
-    start = now()
+def minhash_pairs(texts: list[str]) -> Pairs:
+    """Find pairs with datasketch, as its documentation shows it."""
     lsh = MinHashLSH(threshold=JACCARD, num_perm=PERMUTATIONS)
-    pairs = set()
-    for number, text in enumerate(documents):
+    pairs: Pairs = set()
+    for number, text in enumerate(texts):
         minhash = MinHash(num_perm=PERMUTATIONS)
         minhash.update_batch([word.encode() for word in set(WORD.findall(text.lower()))])
         pairs.update((other, number) for other in lsh.query(minhash))
         lsh.insert(number, minhash)
-    return pairs, now() - start
+    return pairs
 
 
-def close_pairs(vectors, codes, radius):
-    """All pairs within the radius whose cosine is large enough: what the groups are made of."""
-    index, pairs = HammingIndex(8 * codes.shape[1]), set()
+def close_pairs(vectors: Any, codes: data.Codes, radius: int) -> Pairs:
+    """Give all pairs within the radius whose cosine is large enough. Groups are made of these."""
+    index = HammingIndex(8 * codes.shape[1])
+    pairs: Pairs = set()
     index.add(codes)
     for block in index.pairs(radius):
         close = vectors.cosines(block.left, block.right) >= MIN_COSINE
@@ -72,57 +51,62 @@ def close_pairs(vectors, codes, radius):
     return pairs
 
 
-def joined_pairs(places):
-    """All pairs of a list of groups."""
-    return {(a, b) for group in places for at, a in enumerate(group) for b in group[at + 1 :]}
+def joined_pairs(groups: list[list[int]]) -> Pairs:
+    """Give all pairs of a list of groups."""
+    return {(a, b) for group in groups for at, a in enumerate(group) for b in group[at + 1 :]}
 
 
-def quality(found, true):
-    """Precision and recall of pairs."""
-    both = len(found & true)
-    return f"{len(found):>9,} pairs   precision {both / max(len(found), 1):.3f}   recall {both / len(true):.3f}"
+def measure(run: Run) -> None:
+    """Measure quality, then time."""
+    texts = data.vulnerabilities(run.quick)
+    with tempfile.TemporaryDirectory() as folder:
+        quality(run, texts, Path(folder))
+        speed(run, texts, Path(folder))
 
 
-def main():
-    """Print quality on a sample, then time on the whole file."""
-    everything = texts()
-    chosen = np.sort(np.random.default_rng(0).permutation(len(everything))[:SAMPLE])
-    sample = [everything[i] for i in chosen]
-    collection, groups, _, _ = in_a_collection(sample)
-    view = collection._view
-    with view.reading():
-        shelf = view.shelf()
-        vectors = view.vectors(shelf.ids)
-    indptr, indices, values = vectors.parts()
-    true = exact_pairs(sp.csr_array((values, indices, indptr), shape=(SAMPLE, vectors.n_columns)), MIN_COSINE)
-    print(f"{SAMPLE:,} descriptions, {len(true):,} pairs with cosine >= {MIN_COSINE} by brute force over all pairs")
-    codes, radius = sketch(vectors, MIN_COSINE)
-    print("  sthash                    ", quality(close_pairs(vectors, codes, radius), true))
-    places = [[int(key) - 1 for key in group] for group in groups]
-    print("  sthash, all in a group    ", quality(joined_pairs(places), true))
-    print(f"  learnt codes, radius {RADIUS}    ", quality(close_pairs(vectors, shelf.codes, RADIUS), true))
-    print(f"  datasketch, Jaccard {JACCARD}   ", quality(theirs(sample)[0], true))
-    print(f"\nwhole file, {len(everything):,} descriptions, from raw text")
-    compare(everything)
+def quality(run: Run, texts: list[str], folder: Path) -> None:
+    """Compare the pairs that each way finds in a sample with the true ones."""
+    chosen = np.sort(np.random.default_rng(0).permutation(len(texts))[:SAMPLE])
+    sample = [texts[place] for place in chosen]
+    documents = [{"key": str(number), "text": text} for number, text in enumerate(sample)]
+    with Collection.create(folder / "sample.sth", documents) as collection:
+        held = stored(collection)
+        groups = [[int(key) for key in group] for group in duplicate_groups(collection, MIN_COSINE)]
+    true = data.exact_pairs(held.matrix(), MIN_COSINE)
+    found = {
+        "sthash": close_pairs(held.vectors, *sketch(held.vectors, MIN_COSINE)),
+        "sthash, all pairs of a group": joined_pairs(groups),
+        f"sthash, learned codes, radius {RADIUS}": close_pairs(held.vectors, held.codes, RADIUS),
+        f"datasketch, Jaccard {JACCARD}": minhash_pairs(sample),
+    }
+    setting = {"documents": len(sample), "min_cosine": MIN_COSINE, "true pairs": len(true)}
+    for number, (name, pairs) in enumerate(found.items()):
+        row = ("ours", "grouped", "learned", "peer")[number]
+        details = data.precision_and_recall(pairs, true)
+        run.add(figure(f"pairs-{row}", f"pairs: {name}", len(pairs), "pairs", setting=setting, details=details))
 
 
-def compare(documents):
-    """Print the seconds of each way, and how many times as long datasketch takes, by the clock and the processor."""
-    rounds = [in_memory(documents) for _ in range(3)]
-    ours, groups = np.min([seconds for _, seconds in rounds], axis=0), rounds[0][0]
-    _, same_groups, built, found = in_a_collection(documents)
-    pairs, theirs_took = theirs(documents)
-    rows = [
-        ("sthash, in memory", ours, f"{len(groups):,} groups"),
-        ("sthash, building a collection", built + found, f"{len(same_groups):,} groups"),
-        ("sthash, in a collection", found, f"{len(same_groups):,} groups"),
-        ("datasketch, in memory", theirs_took, f"{len(pairs):,} pairs"),
-    ]
-    print(f"  {'':<30}{'s':>7}{'ratio':>7}{'CPU s':>8}{'ratio':>7}")
-    for name, took, what in rows:
-        ratio = theirs_took / took
-        print(f"  {name:<30}{took[0]:>7.1f}{ratio[0]:>7.1f}{took[1]:>8.1f}{ratio[1]:>7.1f}   {what}")
+def speed(run: Run, texts: list[str], folder: Path) -> None:
+    """Time the whole file: in memory, and with a collection that is built first."""
+    timings = time_in_turns(
+        {OURS: lambda: near_duplicates(texts, MIN_COSINE), PEER: lambda: minhash_pairs(texts)},
+        repetitions=3,
+        budget=20,
+        at_least=1,
+    )
+    setting = {"documents": len(texts), "min_cosine": MIN_COSINE}
+    groups = {"groups": len(timings[OURS].result)}
+    run.add(compare("memory", "texts in memory to groups", timings, setting=setting, details=groups))
+    building = timed(lambda: Collection.create(folder / "all.sth", texts))
+    with building.result as collection:
+        finding = timed(lambda: duplicate_groups(collection, MIN_COSINE))
+    groups = {"groups": len(finding.result)}
+    peer = {PEER: timings[PEER]}
+    own = {OURS: finding, **peer}
+    run.add(compare("collection", "in a collection that is there", own, setting=setting, details=groups))
+    both = {OURS: building.plus(finding), **peer}
+    run.add(compare("collection-built", "in a collection that is built first", both, setting=setting, details=groups))
 
 
 if __name__ == "__main__":
-    main()
+    main(__file__, __doc__, measure, peers=["datasketch"])

@@ -1,108 +1,95 @@
-"""Raw text to a 64-bit model on 20Newsgroups: sthash against a plain scikit-learn assembly, in one run.
+"""Raw text to a 64-bit model on 20Newsgroups, against a plain scikit-learn assembly.
 
-Also: precision at 100 of both, peak memory, and how each stage grows from 2,000 to 16,000 documents.
+Also: each stage, precision at 100 of both, peak memory, and how each stage grows from 2,000 to 16,000 documents.
 """
 
-import multiprocessing
-import time
-from pathlib import Path
+from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
-from assembly import Assembly
+import assembly
+import data
+from harness import OURS, Run, compare, figure, main
 from sthash import SelfTaughtHashing, TextVectorizer
 from sthash.evaluation import Topics, score
-from sthash.reproduction.datasets import load_20newsgroups
+from timing import in_own_process, time_in_turns, timed
 
 STAGES = ("text", "graph", "embedding", "binarizer", "hash_function")
-PAPER_SECONDS = 0.0165
+BITS = 64
+PAPER_SECONDS = 0.0165  # per document, Matlab on a Pentium 4
 
 
-def fit(texts):
-    """Fit as a user would; return the parts and the seconds a stage."""
-    vectorizer, hasher = TextVectorizer(), SelfTaughtHashing(64)
-    start = time.perf_counter()
-    X = vectorizer.fit_transform(texts)
-    text_seconds = time.perf_counter() - start
-    hasher.fit(X)
-    return vectorizer, hasher, {"text": text_seconds, **hasher.stage_seconds_}
+def fit(texts: list[str]) -> tuple[TextVectorizer, SelfTaughtHashing, dict[str, float]]:
+    """Fit as a user would; give both parts and the seconds per stage."""
+    vectorizer, hasher = TextVectorizer(), SelfTaughtHashing(BITS)
+    text = timed(lambda: vectorizer.fit_transform(texts))
+    hasher.fit(text.result)
+    return vectorizer, hasher, {"text": text.best, **hasher.stage_seconds_}
 
 
-def fastest(runs):
-    """Of several runs the one that took least."""
-    return min(runs, key=lambda run: sum(run[-1].values()))
-
-
-def precision_at_100(data, corpus, queries):
-    """Same topic among the 100 nearest codes, ties in expectation."""
-    topics = Topics(data.train_labels, data.test_labels)
-    return score(corpus, queries, topics, lengths=(64,)).rankings[0].precision_at_k
-
-
-def peak_memory(texts, sender):
-    """Fit in a process of its own and send what that added to its peak, and the peak itself."""
-    before = resident_peak()
+def fit_only(texts: list[str]) -> None:
+    """Fit, and keep nothing."""
     fit(texts)
-    sender.send((before, resident_peak()))
 
 
-def resident_peak():
-    """Largest resident size of this process so far, in MiB (ru_maxrss would include the parent's)."""
-    status = Path("/proc/self/status").read_text()
-    return int(status.split("VmHWM:")[1].split()[0]) / 1024
+def precision_at_100(corpus: data.Split, codes: Any, queries: Any) -> float:
+    """Share of the same topic among the 100 nearest codes, ties in expectation."""
+    topics = Topics(corpus.train_labels, corpus.test_labels)
+    return float(score(codes, queries, topics, lengths=(BITS,)).rankings[0].precision_at_k)
 
 
-def main():
-    """Print the tables."""
-    data = load_20newsgroups()
-    texts = data.train_texts
-    n = len(texts)
-    vectorizer, hasher, ours = fastest([fit(texts) for _ in range(5)])
-    peers = [Assembly().fit(texts) for _ in range(2)]
-    peer = min(peers, key=lambda run: sum(run.seconds.values()))
-
-    print(f"20Newsgroups train, {n} documents, 64 bits (best of 5 and of 2 runs)\n")
-    print(f"{'stage':<15}{'sthash s':>10}{'share':>8}{'assembly s':>12}{'ratio':>8}")
-    total, peer_total = sum(ours.values()), sum(peer.seconds.values())
-    for stage in STAGES:
-        mine, theirs = ours[stage], peer.seconds[stage]
-        print(f"{stage:<15}{mine:>10.3f}{mine / total:>8.0%}{theirs:>12.3f}{theirs / mine:>8.1f}")
-    print(f"{'total':<15}{total:>10.3f}{1:>8.0%}{peer_total:>12.3f}{peer_total / total:>8.1f}")
-
-    loose = Assembly(svm_tol=0.1)
-    X = peer.vectorizer.transform(texts)
-    bits = np.unpackbits(peer.codes, axis=1, bitorder="little").astype(bool)
-    start = time.perf_counter()
-    loose._classifiers(X, bits)
-    equal_tolerance = time.perf_counter() - start
-    print(
-        f"\nLinearSVC stops at 1e-4 by default, sthash at LIBLINEAR's own 0.1; with 0.1 for both the SVMs' ratio is "
-        f"{equal_tolerance / ours['hash_function']:.1f}, the total's "
-        f"{(peer_total - peer.seconds['hash_function'] + equal_tolerance) / total:.1f}."
+def measure(run: Run) -> None:
+    """Measure the whole, then its stages, then growth."""
+    news = data.news(run.quick)
+    n = len(news.train)
+    setting = {"documents": n, "bits": BITS}
+    timings = time_in_turns(
+        {OURS: lambda: fit(news.train), assembly.NAME: lambda: assembly.Assembly().fit(news.train)}, budget=30
     )
-    print(f"Seconds a document: {total / n:.5f} (the paper, on a Pentium 4: {PAPER_SECONDS}).")
+    vectorizer, hasher, stages = timings[OURS].result
+    peer = timings[assembly.NAME].result
+    run.add(compare("total", "raw text to a model", timings, setting=setting))
+    for stage in STAGES:
+        theirs = peer.seconds[stage]
+        run.add(figure(f"stage-{stage}", f"  {stage}", stages[stage], "s", peer=assembly.NAME, theirs=theirs))
 
-    mine = precision_at_100(data, hasher.codes_, hasher.transform(vectorizer.transform(data.test_texts)))
-    theirs = precision_at_100(data, peer.codes, peer.encode(data.test_texts))
-    print(f"Precision at 100: sthash {mine:.4f}, assembly {theirs:.4f}, difference {mine - theirs:+.4f}.")
+    # LinearSVC stops at 1e-4 by default, sthash at LIBLINEAR's own 0.1.
+    X = peer.vectorizer.transform(news.train)
+    bits = np.unpackbits(peer.codes, axis=1, bitorder="little").astype(bool)
+    alike = timed(lambda: assembly.Assembly(svm_tol=0.1).fit_classifiers(X, bits)).best
+    ours, theirs = timings[OURS].best, timings[assembly.NAME].best
+    equal = theirs - peer.seconds["hash_function"] + alike
+    name = f"{assembly.NAME}, tolerance 0.1"
+    run.add(figure("equal-tolerance", "the same, SVMs at equal tolerance", ours, "s", peer=name, theirs=equal))
+    paper = figure(
+        "per-document", "seconds per document", ours / n, "s", peer="the paper (Pentium 4)", theirs=PAPER_SECONDS
+    )
+    run.add(paper)
 
-    receiver, sender = multiprocessing.Pipe(duplex=False)
-    process = multiprocessing.get_context("spawn").Process(target=peak_memory, args=(texts, sender))
-    process.start()
-    before, peak = receiver.recv()
-    process.join()
-    print(f"Peak memory of the fit: {peak:.0f} MiB resident, of which {before:.0f} before it began (text, libraries).")
+    mine = precision_at_100(news, hasher.codes_, hasher.transform(vectorizer.transform(news.test)))
+    other = precision_at_100(news, peer.codes, peer.encode(news.test))
+    run.add(figure("precision", "precision at 100, same topic", mine, "precision", peer=assembly.NAME, theirs=other))
+    alone = in_own_process(fit_only, news.train)
+    before = {"before the fit": alone.before}
+    run.add(figure("memory", "peak memory", alone.peak, "MiB", setting=setting, details=before))
+    grow(run, news)
 
-    everything = [*data.train_texts, *data.test_texts]
-    sizes = [2000, 4000, 8000, 16000]
-    shuffled = [everything[i] for i in np.random.default_rng(0).permutation(len(everything))]
-    grown = [fastest([fit(shuffled[:size]) for _ in range(3)])[-1] for size in sizes]
-    print(f"\nGrowth, seconds (best of 3)\n{'stage':<15}" + "".join(f"{size:>9}" for size in sizes) + "   exponent")
+
+def grow(run: Run, news: data.Split) -> None:
+    """Measure the stages for more and more documents, and with which power of their number each one grows."""
+    everything = [*news.train, *news.test]
+    shuffled = [everything[place] for place in np.random.default_rng(0).permutation(len(everything))]
+    sizes = run.choose((2000, 4000, 8000, 16000), (300, 600))
+    grown = time_in_turns({str(n): lambda n=n: fit(shuffled[:n]) for n in sizes}, repetitions=3)  # type: ignore[misc]
     for stage in (*STAGES, "total"):
-        seconds = [sum(run.values()) if stage == "total" else run[stage] for run in grown]
-        exponent = np.polyfit(np.log(sizes), np.log(seconds), 1)[0]
-        print(f"{stage:<15}" + "".join(f"{s:>9.3f}" for s in seconds) + f"{exponent:>11.2f}")
+        stages = [grown[str(n)].result[-1] for n in sizes]
+        seconds = [sum(one.values()) if stage == "total" else one[stage] for one in stages]
+        exponent = float(np.polyfit(np.log(sizes), np.log(seconds), 1)[0])
+        details = {f"s at {n}": taken for n, taken in zip(sizes, seconds, strict=True)}
+        run.add(figure(f"growth-{stage}", f"growth of {stage}", exponent, "exponent", details=details))
 
 
 if __name__ == "__main__":
-    main()
+    main(__file__, __doc__, measure)

@@ -1,22 +1,25 @@
-"""The exact 25-nearest-neighbour graph of 20Newsgroups train: sthash against sparse_dot_topn, in one run."""
+"""The exact graph of the 25 nearest neighbors on 20Newsgroups, against sparse_dot_topn."""
 
-import time
+from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from sparse_dot_topn import sp_matmul_topn
 
+import data
+from harness import OURS, Run, compare, figure, main
+from library import symmetric_graph
 from sthash import TextVectorizer, knn_graph
-from sthash.hashing.graph import symmetric_graph
-from sthash.reproduction.datasets import load_20newsgroups
+from timing import time_in_turns
 
-K = 25
+K, PEER = 25, "sparse_dot_topn"
 
 
-def peer_graph(X, threads):
-    """Build the same graph from sparse_dot_topn's lists, which count a row as its own neighbour."""
-    n = X.shape[0]
-    top = sp_matmul_topn(X, X.T.tocsr(), top_n=K + 1, n_threads=threads, sort=True)
+def peer_graph(top: Any) -> sp.csr_array:
+    """Make the same graph from sparse_dot_topn's lists, in which each row is its own neighbor too."""
+    n = top.shape[0]
     rows, weights = np.full((n, K), -1, dtype=np.int32), np.zeros((n, K), dtype=np.float32)
     for i in range(n):
         part = slice(top.indptr[i], top.indptr[i + 1])
@@ -26,30 +29,25 @@ def peer_graph(X, threads):
     return symmetric_graph(rows, weights)
 
 
-def best(function, *arguments, runs=3, **options):
-    """Least time of a few runs, and the result."""
-    times = []
-    for _ in range(runs):
-        start = time.perf_counter()
-        result = function(*arguments, **options)
-        times.append(time.perf_counter() - start)
-    return min(times), result
-
-
-def main():
-    """Print seconds and ratios."""
-    X = TextVectorizer().fit_transform(load_20newsgroups().train_texts)
+def measure(run: Run) -> None:
+    """Measure one thread and two."""
+    X = TextVectorizer().fit_transform(data.news(run.quick).train)
     matrix = sp.csr_matrix(X)
     transposed = matrix.T.tocsr()
-    print(f"{X.shape[0]} documents, {X.nnz / X.shape[0]:.0f} terms each (best of 3 runs)\n")
-    print(f"{'threads':<10}{'sparse_dot_topn s':>18}{'sthash s':>10}{'ratio':>8}")
     for threads in (1, 2):
-        theirs, _ = best(sp_matmul_topn, matrix, transposed, top_n=K + 1, n_threads=threads, sort=True)
-        ours, W = best(knn_graph, X, K, threads=threads)
-        print(f"{threads:<10}{theirs:>18.3f}{ours:>10.3f}{theirs / ours:>8.1f}")
-    difference = abs(W - peer_graph(matrix, 2))
-    print(f"\nLargest difference between the two graphs' weights: {difference.max():.1e}")
+
+        def ours(threads: int = threads) -> Any:
+            return knn_graph(X, K, threads=threads)
+
+        def theirs(threads: int = threads) -> Any:
+            return sp_matmul_topn(matrix, transposed, top_n=K + 1, n_threads=threads, sort=True)
+
+        timings = time_in_turns({OURS: ours, PEER: theirs})
+        setting = {"documents": X.shape[0], "neighbors": K, "threads": threads}
+        run.add(compare(f"threads-{threads}", "graph of nearest neighbors", timings, setting=setting))
+    difference = abs(timings[OURS].result - peer_graph(timings[PEER].result)).max()
+    run.add(figure("difference", "largest difference of weights", float(difference), "", peer=PEER))
 
 
 if __name__ == "__main__":
-    main()
+    main(__file__, __doc__, measure, peers=["sparse_dot_topn"])

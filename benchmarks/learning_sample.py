@@ -1,42 +1,94 @@
-"""Quality of 64-bit codes against the size of the learning sample, on 20Newsgroups: docs/images/learning-sample.svg.
+"""Quality of 64-bit codes against the size of the learning sample, on 20Newsgroups.
 
-The vocabulary and the document frequencies are always those of all 11,314 training messages; the hash functions are
-learnt from a sample of them, and then encode all of them, as on Spark. Queries are the 7,532 test messages.
+The vocabulary and the document frequencies are always those of all 11,314 training messages. The hash functions are
+learned from a sample of them, and then encode all of them, as on Spark. Queries are the 7,532 test messages.
+``--picture FILE`` draws the figure of docs/images/learning-sample.svg.
 """
 
+from __future__ import annotations
+
+import argparse
 from pathlib import Path
+from typing import Any
 
-import matplotlib as mpl
 import numpy as np
+import numpy.typing as npt
 
-mpl.use("svg")
-import matplotlib.pyplot as plt
-
+import data
+from harness import Run, figure, main
+from library import nearest_neighbors
 from sthash import HammingIndex, SelfTaughtHashing, TextVectorizer
-from sthash.evaluation.relevance import nearest_neighbours
-from sthash.reproduction.datasets import load_20newsgroups
 
-BITS, SIZES, SEEDS, NEAREST = 64, (1_000, 2_000, 5_000, 10_000, None), range(3), 100
-TARGET = Path(__file__).parents[1] / "docs" / "images" / "learning-sample.svg"
+BITS, NEAREST, TOP = 64, 100, 10
+SIZES = (1_000, 2_000, 5_000, 10_000, None)
 MEASURES = ("precision at 100 (same newsgroup)", "share of the cosine top 10 in the 100 nearest codes")
-COLOURS = {"paper": "#1f5f8b", "topics": "#c8553d"}
+COLORS = {"paper": "#1f5f8b", "topics": "#c8553d"}
+
+Scores = npt.NDArray[np.float64]  # a row per seed, a column per measure
 
 
-def measured(X, Q, labels, wanted, neighbours, recipe, size, seed):
-    """Learn from a sample; give both measures."""
-    rng = np.random.default_rng(seed)
-    sample = np.sort(rng.permutation(X.shape[0])[:size])
-    hasher = SelfTaughtHashing(BITS, recipe=recipe, random_state=seed).fit(X[sample])
-    index = HammingIndex(BITS)
-    index.add(hasher.transform(X))
-    found, _ = index.search(hasher.transform(Q), NEAREST)
-    precision = (labels[found] == wanted[:, None]).mean()
-    share = np.mean([len(np.intersect1d(near, ids)) for near, ids in zip(neighbours, found, strict=True)]) / 10
-    return precision, share
+class Corpus:
+    """Vectors, labels and true neighbors."""
+
+    def __init__(self, news: data.Split) -> None:
+        # The messages come sorted by group, and ties go by position: without a shuffle one group would win them.
+        order = np.random.default_rng(0).permutation(len(news.train))
+        vectorizer = TextVectorizer()
+        self.X = vectorizer.fit_transform([news.train[place] for place in order])
+        self.Q = vectorizer.transform(news.test)
+        self.labels, self.wanted = news.train_labels[order], news.test_labels
+        nearest = nearest_neighbors(self.X, self.Q, NEAREST)
+        self.top = nearest[:, :TOP]
+        self.exact = float((self.labels[nearest] == self.wanted[:, None]).mean())
+
+    def scores(self, recipe: Any, size: int | None, seed: int) -> tuple[float, float]:
+        """Learn from a sample; give both measures."""
+        sample = np.sort(np.random.default_rng(seed).permutation(self.X.shape[0])[:size])
+        hasher = SelfTaughtHashing(BITS, recipe=recipe, random_state=seed).fit(self.X[sample])
+        index = HammingIndex(BITS)
+        index.add(hasher.transform(self.X))
+        found, _ = index.search(hasher.transform(self.Q), NEAREST)
+        precision = float((self.labels[found] == self.wanted[:, None]).mean())
+        shared = [len(np.intersect1d(near, ids)) for near, ids in zip(self.top, found, strict=True)]
+        return precision, float(np.mean(shared)) / TOP
 
 
-def draw(scores, cosine):
-    """Draw a panel a measure: a line a recipe, from the lowest to the highest of the samples as a band."""
+def measure(run: Run) -> None:
+    """Measure each recipe at each size."""
+    corpus = Corpus(data.news(run.quick))
+    sizes, seeds = run.choose(SIZES, (300, None)), run.choose(3, 1)
+    run.add(figure("exact", f"exact cosine, precision at {NEAREST}", corpus.exact, "precision"))
+    measured: dict[tuple[str, int | None], Scores] = {}
+    for recipe in COLORS:
+        for size in sizes:
+            # All documents are one sample only.
+            scores = np.array([corpus.scores(recipe, size, seed) for seed in range(seeds if size else 1)])
+            measured[recipe, size] = scores
+            precision, share = scores.mean(axis=0).tolist()
+            lowest, highest = scores.min(axis=0).tolist(), scores.max(axis=0).tolist()
+            details = {
+                "share of the top 10": share,
+                "lowest": lowest[0],
+                "highest": highest[0],
+                "lowest share": lowest[1],
+                "highest share": highest[1],
+            }
+            name, setting = f"{size:,}" if size else "all", {"recipe": recipe, "bits": BITS, "samples": len(scores)}
+            what = f"{recipe}, learned on {name}: precision at {NEAREST}"
+            run.add(figure(f"{recipe}-{size or 'all'}", what, precision, "precision", setting=setting, details=details))
+    if run.arguments.picture:
+        draw(measured, sizes, corpus.exact, run.arguments.picture)
+
+
+def draw(
+    measured: dict[tuple[str, int | None], Scores], sizes: tuple[int | None, ...], exact: float, picture: Path
+) -> None:
+    """Draw one panel per measure: one line per recipe, and a band from the lowest to the highest sample."""
+    import matplotlib as mpl
+
+    mpl.use("svg")
+    import matplotlib.pyplot as plt
+
     mpl.rcParams |= {
         "svg.hashsalt": "sthash",
         "font.size": 10,
@@ -44,52 +96,25 @@ def draw(scores, cosine):
         "axes.spines.top": False,
         "axes.spines.right": False,
     }
-    figure, panels = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
-    names = [f"{size:,}" if size else "all" for size in SIZES]
-    for place, (panel, measure) in enumerate(zip(panels, MEASURES, strict=True)):
-        for recipe, colour in COLOURS.items():
-            values = np.array([[score[place] for score in scores[recipe, size]] for size in SIZES])
-            panel.plot(names, values.mean(axis=1), marker="o", color=colour, label=f"recipe '{recipe}'")
-            panel.fill_between(names, values.min(axis=1), values.max(axis=1), color=colour, alpha=0.2, linewidth=0)
-        panel.set(title=measure, xlabel="documents in the learning sample", ylim=(0, 0.8))
+    drawn, panels = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
+    names = [f"{size:,}" if size else "all" for size in sizes]
+    for place, (panel, title) in enumerate(zip(panels, MEASURES, strict=True)):
+        for recipe, color in COLORS.items():
+            values = [measured[recipe, size][:, place] for size in sizes]
+            means, low, high = ([float(f(one)) for one in values] for f in (np.mean, np.min, np.max))
+            panel.plot(names, means, marker="o", color=color, label=f"recipe '{recipe}'")
+            panel.fill_between(names, low, high, color=color, alpha=0.2, linewidth=0)
+        panel.set(title=title, xlabel="documents in the learning sample", ylim=(0, 0.8))
         panel.grid(axis="y", alpha=0.3)
-    panels[0].axhline(cosine, color="grey", linestyle=":", label="exact cosine")
+    panels[0].axhline(exact, color="gray", linestyle=":", label="exact cosine")
     panels[0].legend(loc="lower right", frameon=False)
-    TARGET.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(TARGET, metadata={"Date": None})
+    drawn.savefig(picture, metadata={"Date": None})
 
 
-def main():
-    """Measure, print and draw."""
-    news = load_20newsgroups()
-    # The messages come sorted by group, and ties go by position: shuffle, or one group would win them.
-    order = np.random.default_rng(0).permutation(len(news.train_texts))
-    vectorizer = TextVectorizer()
-    X = vectorizer.fit_transform([news.train_texts[place] for place in order])
-    Q = vectorizer.transform(news.test_texts)
-    labels, wanted = news.train_labels[order], news.test_labels
-    nearest = nearest_neighbours(X, Q, NEAREST)
-    cosine = (labels[nearest] == wanted[:, None]).mean()
-    print(
-        f"{X.shape[0]:,} documents, {Q.shape[0]:,} queries, {BITS} bits; mean of {len(SEEDS)} samples (lowest, highest)"
-    )
-    print(f"exact cosine: precision at {NEAREST} {cosine:.3f}")
-    scores = {}
-    for recipe in COLOURS:
-        for size in SIZES:
-            seeds = SEEDS if size else [0]
-            scores[recipe, size] = [
-                measured(X, Q, labels, wanted, nearest[:, :10], recipe, size, seed) for seed in seeds
-            ] * (1 if size else len(SEEDS))
-            precision, share = (
-                f"{np.mean(part):.3f} ({min(part):.3f}, {max(part):.3f})"
-                for part in zip(*scores[recipe, size], strict=True)
-            )
-            name = f"{size:,}" if size else "all"
-            print(f"  {recipe:<7} {name:>7}   precision at 100 {precision}   share of top 10 {share}", flush=True)
-    draw(scores, cosine)
-    print(TARGET)
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add the picture."""
+    parser.add_argument("--picture", type=Path)
 
 
 if __name__ == "__main__":
-    main()
+    main(__file__, __doc__, measure, options=options)

@@ -1,76 +1,91 @@
-"""Milvus Lite: pushing a collection and searching it there, beside the same search in the collection's own file.
+"""Milvus Lite: pushing a collection and searching it there, against the same search in the collection's own file.
 
-Run with ``--documents`` to push another number of documents than 50,000.
+``--documents N`` pushes another number of documents than 50,000.
 """
 
+from __future__ import annotations
+
 import argparse
-import statistics
 import tempfile
-import time
 from pathlib import Path
 
-from collection import documents, queries
+import data
+from harness import Run, compare, figure, main
 from sthash import Collection, HammingIndex
 from sthash.milvus import MilvusCollection
+from stored import stored
+from timing import Timing, time_each, timed
 
-QUERIES, K = 100, 10
-
-
-def milliseconds(function, arguments):
-    """Median over calls, one for each argument."""
-    times = []
-    for argument in arguments:
-        start = time.perf_counter()
-        function(argument)
-        times.append(time.perf_counter() - start)
-    return 1000 * statistics.median(times)
+QUERIES, K, FACTOR = 100, 10, 100
+THERE, HERE = "Milvus Lite", "the file"
 
 
-def timed(function):
-    """Seconds of a call, and its result."""
-    start = time.perf_counter()
-    result = function()
-    return time.perf_counter() - start, result
-
-
-def main():
+def measure(run: Run) -> None:
     """Push, push again, search."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--documents", type=int, default=50_000)
-    count = parser.parse_args().documents
-    texts = queries()[:QUERIES]
-    with tempfile.TemporaryDirectory() as name:
+    descriptions = data.descriptions(run.quick)
+    documents = descriptions.documents[: run.choose(run.arguments.documents, 200)]
+    texts = descriptions.queries[: run.choose(QUERIES, 5)]
+    # Milvus Lite may still write when it has been closed.
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
         folder = Path(name)
-        with Collection.create(folder / "some.sth", documents(count)) as collection:
-            push = lambda: MilvusCollection.push(collection, str(folder / "milvus.db"), "some")  # noqa: E731
-            seconds, there = timed(push)
-            print(f"{count:,} documents pushed in {seconds:.1f} s, {count / seconds:,.0f} a second", end="; ")
-            again, second = timed(push)
-            second.close()
-            print(f"pushed again, nothing to send: {again:.1f} s")
-            size = sum(path.stat().st_size for path in folder.glob("milvus.db*"))
-            print(f"bytes a document: {size / count:,.0f} in Milvus Lite's file, ", end="")
-            print(f"{collection.path.stat().st_size / count:,.0f} in the collection's")
-            codes = collection.encode(texts)
-            with collection._view.reading():
-                shelf = collection._view.shelf()
-            index = HammingIndex(collection.n_bits)
-            index.add(shelf.codes, shelf.ids)
-            rows = {
-                "10 nearest codes": (
-                    milliseconds(lambda code: there.nearest(code[None], K), codes),
-                    milliseconds(lambda code: index.search(code[None], K), codes),
-                ),
-                "10 hits of 1,000, re-ranked": (
-                    milliseconds(lambda text: there.search(text, K, factor=100), texts),
-                    milliseconds(lambda text: collection.search(text, K, factor=100, explain=False), texts),
-                ),
-            }
-            print(f"{'milliseconds a query, median':<30} {'Milvus Lite':>12} {'here':>8}")
-            for what, (theirs, ours) in rows.items():
-                print(f"{what:<30} {theirs:>12.1f} {ours:>8.2f}")
-            there.close()
+        with Collection.create(folder / "some.sth", documents) as collection:
+            there = push(run, collection, folder)
+            try:
+                search(run, collection, there, texts)
+            finally:
+                there.close()
+
+
+def push(run: Run, collection: Collection, folder: Path) -> MilvusCollection:
+    """Measure the push of all documents, and one that has nothing to send."""
+    count = len(collection)
+    first = timed(lambda: MilvusCollection.push(collection, str(folder / "milvus.db"), "some"))
+    again = timed(lambda: MilvusCollection.push(collection, str(folder / "milvus.db"), "some"))
+    again.result.close()
+    setting = {"documents": count}
+    pushed = {THERE: first.per(count)}
+    run.add(compare("push", "push all documents", pushed, "documents/s", ours=THERE, setting=setting))
+    run.add(compare("push-again", "push again, nothing to send", {THERE: again}, ours=THERE, setting=setting))
+    bytes_there = sum(path.stat().st_size for path in folder.glob("milvus.db*")) / count
+    bytes_here = collection.path.stat().st_size / count
+    run.add(figure("bytes", "bytes per document", bytes_here, "bytes", peer=THERE, theirs=bytes_there, setting=setting))
+    there: MilvusCollection = first.result
+    return there
+
+
+def search(run: Run, collection: Collection, there: MilvusCollection, texts: list[str]) -> None:
+    """Measure the nearest codes, and hits that are ranked again."""
+    held, codes = stored(collection), collection.encode(texts)
+    index = HammingIndex(collection.n_bits)
+    index.add(held.codes, held.ids)
+    nearest = time_each(
+        {THERE: lambda code: there.nearest(code[None], K), HERE: lambda code: index.search(code[None], K)},
+        list(codes),
+        repetitions=3,
+    )
+    ranked = time_each(
+        {
+            THERE: lambda text: there.search(text, K, factor=FACTOR),
+            HERE: lambda text: collection.search(text, K, factor=FACTOR),
+        },
+        texts,
+        repetitions=3,
+    )
+    setting = {"documents": len(collection)}
+    unit, what = "ms per query", f"{K} hits of {K * FACTOR:,}, re-ranked"
+    run.add(compare("nearest", f"{K} nearest codes", by_the_clock(nearest), unit, ours=HERE, setting=setting))
+    run.add(compare("ranked", what, by_the_clock(ranked), unit, ours=HERE, setting=setting))
+
+
+def by_the_clock(timings: dict[str, Timing]) -> dict[str, Timing]:
+    """Leave out processor time: Milvus Lite has a process of its own."""
+    return {name: timing.by_the_clock() for name, timing in timings.items()}
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add the number of documents."""
+    parser.add_argument("--documents", type=int, default=50_000)
 
 
 if __name__ == "__main__":
-    main()
+    main(__file__, __doc__, measure, peers=["pymilvus", "milvus-lite"], options=options)

@@ -15,19 +15,19 @@ def test_the_page_has_the_figures_of_the_plan():
 
 
 def test_shuffle_of_few_codes_is_what_is_sent():
-    """Below a block, each code is sent once a band, beside once to be made distinct."""
+    """Below a block, each code is sent once per band, and once to be made distinct."""
     assert plan.shuffle_bytes(1000, 800, 64, 3, 0.0) == 1000 * 24 + 800 * 4 * 56
     assert plan.row_bytes(65, 5) == plan.row_bytes(128, 5) == 64
 
 
 def test_the_formula_gives_what_spark_has_shuffled():
     for documents, distinct, measured in plan.SHUFFLED:
-        formula = plan.shuffle_bytes(documents, distinct, 64, 3, plan.SHARING[64, 3])
+        formula = plan.shuffle_bytes(documents, distinct, 64, 3, plan.PAIR_SHARES[64, 3].sharing)
         assert measured / formula == pytest.approx(plan.Measured().compressed, rel=0.05)
 
 
 def test_growth_goes_through_what_was_measured():
-    for documents, pairs in plan.PAIRS.items():
+    for documents, pairs in plan.PAIRS_FOUND.items():
         assert plan.grown_pairs(documents) == pytest.approx(pairs, rel=0.02)
     assert plan.grown_pairs(2e9) / plan.grown_pairs(1e9) == pytest.approx(2.5, abs=0.01)
 

@@ -1,7 +1,8 @@
-"""Compute the plan for a billion documents and write it into docs/scaling.md, between the marks. Run without arguments.
+"""Compute the plan for a billion documents, and write it between the marks of docs/scaling.md.
 
-Each figure is a function of what was measured (`Measured`, by benchmarks/scaling.py and those named in README.md) and
-of what is assumed (`Assumed`); tests/test_scaling_plan.py sees to it that the page has the figures of this file.
+Run it without arguments. Each figure is a function of what was measured (`Measured`, by benchmarks/scaling.py and
+benchmarks/encoding.py) and of what is assumed (`Assumed`). tests/test_scaling_plan.py checks that the page has the
+figures of this file.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+
+from pages import table, with_block
 
 PAGE = Path(__file__).parents[1] / "docs" / "scaling.md"
 MARK = "<!-- {} of the plan: made by tools/scaling_plan.py -->"
@@ -25,53 +28,49 @@ class Measured:
     file_bytes: float = 870  # without the model, with codes of 32 bytes
     index_bytes: float = 24.4  # with codes of 8 bytes
     index_bytes_with_tables: float = 72.7
-    encoded_a_core_second: float = 65_500
-    learnt_a_second: float = 8_000
-    comparisons_a_core_second: float = 4.5e9
+    encoded_per_core_second: float = 65_500
+    learned_per_second: float = 8_000
+    comparisons_per_core_second: float = 4.5e9
     compressed: float = 0.35  # what is left of a shuffle: benchmarks/spark.py, beside the formula
 
 
-# Of the codes of these documents, by bits, or by bits and radius: how many are distinct; which share of the pairs of
-# distinct codes agrees in a band, added up over the bands; and which share is within the radius.
+@dataclass(frozen=True)
+class Pairs:
+    """Pairs of the distinct codes of these documents, as shares of all their pairs."""
+
+    sharing: float  # that agree in a band, added up over the bands
+    close: float  # that are within the radius
+
+
+# Share of the codes that are distinct, by bits; and their pairs, by bits and radius.
 DISTINCT = {64: 0.685, 128: 0.851, 256: 0.911}
-SHARING = {
-    (64, 1): 1.2e-4,
-    (64, 3): 8.4e-3,
-    (64, 5): 5.7e-2,
-    (128, 1): 1.0e-4,
-    (128, 3): 1.2e-3,
-    (128, 5): 5.9e-3,
-    (256, 1): 7.6e-6,
-    (256, 3): 2.2e-4,
-    (256, 5): 8.9e-4,
-}
-WITHIN = {
-    (64, 1): 2.8e-6,
-    (64, 3): 5.1e-5,
-    (64, 5): 2.9e-4,
-    (128, 1): 9.7e-7,
-    (128, 3): 1.4e-5,
-    (128, 5): 6.5e-5,
-    (256, 1): 1.8e-7,
-    (256, 3): 1.3e-6,
-    (256, 5): 4.2e-6,
+PAIR_SHARES = {
+    (64, 1): Pairs(1.2e-4, 2.8e-6),
+    (64, 3): Pairs(8.4e-3, 5.1e-5),
+    (64, 5): Pairs(5.7e-2, 2.9e-4),
+    (128, 1): Pairs(1.0e-4, 9.7e-7),
+    (128, 3): Pairs(1.2e-3, 1.4e-5),
+    (128, 5): Pairs(5.9e-3, 6.5e-5),
+    (256, 1): Pairs(7.6e-6, 1.8e-7),
+    (256, 3): Pairs(2.2e-4, 1.3e-6),
+    (256, 5): Pairs(8.9e-4, 4.2e-6),
 }
 # Documents, distinct codes of 64 bits, and bytes that the self-join at radius 3 shuffled: benchmarks/spark.py.
 SHUFFLED = [(61_290, 50_299, 4.4e6), (122_581, 96_278, 8.5e6), (245_163, 183_361, 16.4e6)]
-PAIRS = {61_290: 135_071, 122_581: 341_888, 245_163: 848_215}  # of the same joins
+PAIRS_FOUND = {61_290: 135_071, 122_581: 341_888, 245_163: 848_215}  # by the same joins
 
 
 @dataclass(frozen=True)
 class Assumed:
-    """What you should put your own figures in for."""
+    """What you replace by figures of your own."""
 
     documents: int = 10**9
     bits: int = 128
     radius: int = 3
     terms: int = 10**6
-    learn_on: int = 20_000
+    sample_size: int = 20_000
     key_bytes: int = 20
-    shuffled_a_core_second: float = 1e8
+    shuffled_per_core_second: float = 1e8
     core_hour: float = 0.05
     gigabyte_month: float = 0.02
 
@@ -82,7 +81,7 @@ def row_bytes(bits: int, fields: int) -> int:
 
 
 def copies(distinct: float, sharing: float, bands: int) -> float:
-    """How often a code is sent for one band: once, and once more for each block of its bucket beyond the first."""
+    """How often a code is sent per band: once, and once more for each block of its bucket beyond the first."""
     return 1 + distinct * sharing / bands / BLOCK
 
 
@@ -106,16 +105,15 @@ def join_rows(measured: Measured, assumed: Assumed) -> Iterator[list[str]]:
         "pairs of codes",
         "as two ids and a distance",
     ]
-    for bits, radius in SHARING:
+    for (bits, radius), shares in PAIR_SHARES.items():
         codes = DISTINCT[bits] * assumed.documents
-        sharing = SHARING[bits, radius]
-        shuffled = shuffle_bytes(assumed.documents, codes, bits, radius, sharing)
-        compared = codes**2 / 2 * sharing
-        # A comparison of longer codes takes longer, a word at a time.
-        comparing = compared * math.ceil(bits / 64) / measured.comparisons_a_core_second
-        moving = 2 * shuffled * measured.compressed / assumed.shuffled_a_core_second
+        all_pairs = codes**2 / 2
+        shuffled = shuffle_bytes(assumed.documents, codes, bits, radius, shares.sharing)
+        compared, found = all_pairs * shares.sharing, all_pairs * shares.close
+        # A comparison of longer codes takes longer: it goes word by word.
+        comparing = compared * math.ceil(bits / 64) / measured.comparisons_per_core_second
+        moving = 2 * shuffled * measured.compressed / assumed.shuffled_per_core_second
         hours = (comparing + moving) / 3600
-        pairs = codes**2 / 2 * WITHIN[bits, radius]
         yield [
             str(bits),
             str(radius),
@@ -124,8 +122,8 @@ def join_rows(measured: Measured, assumed: Assumed) -> Iterator[list[str]]:
             count(compared),
             f"{hours:,.1f}",
             f"${hours * assumed.core_hour:,.2f}",
-            count(pairs),
-            bytes_(pairs * 20),
+            count(found),
+            bytes_(found * 20),
         ]
 
 
@@ -136,7 +134,7 @@ def plan_rows(measured: Measured, assumed: Assumed) -> Iterator[list[str]]:
     there = n * (measured.text_bytes + assumed.key_bytes + 16 + code)
     index = n * (measured.index_bytes - 8 + code)
     tables = n * (measured.index_bytes_with_tables - 8 + code)
-    encoding = n / measured.encoded_a_core_second / 3600
+    encoding = n / measured.encoded_per_core_second / 3600
     month = assumed.gigabyte_month / 1e9
     yield ["what", "formula", "figure"]
     yield ["codes alone", "N · b / 8", bytes_(n * code)]
@@ -150,21 +148,21 @@ def plan_rows(measured: Measured, assumed: Assumed) -> Iterator[list[str]]:
     yield ["model, as broadcast to each worker", "terms · b · 4", bytes_(assumed.terms * assumed.bits * 4)]
     yield [
         "learning, on the driver",
-        f"sample / {measured.learnt_a_second:,.0f}",
-        f"{assumed.learn_on / measured.learnt_a_second:,.1f} s",
+        f"sample / {measured.learned_per_second:,.0f}",
+        f"{assumed.sample_size / measured.learned_per_second:,.1f} s",
     ]
     yield [
         "encoding",
-        f"N / {measured.encoded_a_core_second:,.0f} / 3600",
+        f"N / {measured.encoded_per_core_second:,.0f} / 3600",
         f"{encoding:,.1f} core hours, ${encoding * assumed.core_hour:,.2f}",
     ]
 
 
 def grown_pairs(documents: float) -> float:
-    """Pairs of 64-bit codes within radius 3, if they go on growing by the same factor with each doubling."""
-    sizes = list(PAIRS)
-    factor = (PAIRS[sizes[-1]] / PAIRS[sizes[0]]) ** (1 / math.log2(sizes[-1] / sizes[0]))
-    return float(PAIRS[sizes[-1]] * factor ** math.log2(documents / sizes[-1]))
+    """Pairs of 64-bit codes within radius 3, if they grow by the same factor with each further doubling."""
+    (fewest, few_pairs), *_, (most, most_pairs) = PAIRS_FOUND.items()
+    factor = (most_pairs / few_pairs) ** (1 / math.log2(most / fewest))
+    return float(most_pairs * factor ** math.log2(documents / most))
 
 
 def bytes_(number: float) -> str:
@@ -181,21 +179,11 @@ def count(number: float) -> str:
     return f"{digits} · 10^{int(power)}"
 
 
-def markdown(rows: Iterator[list[str]]) -> str:
-    """Rows as a table."""
-    head, *body = rows
-    lines = [head, ["---"] * len(head), *body]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
-
-
 def filled(page: str) -> str:
-    """Put the tables in between their marks."""
+    """Put the tables between their marks."""
     measured, assumed = Measured(), Assumed()
     for name, rows in (("Table 1", plan_rows(measured, assumed)), ("Table 2", join_rows(measured, assumed))):
-        start, end = MARK.format(name), MARK.format(f"End of {name}")
-        before, _, rest = page.partition(start)
-        _, _, after = rest.partition(end)
-        page = f"{before}{start}\n{markdown(rows)}\n{end}{after}"
+        page = with_block(page, MARK.format(name), MARK.format(f"End of {name}"), table(rows))
     return page
 
 

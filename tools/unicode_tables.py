@@ -6,6 +6,7 @@ Run with the oldest supported Python, whose Unicode version every newer one cont
 
 import itertools
 import sys
+import textwrap
 import unicodedata
 
 
@@ -20,6 +21,11 @@ def simple_lower(code: int) -> int:
     return ord(chr(code).lower()[0])
 
 
+def in_lines(entries: list[str]) -> str:
+    """Entries of a table, several per line."""
+    return textwrap.fill(" ".join(entries), 120) + "\n"
+
+
 def main() -> None:
     """Print the header."""
     out = sys.stdout.write
@@ -28,13 +34,16 @@ def main() -> None:
     out(f'inline constexpr char version[] = "{unicodedata.unidata_version}";\n\n')
     out("// First code point, last code point, class (1: letter or number, 2: combining mark).\n")
     out("struct Range { uint32_t first, last; uint8_t kind; };\ninline constexpr Range ranges[] = {\n")
+    ranges = []
     for kind, group in itertools.groupby(range(sys.maxunicode + 1), key=character_class):
         codes = list(group)
         if kind:
-            out(f"{{{codes[0]:#x},{codes[-1]:#x},{kind}}},\n")
+            ranges.append(f"{{{codes[0]:#x},{codes[-1]:#x},{kind}}},")
+    out(in_lines(ranges))
     out("};\n\n// First code point, how many follow each other at this step, step, distance to the lower-case one.\n")
     out("struct Lower { uint32_t first; uint16_t count; uint8_t step; int32_t distance; };\n")
     out("inline constexpr Lower lowers[] = {\n")
+    lowers = []
     upper = [(code, simple_lower(code) - code) for code in range(sys.maxunicode + 1) if simple_lower(code) != code]
     while upper:
         first, distance = upper[0]
@@ -43,7 +52,8 @@ def main() -> None:
         count = next(c for c in itertools.count(1) if rest.get(first + c * step) != distance)
         taken = {first + c * step for c in range(count)}
         upper = [pair for pair in upper if pair[0] not in taken]
-        out(f"{{{first:#x},{count},{step},{distance}}},\n")
+        lowers.append(f"{{{first:#x},{count},{step},{distance}}},")
+    out(in_lines(lowers))
     out("};\n\n}  // namespace sthash::unicode\n")
 
 

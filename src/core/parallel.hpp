@@ -11,11 +11,8 @@
 
 namespace sthash {
 
+// Set from outside to end work early; whoever works looks at it now and then.
 using StopFlag = std::atomic<bool>;
-
-inline int hardware_threads() {
-    return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-}
 
 // Calls body(begin, end, thread) for pieces of [0, count) of at most `grain` items, on up to `threads`
 // threads, the caller's own among them. Pieces are handed out in order; none is started once `stop` is set.

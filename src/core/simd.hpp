@@ -1,9 +1,15 @@
-// Which SIMD path the kernels take, and how a kernel is compiled once for each path.
+// Which SIMD path the kernels take, and how a kernel is compiled once per path.
 //
-// A kernel file (*.inc) is written once, in plain functions over GCC's vector types, and compiled once for
-// each path by each_path.inc; STHASH_DISPATCH calls the one that the machine runs. A kernel file includes
-// nothing and has no templates, so that no inline function of a header is ever compiled for a newer machine
-// than the one at hand.
+// A kernel file (*.inc) is written once and compiled once per path:
+//
+//   #define STHASH_KERNELS "graph/kernels.inc"
+//   #define STHASH_FAMILY graph_kernels
+//   #include "each_path.inc"
+//
+// One .cpp file does this per kernel file, so each kernel is compiled once per path and nowhere else. The functions
+// have internal linkage; the .cpp file gives them out as STHASH_PICK(graph_kernels::name), which is the function of the
+// path that the machine runs. A kernel file includes nothing: a header that is included while a path is compiled would
+// be compiled for a newer machine than the one at hand, and the linker might take that copy for all.
 #pragma once
 
 #include <algorithm>
@@ -31,18 +37,14 @@
 #define STHASH_TARGET_END _Pragma("GCC pop_options")
 #endif
 
+// What `name` is on the active path: a function, or an object. `name` starts with the family of the kernel file.
 #if STHASH_X86
-#define STHASH_DISPATCH(call)                \
-    switch (::sthash::active_path()) {       \
-        case ::sthash::SimdPath::avx512:     \
-            return ::sthash::avx512::call;   \
-        case ::sthash::SimdPath::avx2:       \
-            return ::sthash::avx2::call;     \
-        default:                             \
-            return ::sthash::portable::call; \
-    }
+#define STHASH_PICK(name)                                                           \
+    (::sthash::active_path() == ::sthash::SimdPath::avx512 ? ::sthash::avx512::name \
+     : ::sthash::active_path() == ::sthash::SimdPath::avx2 ? ::sthash::avx2::name   \
+                                                           : ::sthash::portable::name)
 #else
-#define STHASH_DISPATCH(call) return ::sthash::portable::call;
+#define STHASH_PICK(name) (::sthash::portable::name)
 #endif
 
 namespace sthash {
@@ -74,7 +76,7 @@ inline std::vector<SimdPath> available_paths() {
     return paths;
 }
 
-// The best path of this machine, or the one that the variable STHASH_SIMD names. Read once, at import.
+// The best path of this machine, or the one that the variable STHASH_SIMD names.
 inline SimdPath choose_path() {
     const std::vector<SimdPath> paths = available_paths();
     const char* wanted = std::getenv("STHASH_SIMD");
@@ -85,9 +87,10 @@ inline SimdPath choose_path() {
         names += (names.empty() ? "" : ", ") + std::string(name_of(path));
     }
     throw std::runtime_error("STHASH_SIMD=" + std::string(wanted) +
-                             " is no path of this machine; unset it or use one of: " + names);
+                             " is no path of this machine. Unset it or use one of: " + names + ".");
 }
 
+// The path that all kernels take. The module sets it once, at import; only tests change it later.
 inline SimdPath& active_path() {
     static SimdPath path = SimdPath::portable;
     return path;

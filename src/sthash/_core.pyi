@@ -1,11 +1,43 @@
-"""The C++ core. It assumes what the Python rooms have validated; call those instead."""
+"""The C++ core. It assumes what the Python packages have validated; call those instead.
+
+Arrays are C-contiguous. Arrays come first, by position; settings follow, by name. ``tools/check_stub.py`` holds this
+file to the compiled module; the headers in ``src/core`` document every parameter.
+"""
+
+import enum
 
 import numpy as np
 import numpy.typing as npt
 
 def simd_path() -> str: ...
 def simd_paths() -> list[str]: ...
-def hardware_threads() -> int: ...
+
+# views: arrays that belong together
+
+class CsrView:
+    """Compressed sparse rows; if ``dense``, all rows share the columns 0, 1, 2, … at the start of ``indices``."""
+
+    def __init__(
+        self,
+        indptr: npt.NDArray[np.int64],
+        indices: npt.NDArray[np.int32],
+        values: npt.NDArray[np.float32],
+        *,
+        dense: bool = False,
+    ) -> None: ...
+
+class PackedView:
+    """Vectors one after the other: number i has the words ``content[starts[i]:ends[i]]``."""
+
+    def __init__(
+        self,
+        content: npt.NDArray[np.int32],
+        starts: npt.NDArray[np.int64],
+        ends: npt.NDArray[np.int64],
+        *,
+        n_columns: int,
+        dense: bool = False,
+    ) -> None: ...
 
 # text
 
@@ -14,12 +46,13 @@ unicode_version: str
 class WordTable:
     def __init__(self) -> None: ...
     def __len__(self) -> int: ...
-    def scan(self, texts: list[str], threads: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]: ...
+    def scan(self, texts: list[str], *, threads: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]: ...
     def words_from(self, first: int) -> list[str]: ...
 
 def count_terms(
     starts: npt.NDArray[np.int64],
     words: npt.NDArray[np.int32],
+    *,
     term_of: npt.NDArray[np.int32],
     n_terms: int,
     threads: int,
@@ -27,19 +60,19 @@ def count_terms(
 
 # graph
 
-def sparse_neighbours(
-    indptr: npt.NDArray[np.int64],
-    indices: npt.NDArray[np.int32],
-    data: npt.NDArray[np.float32],
-    columns: int,
+def sparse_neighbors(
+    rows: CsrView,
+    *,
+    n_columns: int,
     penalty: npt.NDArray[np.float32],
     k: int,
     common_share: float,
     threads: int,
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]: ...
-def dense_neighbours(
+def dense_neighbors(
     rows: npt.NDArray[np.float32],
     products: npt.NDArray[np.float32],
+    *,
     first: int,
     penalty: npt.NDArray[np.float32],
     norms: npt.NDArray[np.float32],
@@ -48,7 +81,7 @@ def dense_neighbours(
     threads: int,
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]: ...
 def largest_in_rows(
-    scores: npt.NDArray[np.float32], k: int, threads: int
+    scores: npt.NDArray[np.float32], *, k: int, threads: int
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]: ...
 
 # svm
@@ -56,12 +89,10 @@ def largest_in_rows(
 lanes_in_group: int
 
 def fit_svm_bank(
-    indptr: npt.NDArray[np.int64],
-    indices: npt.NDArray[np.int32],
-    values: npt.NDArray[np.float32],
-    dense: bool,
-    n_features: int,
+    rows: CsrView,
     bits: npt.NDArray[np.uint8],
+    *,
+    n_features: int,
     inverse_curvature: npt.NDArray[np.float32],
     diagonal: float,
     upper: float,
@@ -71,14 +102,7 @@ def fit_svm_bank(
     seed: int,
     threads: int,
 ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32], npt.NDArray[np.int32]]: ...
-def project(
-    indptr: npt.NDArray[np.int64],
-    indices: npt.NDArray[np.int32],
-    values: npt.NDArray[np.float32],
-    dense: bool,
-    weights: npt.NDArray[np.float32],
-    threads: int,
-) -> npt.NDArray[np.float32]: ...
+def project(rows: CsrView, weights: npt.NDArray[np.float32], *, threads: int) -> npt.NDArray[np.float32]: ...
 
 # hamming
 
@@ -86,10 +110,15 @@ _Codes = npt.NDArray[np.uint8]
 _Ids = npt.NDArray[np.int64]
 _Distances = npt.NDArray[np.int32]
 
+class Strategy(enum.Enum):
+    auto = 0
+    scan = 1
+    tables = 2
+
 class HammingCore:
-    def __init__(self, n_bits: int, path: int) -> None: ...
+    def __init__(self, n_bits: int, strategy: Strategy) -> None: ...
     @staticmethod
-    def open(descriptor: int, mapped: bool, name: str, path: int) -> HammingCore: ...
+    def open(descriptor: int, *, mapped: bool, name: str, strategy: Strategy) -> HammingCore: ...
     def verify(self) -> None: ...
     def save(self, descriptor: int) -> None: ...
     def n_bits(self) -> int: ...
@@ -101,44 +130,40 @@ class HammingCore:
     def codes(self, ids: _Ids) -> _Codes: ...
     def ids(self) -> _Ids: ...
     def search(
-        self, codes: _Codes, k: int, within: int, allowed: _Ids | None, threads: int
+        self, codes: _Codes, *, k: int, radius: int | None, allowed: _Ids | None, threads: int
     ) -> tuple[_Ids, _Distances]: ...
     def weighted_search(
         self,
         codes: _Codes,
         weights: npt.NDArray[np.float32],
+        *,
         k: int,
-        within: int,
+        radius: int | None,
         allowed: _Ids | None,
         threads: int,
     ) -> tuple[_Ids, npt.NDArray[np.float32]]: ...
     def radius_search(
-        self, codes: _Codes, radius: int, allowed: _Ids | None, threads: int
+        self, codes: _Codes, *, radius: int, allowed: _Ids | None, threads: int
     ) -> tuple[_Ids, _Ids, _Distances]: ...
-    def count(self, codes: _Codes, radius: int, allowed: _Ids | None, threads: int) -> _Ids: ...
-    def build_tables(self, threads: int) -> None: ...
+    def count(self, codes: _Codes, *, radius: int, allowed: _Ids | None, threads: int) -> _Ids: ...
+    def build_tables(self, *, threads: int) -> None: ...
     def stats(self) -> dict[str, int]: ...
 
 class HammingJoin:
-    def __init__(self, left: HammingCore, right: HammingCore, radius: int, threads: int) -> None: ...
+    def __init__(self, left: HammingCore, right: HammingCore, *, radius: int, threads: int) -> None: ...
     def next(self) -> tuple[_Ids, _Ids, _Distances]: ...
 
 # collection
 
 def search_balls(
     codes: npt.NDArray[np.uint64],
-    starts: npt.NDArray[np.int64],
-    ends: npt.NDArray[np.int64],
-    content: npt.NDArray[np.int32],
-    dense: bool,
+    vectors: PackedView,
     query_codes: npt.NDArray[np.uint64],
+    query_rows: CsrView,
+    *,
     margins: npt.NDArray[np.float32] | None,
-    query_indptr: npt.NDArray[np.int64],
-    query_indices: npt.NDArray[np.int32],
-    query_values: npt.NDArray[np.float32],
-    columns: int,
     k: int,
-    radius: int,
+    radius: int | None,
     wanted: int,
     threads: int,
 ) -> tuple[
@@ -150,26 +175,13 @@ def search_balls(
 ]: ...
 def gather_ball(
     codes: npt.NDArray[np.uint64],
-    query: npt.NDArray[np.uint64],
+    query_code: npt.NDArray[np.uint64],
+    *,
     margins: npt.NDArray[np.float32] | None,
-    radius: int,
+    radius: int | None,
     wanted: int,
 ) -> npt.NDArray[np.int64]: ...
 def pair_scores(
-    starts: npt.NDArray[np.int64],
-    ends: npt.NDArray[np.int64],
-    content: npt.NDArray[np.int32],
-    dense: bool,
-    columns: int,
-    left: npt.NDArray[np.int64],
-    right: npt.NDArray[np.int64],
-    threads: int,
+    vectors: PackedView, left: npt.NDArray[np.int64], right: npt.NDArray[np.int64], *, threads: int
 ) -> npt.NDArray[np.float32]: ...
-def scatter(
-    indptr: npt.NDArray[np.int64],
-    indices: npt.NDArray[np.int32],
-    values: npt.NDArray[np.float32],
-    words: int,
-    seed: int,
-    threads: int,
-) -> npt.NDArray[np.float32]: ...
+def scatter(rows: CsrView, *, words: int, seed: int, threads: int) -> npt.NDArray[np.float32]: ...

@@ -7,6 +7,8 @@ import os
 from numbers import Integral, Real
 from typing import Any
 
+MOST_THREADS = 1024
+
 
 def check_whole(name: str, value: Any, least: int = 1, remedy: str = "") -> int:
     """Return ``value`` if it is a whole number of at least ``least``; ``remedy`` says what to do otherwise."""
@@ -37,7 +39,7 @@ def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
 
 
 def resolve_threads(threads: int | None) -> int:
-    """Return the number of threads to use: None means one per core that this process may use.
+    """Return the number of threads to use: None means one per core that this process may use; at most 1024.
 
     Examples
     --------
@@ -49,4 +51,4 @@ def resolve_threads(threads: int | None) -> int:
     """
     if threads is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return check_whole("threads", threads)
+    return min(check_whole("threads", threads), MOST_THREADS)

@@ -253,6 +253,8 @@ def _queries(queries: list[Any]) -> dict[str, Any]:
 
 
 def _numbers(vector: Any) -> list[float]:
+    if isinstance(vector, bytes):
+        raise TypeError("a query is bytes. Pass a str, or a vector of numbers.")
     numbers: list[float] = np.asarray(vector, dtype=np.float32).reshape(-1).tolist()
     return numbers
 
@@ -260,7 +262,8 @@ def _numbers(vector: Any) -> list[float]:
 def _plain(value: Any) -> Any:
     if isinstance(value, np.generic):
         return value.item()
-    raise TypeError(f"{value!r} cannot be sent: JSON has no {type(value).__name__}.")
+    # As of a collection, whose metadata must be JSON values; all else is checked before.
+    raise ValueError(f"{value!r} cannot be sent, because JSON has no {type(value).__name__}. Convert it.")
 
 
 def _check_protocol(client: Client) -> DocumentCollection:

@@ -96,6 +96,9 @@ def test_where(collection):
     assert collection.search("ship", 3, where={"nothing": "x"}) == []
     assert collection.search("ship", 3, where={"number": "3"}) == []
     assert len(collection.search("ship", 300, where={})) == 300
+    for many in (range(1, 3000), range(1, 12_000), [3, 2**64, 5]):
+        wanted = sum(number in many for number in range(300))
+        assert len(collection.search("ship", 300, where={"number": [*many, "x", None]})) == wanted
     assert collection.search_many(["ship", "cat"], 3, where={"a'\"]": 1}) == [[], []]
     with pytest.raises(TypeError, match="where"):
         collection.search("ship", where="parity=1")

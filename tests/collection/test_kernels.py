@@ -7,7 +7,7 @@ from sthash import _core
 from support.corpus import weighted_distances
 
 
-def shelf(rng, n, words, columns, dense):
+def documents(rng, n, words, columns, dense):
     stored = rng.integers(0, 2**64, size=(n, words), dtype=np.uint64)
     rows = []
     for _ in range(n):
@@ -19,7 +19,8 @@ def shelf(rng, n, words, columns, dense):
     full = np.zeros((n, columns), dtype=np.float32)
     for row, (kept, values) in zip(full, rows, strict=True):
         row[kept] = values
-    return stored, starts, ends, np.concatenate(parts).astype(np.int32), full
+    content = np.concatenate(parts).astype(np.int32)
+    return stored, _core.PackedView(content, starts, ends, n_columns=columns, dense=dense), full
 
 
 @pytest.mark.parametrize("dense", [False, True])
@@ -29,7 +30,7 @@ def shelf(rng, n, words, columns, dense):
     st.sampled_from([1, 2, 5, 16, 17]),
     st.integers(1, 20),
     st.integers(1, 70),
-    st.sampled_from([-1, 20, 40, 64]),
+    st.sampled_from([None, 20, 40, 64]),
     st.integers(1, 80),
     st.sampled_from([1, 6, 40]),
     st.booleans(),
@@ -37,27 +38,34 @@ def shelf(rng, n, words, columns, dense):
 )
 def test_search_balls_equals_its_twin(dense, seed, n, words, columns, k, radius, wanted, count, weighted, unused):
     rng = np.random.default_rng(seed)
-    stored, starts, ends, content, full = shelf(rng, n, words, columns, dense)
+    stored, vectors, full = documents(rng, n, words, columns, dense)
     queries = rng.normal(size=(count, columns)).astype(np.float32)
     codes = rng.integers(0, 2**64, size=(count, words), dtype=np.uint64)
     indptr = np.arange(count + 1, dtype=np.int64) * columns
-    indices = np.tile(np.arange(columns, dtype=np.int32), count)
+    indices = np.tile(np.arange(columns, dtype=np.int32), 1 if dense else count)
     margins = rng.normal(size=(count, 64 * words - unused)).astype(np.float32) if weighted else None
     places, scores, distances, radii, candidates = _core.search_balls(
-        *(stored, starts, ends, content, dense, codes, margins, indptr, indices, queries.ravel(), columns),
-        *(k, radius, wanted, 2),
+        stored,
+        vectors,
+        codes,
+        _core.CsrView(indptr, indices, queries.ravel(), dense=dense),
+        margins=margins,
+        k=k,
+        radius=radius,
+        wanted=wanted,
+        threads=2,
     )
     for query in range(count):
         away = np.bitwise_count(stored ^ codes[query]).sum(axis=1)
         counted, farthest, own = away, 64 * words, None
         if weighted:
             own = margins[query : query + 1]
-            if radius < 0:
+            if radius is None:
                 counted = weighted_distances(stored.view(np.uint8), codes[query].view(np.uint8), own[0])
                 farthest = 255 * words
-        ball = radius if radius >= 0 else (sorted(counted)[wanted - 1] if wanted <= n else farthest)
+        ball = radius if radius is not None else (sorted(counted)[wanted - 1] if wanted <= n else farthest)
         inside = np.flatnonzero(counted <= ball)
-        alone = _core.gather_ball(stored, codes[query : query + 1], own, radius, wanted)
+        alone = _core.gather_ball(stored, codes[query : query + 1], margins=own, radius=radius, wanted=wanted)
         np.testing.assert_array_equal(alone, inside)
         cosines = full.astype(np.float64) @ queries[query]
         best = inside[np.argsort(-cosines[inside], kind="stable")][:k]
@@ -74,9 +82,9 @@ def test_search_balls_equals_its_twin(dense, seed, n, words, columns, k, radius,
 @pytest.mark.parametrize("dense", [False, True])
 def test_pair_scores_equal_their_twin(dense):
     rng = np.random.default_rng(0)
-    _, starts, ends, content, full = shelf(rng, 50, 1, 30, dense)
+    _, vectors, full = documents(rng, 50, 1, 30, dense)
     left, right = rng.integers(0, 50, size=(2, 9000))
-    scores = _core.pair_scores(starts, ends, content, dense, 30, left, right, 2)
+    scores = _core.pair_scores(vectors, left, right, threads=2)
     np.testing.assert_allclose(scores, (full[left] * full[right]).sum(axis=1), atol=1e-4)
 
 
@@ -86,7 +94,7 @@ def test_scatter_equals_its_twin(seed, words, sizes):
     indptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     columns = rng.integers(0, 2**31, indptr[-1]).astype(np.int32)
     values = rng.normal(size=indptr[-1]).astype(np.float32)
-    sums = _core.scatter(indptr, columns, values, words, seed, 2)
+    sums = _core.scatter(_core.CsrView(indptr, columns, values), words=words, seed=seed, threads=2)
     assert sums.shape == (len(sizes), 64 * words)
     for row in range(len(sizes)):
         expected = np.zeros(64 * words, dtype=np.float32)

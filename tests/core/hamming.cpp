@@ -1,13 +1,15 @@
 // The Hamming kernels, the index and the balls of collections under the sanitizers, against plain loops. Exits with 1
-// at the first difference.
+// at the first difference. The kernels are included as source: one file is all that a sanitizer has to compile.
 #include <cstdio>
 #include <map>
 #include <random>
 #include <thread>
 
-#include "collection/rerank.hpp"
+#include "collection/ball.cpp"
 #include "hamming/index.hpp"
 #include "hamming/join.hpp"
+#include "hamming/kernels.cpp"
+#include "hamming/weighted_kernels.cpp"
 
 using namespace sthash;
 using namespace sthash::hamming;
@@ -68,8 +70,8 @@ void check_searches(Index& index, const Truth& truth, int n_bits) {
             const size_t k = 1 + draw(20);
             StopFlag stop{false};
             for (const Task task : {Task::nearest, Task::radius, Task::count}) {
-                const Request request{task, k, radius, codes.data(), queries, 2, index.path()};
-                index.search(request, nullptr, 0, stop, [&](size_t q, Collector& collector) {
+                const Request request{task, k, radius, codes.data(), queries, 2, index.strategy()};
+                index.search(request, std::nullopt, stop, [&](size_t q, Collector& collector) {
                     std::vector<Hit> wanted = truth.near(&codes[q * truth.words], radius);
                     if (task == Task::count) {
                         if (collector.count() != wanted.size()) fail("count", n_bits);
@@ -96,19 +98,19 @@ float weighted_distance(const uint64_t* code, const uint64_t* query, const float
 
 void check_weighted_searches(Index& index, const Truth& truth, int n_bits) {
     for (const size_t queries : {size_t{1}, size_t{70}})
-        for (const int within : {n_bits / 4, n_bits}) {
+        for (const int radius : {n_bits / 4, n_bits}) {
             const std::vector<uint64_t> codes = random_codes(queries, n_bits);
             std::vector<float> weights(queries * static_cast<size_t>(n_bits));
             for (float& weight : weights) weight = static_cast<float>(draw(5)) * 0.3f;
             const size_t k = 1 + draw(20);
             StopFlag stop{false};
-            const weighted::Request request{k, within, codes.data(), weights.data(), queries, 2};
-            index.search(request, nullptr, 0, stop, [&](size_t q, weighted::Collector& collector) {
+            const weighted::Request request{k, radius, codes.data(), weights.data(), queries, 2};
+            index.search(request, std::nullopt, stop, [&](size_t q, weighted::Collector& collector) {
                 if (q > 3) return;
                 std::vector<weighted::Hit> wanted;
                 for (const auto& [id, code] : truth.held) {
                     const uint64_t* query = &codes[q * truth.words];
-                    if (distance(code.data(), query, truth.words) > within) continue;
+                    if (distance(code.data(), query, truth.words) > radius) continue;
                     wanted.push_back({id, weighted_distance(code.data(), query, &weights[q * n_bits], n_bits)});
                 }
                 std::sort(wanted.begin(), wanted.end());
@@ -127,10 +129,10 @@ void check_balls(int n_bits) {
     const std::vector<uint64_t> codes = random_codes(count, n_bits), query = random_codes(1, n_bits);
     std::vector<float> margins(static_cast<size_t>(n_bits));
     for (float& margin : margins) margin = static_cast<float>(draw(1000)) - 500;
-    const Shelf shelf{codes.data(), words, count, nullptr, nullptr, nullptr, false};
-    const Questions questions{query.data(), margins.data(), margins.size(), 1, nullptr, nullptr, nullptr, 0};
+    const CodesView documents{codes.data(), words, count};
+    const BallQueries queries{{query.data(), words, 1}, margins.data(), margins.size()};
     StopFlag stop{false};
-    Gathering ball = std::move(gather_any(shelf, questions, 0, 1, {-1, wanted}, stop).front());
+    Ball ball = std::move(gather_balls(documents, queries, 0, 1, {std::nullopt, wanted}, stop).front());
     const std::vector<float> weights = whole_weights(margins.data(), margins.size(), words);
     std::vector<int> distances(count);
     for (size_t i = 0; i < count; ++i)
@@ -139,10 +141,10 @@ void check_balls(int n_bits) {
                 distances[i] += static_cast<int>(weights[p]);
     size_t inside = 0;
     for (const int d : distances) inside += static_cast<size_t>(d) <= ball.radius();
-    const std::vector<Gathering::Member>& members = ball.finish();
+    const std::vector<Ball::Member>& members = ball.finish();
     bool right = members.size() == inside && members.size() >= std::min(wanted, count);
     size_t nearer = 0;
-    for (const Gathering::Member& member : members) {
+    for (const Ball::Member& member : members) {
         right = right && member.distance == distances[static_cast<size_t>(member.place)];
         nearer += static_cast<size_t>(member.distance) < ball.radius();
     }
@@ -159,9 +161,9 @@ void check_pairs(Index& index, const Truth& truth, int n_bits) {
     if (found != wanted) fail("join", n_bits);
 }
 
-void check_index(int n_bits, Path path) {
+void check_index(int n_bits, Strategy strategy) {
     Truth truth{(n_bits + 63) / 64, {}};
-    Index index(n_bits, path);
+    Index index(n_bits, strategy);
     const auto remember = [&](const std::vector<uint64_t>& codes, const std::vector<int64_t>& ids) {
         for (size_t i = 0; i < ids.size(); ++i)
             truth.held[ids[i]] = {&codes[i * truth.words], &codes[i * truth.words] + truth.words};
@@ -183,13 +185,13 @@ void check_index(int n_bits, Path path) {
         std::vector<int64_t> gone;
         for (const auto& [id, code] : truth.held)
             if (draw(4) == 0) gone.push_back(id);
-        index.remove(gone.data(), gone.size());
+        index.remove({gone.data(), gone.size()});
         for (int64_t id : gone) truth.held.erase(id);
         std::vector<int64_t> moved;
         for (const auto& [id, code] : truth.held)
             if (draw(10) == 0) moved.push_back(id);
         codes = random_codes(moved.size(), n_bits);
-        index.update(codes.data(), moved.data(), moved.size());
+        index.update(codes.data(), {moved.data(), moved.size()});
         remember(codes, moved);
         check_searches(index, truth, n_bits);
         check_weighted_searches(index, truth, n_bits);
@@ -197,14 +199,15 @@ void check_index(int n_bits, Path path) {
     check_pairs(index, truth, n_bits);
     std::FILE* file = std::tmpfile();
     index.save(fileno(file));
-    Index opened(open_snapshot(std::make_shared<const MappedFile>(fileno(file), path != Path::scan, "saved")), path);
+    Index opened(open_snapshot(std::make_shared<const MappedFile>(fileno(file), strategy != Strategy::scan, "saved")),
+                 strategy);
     std::fclose(file);
     check_searches(opened, truth, n_bits);
 }
 
 // A writer beside readers: what the thread sanitizer is for.
 void check_threads() {
-    Index index(64, Path::automatic);
+    Index index(64, Strategy::automatic);
     const std::vector<uint64_t> codes = random_codes(3000, 64);
     index.add(codes.data(), nullptr, 2000);
     std::atomic<bool> done{false};
@@ -213,18 +216,18 @@ void check_threads() {
         readers.emplace_back([&] {
             while (!done.load()) {
                 StopFlag stop{false};
-                const Request request{Task::nearest, 5, 64, codes.data(), 20, 2, Path::automatic};
-                index.search(request, nullptr, 0, stop, [](size_t, Collector& collector) { collector.finish(); });
+                const Request request{Task::nearest, 5, 64, codes.data(), 20, 2, Strategy::automatic};
+                index.search(request, std::nullopt, stop, [](size_t, Collector& collector) { collector.finish(); });
                 const int64_t some[] = {1, 5, 99999};
-                index.locate(some, 3);
+                index.locate({some, 3});
                 index.build(1, stop);
             }
         });
     for (int64_t round = 0; round < 60; ++round) {
         const int64_t ids[] = {5000 - round * 2, 5000 - round * 2 - 1};
         index.add(&codes[2000 + static_cast<size_t>(round)], ids, 2);
-        index.update(codes.data(), ids, 2);
-        index.remove(ids, 1);
+        index.update(codes.data(), {ids, 2});
+        index.remove({ids, 1});
     }
     done.store(true);
     for (std::thread& reader : readers) reader.join();
@@ -236,8 +239,8 @@ int main() {
     for (const SimdPath simd : available_paths()) {
         active_path() = simd;
         for (const int n_bits : {1, 7, 16, 24, 32, 40, 64, 65, 128, 200, 256, 500, 512, 1024})
-            for (const Path path : {Path::automatic, Path::scan, Path::tables}) {
-                check_index(n_bits, path);
+            for (const Strategy strategy : {Strategy::automatic, Strategy::scan, Strategy::tables}) {
+                check_index(n_bits, strategy);
                 check_balls(n_bits);
             }
         check_threads();

@@ -60,9 +60,10 @@ def test_the_bound_on_common_terms_never_changes_the_answer(share):
     X = random_sparse(rng, 400, 60, density=0.15)
     X = sp.csr_array(sp.hstack([X, sp.csr_array(rng.random((400, 3), dtype=np.float32))]))
     X.sort_indices()
-    arguments = (X.indptr.astype(np.int64), X.indices.astype(np.int32), X.data, X.shape[1], np.zeros(400, np.float32))
-    rows, scores = _core.sparse_neighbours(*arguments, 10, share, 2)
-    expected_rows, expected_scores = _core.sparse_neighbours(*arguments, 10, 2.0, 1)
+    view = _core.CsrView(X.indptr.astype(np.int64), X.indices.astype(np.int32), X.data)
+    how = {"n_columns": X.shape[1], "penalty": np.zeros(400, np.float32), "k": 10}
+    rows, scores = _core.sparse_neighbors(view, **how, common_share=share, threads=2)
+    expected_rows, expected_scores = _core.sparse_neighbors(view, **how, common_share=2.0, threads=1)
     assert (rows == expected_rows).all()
     assert (scores == expected_scores).all()
 

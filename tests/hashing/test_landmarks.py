@@ -72,7 +72,7 @@ def test_documents_in_one_place():
 def test_largest_in_rows_equals_sorting(n, k):
     scores = np.random.default_rng(0).integers(50, size=(37, n)).astype(np.float32)
     scores[3, : n // 2] = -np.inf
-    columns, values = _core.largest_in_rows(scores, k, 2)
+    columns, values = _core.largest_in_rows(scores, k=k, threads=2)
     expected = np.argsort(-scores, axis=1, kind="stable")[:, :k]
     assert (columns == expected).all()
     assert (values == np.take_along_axis(scores, expected, axis=1)).all()
@@ -82,6 +82,6 @@ def test_largest_in_rows_on_every_path(run_python):
     source = (
         "import numpy as np; from sthash import _core; "
         "scores = np.random.default_rng(0).normal(size=(50, 777)).astype(np.float32); "
-        "print(_core.largest_in_rows(scores, 15, 2)[0].tolist())"
+        "print(_core.largest_in_rows(scores, k=15, threads=2)[0].tolist())"
     )
     assert len({run_python(source, STHASH_SIMD=path) for path in _core.simd_paths()}) == 1

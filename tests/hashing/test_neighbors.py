@@ -7,7 +7,7 @@ from scipy.stats import norm
 
 import sthash
 from sthash import SelfTaughtHashing, codes, knn_graph
-from sthash.evaluation import nearest_neighbours
+from sthash.evaluation import nearest_neighbors
 from sthash.hashing import laplacian_eigenpairs, neighbors, subspace
 from sthash.hashing.neighbors import balanced_bits, neighbor_places, normal_scores
 from sthash.hashing.subspace import spectral_subspace
@@ -174,7 +174,7 @@ def test_finds_more_neighbors_than_the_papers_recipe_with_balanced_bits(needs, n
     needs(FILES[name])
     X, Q = held_out(name)
     Q = Q[:600]
-    neighbors = nearest_neighbours(X, Q, 10)
+    neighbors = nearest_neighbors(X, Q, 10)
 
     def share_found(recipe, n_bits):
         hasher = SelfTaughtHashing(n_bits, recipe=recipe).fit(X)

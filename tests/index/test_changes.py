@@ -76,10 +76,10 @@ def test_everything_can_be_removed(codes):
     check(index, twin, codes)
 
 
-@pytest.mark.parametrize("path", ["auto", "scan", "tables"])
-def test_update_replaces_codes_in_place(codes, path):
+@pytest.mark.parametrize("strategy", ["auto", "scan", "tables"])
+def test_update_replaces_codes_in_place(codes, strategy):
     rng = np.random.default_rng(3)
-    index, twin = HammingIndex(N_BITS, path=path), Twin(N_BITS)
+    index, twin = HammingIndex(N_BITS, strategy=strategy), Twin(N_BITS)
     index.add(codes)
     twin.add(codes)
     for _ in range(4):
@@ -122,7 +122,7 @@ def test_what_fails_changes_nothing(codes, own_ids):
 
 def test_greatest_id_leaves_no_default_ids(codes):
     index, twin = both(codes[:1], [2**63 - 1])
-    with pytest.raises(ValueError, match="no ids are left"):
+    with pytest.raises(ValueError, match="No ids are left"):
         index.add(codes[:1])
     index.add(codes[1:2], [3])
     twin.add(codes[1:2], [3])

@@ -34,53 +34,53 @@ WIDTHS = [
     513,
     1024,
 ]
-PATHS = ["auto", "scan", "tables"]
+STRATEGIES = ["auto", "scan", "tables"]
 
 
-def filled(n_bits, codes, path, ids=None):
-    index, twin = HammingIndex(n_bits, path=path), Twin(n_bits)
+def filled(n_bits, codes, strategy, ids=None):
+    index, twin = HammingIndex(n_bits, strategy=strategy), Twin(n_bits)
     index.add(codes, ids)
     twin.add(codes, ids)
     return index, twin
 
 
-@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("n_bits", WIDTHS)
-def test_all_widths(n_bits, path):
+def test_all_widths(n_bits, strategy):
     rng = np.random.default_rng(n_bits)
     codes = random_codes(rng, 1100, n_bits, clusters=5)
-    index, twin = filled(n_bits, codes, path)
+    index, twin = filled(n_bits, codes, strategy)
     queries = np.concatenate([codes[:10], random_codes(rng, 5, n_bits)])
     for part in (queries, queries[9:11]):
         for k, radius in ((1, 0), (7, 3), (100, n_bits // 4)):
             assert_same_answers(index, twin, part, k, radius)
 
 
-@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("n_bits", [8, 64, 128])
-def test_radius_from_none_to_everything(n_bits, path):
+def test_radius_from_none_to_everything(n_bits, strategy):
     rng = np.random.default_rng(1)
     codes = random_codes(rng, 700, n_bits)
-    index, twin = filled(n_bits, codes, path)
+    index, twin = filled(n_bits, codes, strategy)
     for radius in sorted({0, 1, 2, 5, n_bits // 2, n_bits - 1, n_bits, n_bits + 5}):
         assert_same_answers(index, twin, codes[:15], 3, radius)
 
 
-@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("n_bits", [4, 64, 100])
-def test_all_codes_equal_and_k_beyond_n(n_bits, path):
+def test_all_codes_equal_and_k_beyond_n(n_bits, strategy):
     codes = np.repeat(random_codes(np.random.default_rng(2), 1, n_bits), 3000, axis=0)
     ids = np.random.default_rng(3).permutation(10_000)[:3000]
-    index, twin = filled(n_bits, codes, path, ids)
+    index, twin = filled(n_bits, codes, strategy, ids)
     others = random_codes(np.random.default_rng(9), 2, n_bits)
     assert_same_answers(index, twin, np.concatenate([codes[:14], others]), 10, 1)
     assert_same_answers(index, twin, codes[:1], 5000, 0)
 
 
-@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("n_bits", [1, 64, 300])
-def test_empty_index_and_no_queries(n_bits, path):
-    index, twin = HammingIndex(n_bits, path=path), Twin(n_bits)
+def test_empty_index_and_no_queries(n_bits, strategy):
+    index, twin = HammingIndex(n_bits, strategy=strategy), Twin(n_bits)
     queries = random_codes(np.random.default_rng(4), 20, n_bits)
     assert_same_answers(index, twin, queries, 3, 2)
     index.add(queries)
@@ -91,7 +91,7 @@ def test_empty_index_and_no_queries(n_bits, path):
 
 @pytest.fixture(scope="module")
 def large():
-    """Codes on several pages with ids in no order, some to be removed, and the true neighbours."""
+    """Codes on several pages with ids in no order, some to be removed, and the true neighbors."""
     rng = np.random.default_rng(5)
     n = 140_000
     codes = random_codes(rng, n, 32, clusters=3000)
@@ -106,11 +106,11 @@ def large():
     return codes, ids, gone, queries, ranked
 
 
-@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("threads", [1, 2, 5])
-def test_several_pages_own_ids_holes_and_threads(large, path, threads):
+def test_several_pages_own_ids_holes_and_threads(large, strategy, threads):
     codes, ids, gone, queries, ranked = large
-    index = HammingIndex(32, path=path)
+    index = HammingIndex(32, strategy=strategy)
     index.add(codes, ids)
     index.remove(gone)
     for part in (queries, queries[:4]):
@@ -139,12 +139,12 @@ def test_tables_and_tail_together(n_bits):
 
 
 @pytest.mark.parametrize("n_bits", [9, 64, 130])
-@pytest.mark.parametrize("path", PATHS)
-def test_allowed(n_bits, path):
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_allowed(n_bits, strategy):
     rng = np.random.default_rng(7)
     codes = random_codes(rng, 2000, n_bits, clusters=20)
     ids = rng.permutation(9000)[:2000]
-    index, twin = filled(n_bits, codes, path, ids)
+    index, twin = filled(n_bits, codes, strategy, ids)
     doubled = np.concatenate([ids[:3], ids[:3], [9001, 9002]])
     for allowed in (ids[:500], doubled, [], [9001], ids, set(ids[:40].tolist())):
         assert_same_answers(index, twin, codes[:16], 5, 2, allowed=allowed)
@@ -154,7 +154,7 @@ def test_allowed(n_bits, path):
 def test_tables_are_built_once_they_pay_and_answers_stay_the_same():
     rng = np.random.default_rng(8)
     codes = random_codes(rng, 100_000, 64, clusters=500)
-    index, scan = HammingIndex(64), HammingIndex(64, path="scan")
+    index, scan = HammingIndex(64), HammingIndex(64, strategy="scan")
     index.add(codes)
     scan.add(codes)
     for start in range(0, 40_000, 1000):
@@ -176,13 +176,13 @@ def test_tables_are_built_once_they_pay_and_answers_stay_the_same():
     clusters=st.sampled_from([0, 1, 3, 50]),
     k=st.integers(1, 60),
     radius=st.integers(0, 1100),
-    path=st.sampled_from(PATHS),
+    strategy=st.sampled_from(STRATEGIES),
     seed=st.integers(0, 2**32 - 1),
 )
-def test_any_index(n_bits, n, queries, clusters, k, radius, path, seed):
+def test_any_index(n_bits, n, queries, clusters, k, radius, strategy, seed):
     rng = np.random.default_rng(seed)
     codes = random_codes(rng, n + queries, n_bits, clusters)
-    index, twin = filled(n_bits, codes[:n], path)
+    index, twin = filled(n_bits, codes[:n], strategy)
     if radius > n_bits:
         radius %= 8
     assert_same_answers(index, twin, codes[n:], k, radius)

@@ -48,7 +48,7 @@ def test_opened_index_changes_and_is_saved_over_its_own_file(tmp_path):
     first.add(codes[:3])
     first.update(codes[:1], [1])
     first.save(path)
-    again = HammingIndex.open(path, search_path="tables")
+    again = HammingIndex.open(path, strategy="tables")
     assert again.ids().tolist() == first.ids().tolist() == [*range(1, 70_000, 2), 70_000, 70_001, 70_002]
     assert again.codes([1, 3]).tolist() == codes[[0, 3]].tolist()
     for one, other in zip(first.search(codes[:50], 4), again.search(codes[:50], 4), strict=True):

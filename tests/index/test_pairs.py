@@ -16,14 +16,14 @@ def collected(blocks):
     return set(result)
 
 
-@pytest.mark.parametrize("path", ["auto", "scan", "tables"])
+@pytest.mark.parametrize("strategy", ["auto", "scan", "tables"])
 @pytest.mark.parametrize("n_bits", [12, 64, 140])
 @pytest.mark.parametrize("own_ids", [False, True])
-def test_self_join(path, n_bits, own_ids):
+def test_self_join(strategy, n_bits, own_ids):
     rng = np.random.default_rng(n_bits)
     codes = random_codes(rng, 1200, n_bits, clusters=100)
     ids = rng.permutation(5000)[:1200] if own_ids else None
-    index, twin = HammingIndex(n_bits, path=path), Twin(n_bits)
+    index, twin = HammingIndex(n_bits, strategy=strategy), Twin(n_bits)
     index.add(codes, ids)
     twin.add(codes, ids)
     gone = rng.permutation(sorted(twin.held))[:200]
@@ -34,10 +34,10 @@ def test_self_join(path, n_bits, own_ids):
     assert collected(index.pairs(radius=1, threads=1)) == twin.pairs(1)
 
 
-@pytest.mark.parametrize("path", ["auto", "scan", "tables"])
-def test_join_with_another_index(path):
+@pytest.mark.parametrize("strategy", ["auto", "scan", "tables"])
+def test_join_with_another_index(strategy):
     rng = np.random.default_rng(1)
-    left, right, twin = HammingIndex(48, path=path), HammingIndex(48, path=path), Twin(48)
+    left, right, twin = HammingIndex(48, strategy=strategy), HammingIndex(48, strategy=strategy), Twin(48)
     codes = random_codes(rng, 1500, 48, clusters=60)
     left.add(codes[:500], np.arange(500) * 3)
     right.add(codes[500:])
@@ -46,13 +46,13 @@ def test_join_with_another_index(path):
     for key, code in zip(np.arange(500) * 3, codes[:500], strict=True):
         found, how_far = twin.ranked(code)
         wanted |= {(int(key), int(o), int(d)) for o, d in zip(found, how_far, strict=True) if d <= 3}
-    assert collected(left.pairs(right, 3)) == wanted
+    assert collected(left.pairs(3, right)) == wanted
 
 
-@pytest.mark.parametrize("path", ["scan", "tables"])
-def test_blocks_stay_small_when_everything_is_a_pair(path):
+@pytest.mark.parametrize("strategy", ["scan", "tables"])
+def test_blocks_stay_small_when_everything_is_a_pair(strategy):
     n = 4000
-    index = HammingIndex(16, path=path)
+    index = HammingIndex(16, strategy=strategy)
     index.add(np.zeros((n, 2), dtype=np.uint8))
     total = 0
     for block in index.pairs(radius=0):
@@ -77,5 +77,5 @@ def test_join_of_nothing():
     index, other = HammingIndex(8), HammingIndex(8)
     assert collected(index.pairs(3)) == set()
     other.add(np.zeros((3, 1), dtype=np.uint8))
-    assert collected(index.pairs(other, 3)) == set()
-    assert collected(other.pairs(index, 3)) == set()
+    assert collected(index.pairs(3, other)) == set()
+    assert collected(other.pairs(3, index)) == set()

@@ -13,13 +13,13 @@ BATCH = 64
 SECONDS = 2.0
 
 
-@pytest.mark.parametrize("path", ["auto", "scan", "tables"])
+@pytest.mark.parametrize("strategy", ["auto", "scan", "tables"])
 @pytest.mark.parametrize("own_ids", [False, True])
-def test_searches_see_whole_changes_only(path, own_ids):
+def test_searches_see_whole_changes_only(strategy, own_ids):
     """The writer adds, updates and removes groups of equal codes, so any search must find whole groups."""
     rng = np.random.default_rng(0)
     n_bits = 64
-    index = HammingIndex(n_bits, path=path)
+    index = HammingIndex(n_bits, strategy=strategy)
     index.add(random_codes(rng, 5000, n_bits), np.arange(5000))
     group_code = random_codes(rng, 1, n_bits)
     moved_code = group_code ^ 0xFF
@@ -32,7 +32,7 @@ def test_searches_see_whole_changes_only(path, own_ids):
             while not stop.is_set():
                 counts = index.count(queries, 0, threads=1 + number % 2)
                 lims, ids, _ = index.radius_search(queries, 0, threads=1)
-                found, distances = index.search(queries, 3 * BATCH, within=0)
+                found, distances = index.search(queries, 3 * BATCH, radius=0)
                 for seen in (counts[0], lims[1], (found[0] >= 0).sum(), (distances[0] == 0).sum()):
                     if seen % BATCH:
                         failures.append(int(seen))

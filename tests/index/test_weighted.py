@@ -26,8 +26,8 @@ def margins(rng, shape, kind):
 KINDS = ["margins", "ones", "ties", "wild", "sparse", "none"]
 
 
-def filled(n_bits, codes, ids=None, path="auto"):
-    index, twin = HammingIndex(n_bits, path=path), Twin(n_bits)
+def filled(n_bits, codes, ids=None, strategy="auto"):
+    index, twin = HammingIndex(n_bits, strategy=strategy), Twin(n_bits)
     index.add(codes, ids)
     twin.add(codes, ids)
     return index, twin
@@ -50,7 +50,7 @@ def test_all_kinds_of_weights(n_bits, kind):
     codes = random_codes(rng, 3000, n_bits)
     index, twin = filled(n_bits, codes, rng.permutation(5000)[:3000])
     weights = margins(rng, (2, n_bits), kind)
-    for how in ({"k": 1}, {"k": 40}, {"k": 10, "within": n_bits // 3}, {"k": 5, "within": 0}):
+    for how in ({"k": 1}, {"k": 40}, {"k": 10, "radius": n_bits // 3}, {"k": 5, "radius": 0}):
         assert_same_weighted_answers(index, twin, codes[:2], weights, **how)
 
 
@@ -69,7 +69,7 @@ def test_weights_of_one_give_the_plain_answer():
 
 @pytest.fixture(scope="module")
 def large():
-    """Codes on several pages with ids in no order, some to be removed, and the true neighbours."""
+    """Codes on several pages with ids in no order, some to be removed, and the true neighbors."""
     rng = np.random.default_rng(5)
     n = 140_000
     codes = random_codes(rng, n, 40, clusters=3000)
@@ -88,11 +88,11 @@ def large():
     return codes, ids, gone, queries, weights, ranked
 
 
-@pytest.mark.parametrize("path", ["auto", "tables"])
+@pytest.mark.parametrize("strategy", ["auto", "tables"])
 @pytest.mark.parametrize("threads", [1, 2, 5])
-def test_several_pages_own_ids_holes_and_threads(large, path, threads):
+def test_several_pages_own_ids_holes_and_threads(large, strategy, threads):
     codes, ids, gone, queries, weights, ranked = large
-    index = HammingIndex(40, path=path)
+    index = HammingIndex(40, strategy=strategy)
     index.add(codes, ids)
     index.remove(gone)
     for part in (70, 4, 1):
@@ -134,11 +134,11 @@ def test_empty_index_and_no_queries():
     assert index.search(queries[:0], 2, weights=weights[:0])[0].shape == (0, 2)
 
 
-@pytest.mark.parametrize("path", ["auto", "tables"])
-def test_after_changes(path):
+@pytest.mark.parametrize("strategy", ["auto", "tables"])
+def test_after_changes(strategy):
     rng = np.random.default_rng(11)
     codes = random_codes(rng, 4000, 48, clusters=30)
-    index, twin = filled(48, codes[:3000], path=path)
+    index, twin = filled(48, codes[:3000], strategy=strategy)
     for held in (index, twin):
         held.remove(np.arange(0, 3000, 3))
         held.update(codes[3000:3100], np.arange(1, 300, 3))
@@ -153,12 +153,12 @@ def test_after_changes(path):
     queries=st.integers(1, 3),
     clusters=st.sampled_from([0, 1, 3, 50]),
     k=st.integers(1, 60),
-    within=st.sampled_from([None, 0, 3, 40]),
+    radius=st.sampled_from([None, 0, 3, 40]),
     kind=st.sampled_from(KINDS),
     seed=st.integers(0, 2**32 - 1),
 )
-def test_any_index(n_bits, n, queries, clusters, k, within, kind, seed):
+def test_any_index(n_bits, n, queries, clusters, k, radius, kind, seed):
     rng = np.random.default_rng(seed)
     codes = random_codes(rng, n + queries, n_bits, clusters)
     index, twin = filled(n_bits, codes[:n])
-    assert_same_weighted_answers(index, twin, codes[n:], margins(rng, (queries, n_bits), kind), k, within=within)
+    assert_same_weighted_answers(index, twin, codes[n:], margins(rng, (queries, n_bits), kind), k, radius=radius)

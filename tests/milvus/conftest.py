@@ -40,7 +40,7 @@ def by_code(collection):
     place = {document.key: place for place, document in enumerate(collection)}
 
     def ranked(query):
-        hits = collection.search(query, len(collection), explain=False)
+        hits = collection.search(query, len(collection))
         return sorted(hits, key=lambda hit: (hit.distance, place[hit.key]))
 
     return ranked
@@ -49,9 +49,9 @@ def by_code(collection):
 @pytest.fixture(scope="session")
 def lite(tmp_path_factory):
     """One Milvus Lite for all tests, because it takes its time to start."""
-    from sthash.milvus.server import Server
+    from sthash.milvus.milvus_server import MilvusServer
 
-    server = Server(str(tmp_path_factory.mktemp("lite") / "milvus.db"), "", 10)
+    server = MilvusServer(str(tmp_path_factory.mktemp("lite") / "milvus.db"), "", 10)
     yield server
     server.close()
 

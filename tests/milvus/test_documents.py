@@ -8,7 +8,7 @@ require("Milvus Lite")
 
 from sthash import Collection, Document
 from sthash.milvus import MilvusCollection, MilvusError
-from sthash.milvus.pushing import FIRST_OWN_ID
+from sthash.milvus.entities import FIRST_OWN_ID
 from support.corpus import make_documents
 
 LONG = "cat purr " * 10_000
@@ -19,11 +19,10 @@ def same(collection, there):
     documents = {document.key: document for document in collection}
     assert len(there) == len(documents)
     assert {key: there.get(key) for key in documents} == documents
-    with collection._view.reading():
-        shelf = collection._view.shelf()
-    rows = there._server.call("query", "some", filter="id >= 0", output_fields=["id", "code"], limit=16_384)
+    rows = there._table.call("query", filter="id >= 0", output_fields=["id", "code"], limit=16_384)
     codes = {row["id"]: row["code"][0] for row in rows}
-    assert codes == {number: code.tobytes() for number, code in zip(shelf.ids.tolist(), shelf.codes, strict=True)}
+    with collection.snapshot() as now:
+        assert codes == {number: code.tobytes() for number, code in zip(now.ids.tolist(), now.codes, strict=True)}
     return True
 
 
@@ -52,13 +51,13 @@ def test_changes_of_the_file_are_pushed(collection, there, uri):
 
 def test_nothing_is_sent_twice(collection, there, uri, monkeypatch):
     requests = []
-    whole = type(there._server).call
+    whole = type(there._table.server).call
 
     def listening(server, request, *rest, **options):
         requests.append(request)
         return whole(server, request, *rest, **options)
 
-    monkeypatch.setattr(type(there._server), "call", listening)
+    monkeypatch.setattr(type(there._table.server), "call", listening)
     MilvusCollection.push(collection, uri, "some").close()
     assert {"upsert", "delete", "insert"}.isdisjoint(requests)
     assert "query" in requests
@@ -83,7 +82,7 @@ def test_upsert_and_delete(collection, there):
 
 def test_a_push_leaves_what_was_put_there_under_other_keys(collection, there, uri):
     there.upsert([Document("mine", "cat"), Document("d3", "put over a document of the file")])
-    rows = there._fetch(["mine", "d3"], ["id"])
+    rows = there._table.fetch(["mine", "d3"], ["id"])
     assert FIRST_OWN_ID < rows["mine"]["id"] < rows["d3"]["id"]
     with MilvusCollection.push(collection, uri, "some") as again:
         assert again.get("mine").text == "cat"
@@ -115,7 +114,7 @@ def test_a_long_text_is_refused_or_cut(collection, uri, there):
     collection.add([Document("ten megabytes", text)])
     with pytest.raises(ValueError, match="'ten megabytes' has a text of 9900002 bytes"):
         MilvusCollection.push(collection, uri, "other")
-    assert not there._server.call("has_collection", "other")
+    assert not there._table.server.call("has_collection", "other")
     with MilvusCollection.push(collection, uri, "other", cut_long_texts=True) as cut:
         assert cut.get("ten megabytes").text == text[:65_534]
         assert len(cut) == len(collection)
@@ -127,7 +126,7 @@ def test_a_long_text_is_refused_or_cut(collection, uri, there):
 
 def test_more_than_one_page(tmp_path, uri):
     documents = make_documents(2300)
-    with Collection.create(tmp_path / "more.sth", documents, n_bits=16, n_neighbors=5, learn_on=200) as collection:
+    with Collection.create(tmp_path / "more.sth", documents, n_bits=16, n_neighbors=5, sample_size=200) as collection:
         collection.delete([f"d{number}" for number in range(900, 2100)])  # whole pages of ids are empty
         with MilvusCollection.push(collection, uri, "some") as there:
             assert same(collection, there)

@@ -3,33 +3,31 @@
 import numpy as np
 import pytest
 
-import sthash
 from support.components import require
 
 require("Milvus Lite")
 
-from sthash import HammingIndex, SelfTaughtHashing, TextVectorizer, codes
-from sthash.milvus import MilvusCollection, nearest
-from support.corpus import make_documents
+from sthash import HammingIndex
+from sthash.milvus.code_search import CodeSearch
+from sthash.milvus.entity_table import EntityTable
 
 QUERIES = ["cat and mouse", "a ship in the harbour", "star", "bread bread bread", "кот purr", "captain of the galaxy"]
 
 
 def index_of(collection):
-    with collection._view.reading():
-        shelf = collection._view.shelf()
     index = HammingIndex(collection.n_bits)
-    index.add(np.ascontiguousarray(shelf.codes), shelf.ids)
+    with collection.snapshot() as now:
+        index.add(np.ascontiguousarray(now.codes), now.ids)
     return index
 
 
 @pytest.fixture
 def small_limit(monkeypatch):
     """Milvus gives no more than 20 rows at once, so that all the ways around its limit are taken."""
-    monkeypatch.setattr(nearest, "LIMIT", 20)
+    monkeypatch.setattr(EntityTable, "LIMIT", 20)
 
 
-@pytest.mark.parametrize("k", [1, 2, 7, 19, 20])
+@pytest.mark.parametrize("k", [1, 2, 7, 19, 20, 21, 150])
 def test_ties_are_cut_as_the_index_cuts_them(collection, there, small_limit, k):
     queries = collection.encode(QUERIES)
     for ours, theirs in zip(there.nearest(queries, k), index_of(collection).search(queries, k), strict=True):
@@ -41,7 +39,7 @@ def test_ties_are_cut_as_the_index_cuts_them(collection, there, small_limit, k):
 def test_radius(collection, there, small_limit, radius):
     queries = collection.encode(QUERIES[:3])
     theirs = index_of(collection).radius_search(queries, radius)
-    for mine, other in zip(there.within(queries, radius), theirs, strict=True):
+    for mine, other in zip(there.radius_search(queries, radius), theirs, strict=True):
         assert np.array_equal(mine, other)
         assert mine.dtype == other.dtype
 
@@ -57,7 +55,7 @@ def test_the_same_hits_as_of_the_file(collection, there):
     """All documents are ranked on both sides, so the balls are the same."""
     for query in QUERIES:
         ours = there.search(query, 20, factor=1000)
-        theirs = collection.search(query, 20, factor=1000, explain=False)
+        theirs = collection.search(query, 20, factor=1000)
         assert [hit.score for hit in ours] == pytest.approx([hit.score for hit in theirs], abs=1e-6)
         score = {hit.key: hit.score for hit in theirs}
         assert all(hit.score == pytest.approx(score.get(hit.key, theirs[-1].score), abs=1e-6) for hit in ours)
@@ -72,12 +70,33 @@ def test_the_nearest_codes_are_ranked_anew(there, by_code):
     assert [hit.distance for hit in hits] == [hit.distance for hit in wanted]
 
 
-def test_without_ranking_anew(there, by_code):
+def test_without_ranking_anew(collection, there):
+    """The order is that of the file, where a bit counts as much as the query is sure of it."""
     for radius in (None, 2):
         ours = there.search_many(QUERIES, 9, rerank=False, radius=radius)
-        for hits, query in zip(ours, QUERIES, strict=True):
-            wanted = [hit for hit in by_code(query) if radius is None or hit.distance <= radius][:9]
+        theirs = collection.search_many(QUERIES, 9, rerank=False, radius=radius)
+        for hits, wanted in zip(ours, theirs, strict=True):
             assert [(hit.key, hit.distance) for hit in hits] == [(hit.key, hit.distance) for hit in wanted]
+
+
+def test_without_ranking_anew_only_the_nearest_by_distance_compete(there, by_code):
+    keys = {hit.key for hit in by_code("a cat on the deck")[:12]}
+    assert {hit.key for hit in there.search("a cat on the deck", 6, rerank=False, factor=2)} < keys
+
+
+def test_a_radius_holds_all_documents_in_it(there, small_limit, by_code):
+    """As in a collection, ``factor`` has no effect beside a radius."""
+    inside = [hit for hit in by_code("a cat on the deck") if hit.distance <= 5]
+    assert len(inside) > 40
+    hits = there.search("a cat on the deck", 1000, radius=5, factor=1)
+    assert sorted(hit.key for hit in hits) == sorted(hit.key for hit in inside)
+
+
+def test_more_hits_than_milvus_gives_at_once(collection, there, small_limit):
+    for rerank in (True, False):
+        hits = there.search("cat", 70, rerank=rerank)
+        assert len({hit.key for hit in hits}) == 70
+    assert [hit.key for hit in hits[:20]] == [hit.key for hit in collection.search("cat", 20, rerank=False)]
 
 
 def test_blank_queries_and_none_find_nothing(there):
@@ -85,30 +104,33 @@ def test_blank_queries_and_none_find_nothing(there):
     assert there.search_many([]) == []
 
 
-def test_where(there, small_limit):
-    hits = there.search("ship", 12, where="metadata['parity'] == 1", rerank=False)
+def test_filter_in_the_language_of_milvus(there, small_limit):
+    hits = there.search("ship", 12, filter="metadata['parity'] == 1 or metadata['number'] < 4", rerank=False)
     assert len(hits) == 12
-    assert all(hit.metadata["parity"] == 1 for hit in hits)
+    assert all(hit.metadata["parity"] == 1 or hit.metadata["number"] < 4 for hit in hits)
+    both = {"filter": "metadata['number'] < 4 or metadata['number'] > 5", "where": {"number": [2, 5, 7]}}
+    assert {hit.metadata["number"] for hit in there.search_many(["ship"], **both)[0]} == {2, 7}
 
 
-def test_a_vectorizer_and_a_hasher_in_place_of_a_file(tmp_path, uri):
-    texts = [document.text for document in make_documents(120)]
-    vectorizer = TextVectorizer()
-    vectors = vectorizer.fit_transform(texts)
-    hasher = SelfTaughtHashing(n_bits=20, n_neighbors=8).fit(vectors)
-    vectorizer.save(tmp_path / "vectorizer")
-    hasher.save(tmp_path / "hasher")
-    again = (sthash.load(tmp_path / "vectorizer"), sthash.load(tmp_path / "hasher"))
-    with MilvusCollection.open(uri, "pair", (vectorizer, hasher), create=True) as there:
-        assert len(there) == 0
-        assert there.search("cat") == []
-        there.upsert({"key": str(place), "text": text} for place, text in enumerate(texts))
-    with MilvusCollection.open(uri, "pair", again) as there:
-        ids, distances = there.nearest(hasher.transform(vectors[:9]), 5)
-        all_distances = codes.distances(hasher.transform(vectors[:9]), hasher.transform(vectors))
-        order = np.argsort(all_distances, axis=1, kind="stable")[:, :5]
-        assert np.array_equal(np.take_along_axis(all_distances, order, 1), distances)
-        assert len(np.unique(ids - order)) == 1  # ids ascend as the documents came
-        hit = there.search(texts[17], 1)[0]
-        assert hit.text == texts[17]
-        assert hit.score == pytest.approx(1, abs=1e-5)
+def test_export_with_more_documents_than_milvus_gives_at_once(collection, there, small_limit):
+    there.upsert([{"key": "d5", "text": "ship"}])
+    collection.upsert([{"key": "d5", "text": "ship"}])
+    assert list(there.export()) == list(there) == list(collection)
+
+
+def test_what_is_deleted_during_a_search_is_left_out(there, monkeypatch):
+    nearest = CodeSearch.nearest
+
+    def found_then_deleted(search, codes, expected):
+        for matches in nearest(search, codes, expected):
+            first, *rest = matches
+            there._table.delete([first.key])
+            deleted.append(first.key)
+            yield iter([first, *rest])
+
+    deleted = []
+    monkeypatch.setattr(CodeSearch, "nearest", found_then_deleted)
+    for rerank in (True, False):
+        hits = there.search("cat", 1000, rerank=rerank)
+        assert deleted[-1] not in [hit.key for hit in hits]
+        assert len(hits) == len(there)

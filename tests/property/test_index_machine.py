@@ -26,17 +26,17 @@ class IndexMachine(RuleBasedStateMachine):
 
     @initialize(
         n_bits=st.integers(1, 1024) | st.sampled_from([8, 16, 64, 128]),
-        path=st.sampled_from(["auto", "scan", "tables"]),
+        strategy=st.sampled_from(["auto", "scan", "tables"]),
     )
-    def begin(self, n_bits, path):
-        self.path = path
-        self.index, self.twin = HammingIndex(n_bits, path=path), Twin(n_bits)
-        self.centre = random_codes(np.random.default_rng(n_bits), 1, n_bits)
+    def begin(self, n_bits, strategy):
+        self.strategy = strategy
+        self.index, self.twin = HammingIndex(n_bits, strategy=strategy), Twin(n_bits)
+        self.center = random_codes(np.random.default_rng(n_bits), 1, n_bits)
 
     def some_codes(self, rng, n):
         """Near each other, so that there are ties and duplicates."""
         flips = rng.random((n, self.twin.n_bits)) < rng.choice([0.0, 0.02, 0.3])
-        return np.packbits(flips, axis=1, bitorder="little") ^ self.centre
+        return np.packbits(flips, axis=1, bitorder="little") ^ self.center
 
     def some_ids(self, rng, share):
         return rng.permutation(sorted(self.twin.held))[: max(1, int(len(self.twin) * share))]
@@ -115,7 +115,7 @@ class IndexMachine(RuleBasedStateMachine):
     def save_and_open(self, mmap):
         path = Path(self.folder.name) / "machine.index"
         self.index.save(path)
-        self.index = HammingIndex.open(path, mmap=mmap, search_path=self.path)
+        self.index = HammingIndex.open(path, mmap=mmap, strategy=self.strategy)
 
     @invariant()
     def same_contents(self):

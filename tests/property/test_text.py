@@ -55,7 +55,7 @@ texts = st.lists(st.one_of(ascii_heavy, mixed, st.text(known, max_size=40)), min
 
 def scanned(batch, threads=2):
     table = _core.WordTable()
-    starts, words = table.scan(batch, threads)
+    starts, words = table.scan(batch, threads=threads)
     names = table.words_from(0)
     return [[names[w] for w in words[starts[i] : starts[i + 1]]] for i in range(len(batch))]
 

@@ -327,7 +327,7 @@ def test_the_log_has_no_text_and_no_key(api, caplog):
     lines = [json.loads(record.message) for record in caplog.records if record.name == "sthash.serve.access"]
     assert [(line["route"], line["status"]) for line in lines] == [
         ("/search", 200),
-        ("/documents/{key:path}", 404),
+        ("/documents/{key:key}", 404),
         ("none", 404),
     ]
     assert all(line["ms"] >= 0 and line["id"] for line in lines)

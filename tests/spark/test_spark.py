@@ -80,7 +80,7 @@ def test_the_sample_depends_on_contents_and_seed_only(spark, table, model):
 
 
 @pytest.mark.parametrize("text", ["topic1word1 topic1word2 common3", "", "same words twice"])
-def test_nearest_neighbours_are_exact_and_ordered_by_id(model, encoded, codes, text):
+def test_nearest_neighbors_are_exact_and_ordered_by_id(model, encoded, codes, text):
     index = sthash.HammingIndex(BITS)
     index.add(codes)
     ids, distances = index.search(model.encode([text]), k=25)
@@ -262,7 +262,7 @@ def test_bad_input_gets_clear_errors(spark, table, model, encoded):
         estimator.fit(holey)
     with pytest.raises(Exception, match="'text' has 1 null value"):
         model.transform(holey).collect()
-    with pytest.raises(ValueError, match="'body' is missing. There are: id, text"):
+    with pytest.raises(ValueError, match=r"'body' is missing\. There are: id, text"):
         estimator.copy().setInputCol("body").fit(table)
     with pytest.raises(TypeError, match="of type bigint"):
         estimator.copy().setInputCol("id").fit(table)

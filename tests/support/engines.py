@@ -90,15 +90,18 @@ class IndexEngine:
 class MilvusEngine:
     def __init__(self, corpus: Corpus, uri: str) -> None:
         from sthash.milvus import MilvusCollection
+        from sthash.model import TextModel
 
         self._corpus = corpus
-        self._there = MilvusCollection.open(uri, "contract", (corpus.vectorizer, corpus.hasher), create=True)
+        self._there = MilvusCollection.open(
+            uri, "contract", TextModel.of(corpus.vectorizer, corpus.hasher), create=True
+        )
         self._there.upsert({"key": str(place), "text": text} for place, text in enumerate(corpus.texts))
         # Ids are times there; they ascend as the documents came.
-        self._first = int(self._there.within(corpus.codes[:1], corpus.n_bits)[1].min())
+        self._first = int(self._there.radius_search(corpus.codes[:1], corpus.n_bits)[1].min())
 
     def codes(self) -> Codes:
-        rows = self._there._server.call("query", "contract", filter="id >= 0", output_fields=["id", "code"], limit=9999)
+        rows = self._there._table.call("query", filter="id >= 0", output_fields=["id", "code"], limit=9999)
         stored = {row["id"] - self._first: row["code"][0] for row in rows}
         return np.array([np.frombuffer(stored[place], np.uint8) for place in range(len(stored))])
 
@@ -107,7 +110,7 @@ class MilvusEngine:
         return neighbours(ids[0] - np.where(ids[0] < 0, 0, self._first), distances[0])
 
     def within(self, query: str, radius: int) -> list[Neighbour]:
-        _, ids, distances = self._there.within(self._corpus.encode([query]), radius)
+        _, ids, distances = self._there.radius_search(self._corpus.encode([query]), radius)
         return neighbours(ids - self._first, distances)
 
     def pairs(self, radius: int) -> set[Pair]:

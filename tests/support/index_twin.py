@@ -8,7 +8,7 @@ from sthash import codes as packed
 
 
 def random_codes(rng, n, n_bits, clusters=0, flip=0.05):
-    """Random codes, or codes scattered around ``clusters`` random centres."""
+    """Random codes, or codes scattered around ``clusters`` random centers."""
     if clusters:
         bits = rng.integers(0, 2, (clusters, n_bits), dtype=np.uint8)[rng.integers(0, clusters, n)]
         bits ^= rng.random((n, n_bits)) < flip
@@ -54,22 +54,22 @@ class Twin:
         order = np.lexsort((keys, distances))
         return keys[order], distances[order]
 
-    def search(self, queries, k, within=None, allowed=None):
+    def search(self, queries, k, radius=None, allowed=None):
         ids = np.full((len(queries), k), -1, dtype=np.int64)
         distances = np.full((len(queries), k), -1, dtype=np.int32)
         for row, query in enumerate(queries):
             found, how_far = self.ranked(query, allowed)
-            keep = slice(0, min(k, len(found) if within is None else int((how_far <= within).sum())))
+            keep = slice(0, min(k, len(found) if radius is None else int((how_far <= radius).sum())))
             ids[row, : len(found[keep])] = found[keep]
             distances[row, : len(found[keep])] = how_far[keep]
         return ids, distances
 
-    def weighted_search(self, queries, weights, k, within=None, allowed=None):
+    def weighted_search(self, queries, weights, k, radius=None, allowed=None):
         ids = np.full((len(queries), k), -1, dtype=np.int64)
         distances = np.full((len(queries), k), -1, dtype=np.float32)
         for row, (query, weight) in enumerate(zip(queries, weights, strict=True)):
             found, bits = self.ranked(query, allowed)
-            found = found if within is None else found[bits <= within]
+            found = found if radius is None else found[bits <= radius]
             how_far = np.array([weighted_distance(self.held[int(key)], query, weight) for key in found], np.float32)
             order = np.lexsort((found, how_far))[:k]
             ids[row, : len(order)], distances[row, : len(order)] = found[order], how_far[order]
@@ -111,7 +111,7 @@ def assert_same_weighted_answers(index, twin, queries, weights, k, **how):
     """With weights, the index must give the same ids, and the same distances to the last bit."""
     allowed = how.get("allowed")
     wanted = twin.weighted_search(
-        queries, weights, k, how.get("within"), None if allowed is None else {int(i) for i in allowed}
+        queries, weights, k, how.get("radius"), None if allowed is None else {int(i) for i in allowed}
     )
     for one, other in zip(index.search(queries, k, weights=weights, **how), wanted, strict=True):
         assert one.dtype == other.dtype
@@ -122,8 +122,8 @@ def assert_same_answers(index, twin, queries, k, radius, **how):
     """The index must answer exactly as its twin does."""
     allowed = how.get("allowed")
     allowed = None if allowed is None else {int(i) for i in allowed}
-    for within in (None, radius):
-        got, wanted = index.search(queries, k, within=within, **how), twin.search(queries, k, within, allowed)
+    for bound in (None, radius):
+        got, wanted = index.search(queries, k, radius=bound, **how), twin.search(queries, k, bound, allowed)
         for one, other in zip(got, wanted, strict=True):
             np.testing.assert_array_equal(one, other)
     got, wanted = index.radius_search(queries, radius, **how), twin.radius_search(queries, radius, allowed)

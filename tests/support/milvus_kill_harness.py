@@ -19,11 +19,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sthash import Collection
-from sthash.milvus import MilvusCollection, pushing, rows, server
+from sthash.milvus import MilvusCollection, entities, milvus_server, sync
 from support.corpus import make_documents
 
 DOCUMENTS, BATCH, LONGEST_START = 2000, 25, 1.5
-pushing.BATCH_ROWS = rows.BATCH_ROWS = BATCH
+entities.BATCH_ENTITIES = BATCH
+milvus_server.WAIT_SECONDS = TIMEOUT = 60.0  # a busy machine must not make it fail
 
 
 @dataclass
@@ -42,7 +43,7 @@ def some_kill(rng: random.Random, number: int, kills: int) -> Kill:
 
 
 def push(path: Path, uri: str, acknowledge: int) -> None:
-    whole = server.Server.call
+    whole = milvus_server.MilvusServer.call
 
     def acknowledging(self, request, *arguments, **options):
         result = whole(self, request, *arguments, **options)
@@ -50,9 +51,9 @@ def push(path: Path, uri: str, acknowledge: int) -> None:
             os.write(acknowledge, b"." * len(options["data"]))
         return result
 
-    server.Server.call = acknowledging
+    milvus_server.MilvusServer.call = acknowledging
     with Collection.open(path) as collection:
-        MilvusCollection.push(collection, uri, "some").close()
+        MilvusCollection.push(collection, uri, "some", timeout=TIMEOUT).close()
 
 
 def run(path: Path, uri: str, kill: Kill | None) -> int:
@@ -85,20 +86,22 @@ def run(path: Path, uri: str, kill: Kill | None) -> int:
 
 
 def break_keys() -> None:
-    plain = rows.as_key
-    rows.as_key = pushing.as_key = lambda key: plain(f"{key} {os.getpid()}")
+    plain = entities.as_primary_key
+    entities.as_primary_key = sync.as_primary_key = lambda key: plain(f"{key} {os.getpid()}")
 
 
 def examine(path: Path, uri: str) -> None:
     """Raise if Milvus does not hold the file's documents, each once."""
     with Collection.open(path) as collection, MilvusCollection.open(uri, "some", collection) as there:
-        found = there._server.call("query", "some", filter="id >= 0", output_fields=["*"], limit=16_384)
+        found = there._table.call("query", filter="id >= 0", output_fields=["*"], limit=16_384)
         with collection.snapshot() as now:
             wanted = [(number, code.tobytes()) for number, code in zip(now.ids.tolist(), now.codes, strict=True)]
         assert sorted((row["id"], row["code"][0]) for row in found) == wanted, f"{len(found)} of {len(wanted)} rows"
         assert len(there) == len(wanted)
         documents = {document.key: document for document in collection}
-        assert {document.key: document for document in map(rows.read_row, found)} == documents, "other documents"
+        assert {document.key: document for document in map(entities.read_document, found)} == documents, (
+            "other documents"
+        )
 
 
 def main() -> None:

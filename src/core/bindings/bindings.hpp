@@ -35,9 +35,8 @@ nb::ndarray<nb::numpy, T> to_numpy(std::vector<T>&& values) {
     return to_numpy(std::move(values), {size});
 }
 
-// Runs work(stop) on a thread of its own with the GIL released, and lets Python look at its signals ten times
-// a second meanwhile: on Ctrl-C the flag is set, the work ends at its next look at it, and KeyboardInterrupt
-// is raised.
+// Runs work(stop) on a thread of its own with the GIL released. Python looks at its signals ten times per second
+// meanwhile: on Ctrl-C the flag is set, the work ends at its next look at it, and KeyboardInterrupt is raised.
 template <class Work>
 void interruptible(Work&& work) {
     StopFlag stop{false};

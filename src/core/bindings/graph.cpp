@@ -1,59 +1,50 @@
-// Python's view of the nearest-neighbour searches.
+// Python's view of the searches for nearest neighbors.
 #include "bindings.hpp"
-#include "graph/dense_knn.hpp"
-#include "graph/sparse_knn.hpp"
+#include "graph/dense_neighbors.hpp"
+#include "graph/sparse_neighbors.hpp"
+#include "views.hpp"
 
 namespace sthash {
 
 namespace {
 
-nb::tuple to_tuple(NeighbourLists&& lists, size_t n) {
-    const size_t k = lists.k;
+// Runs find(stop), which gives n lists, and hands rows and scores over.
+template <class Find>
+nb::tuple find_neighbors(size_t n, size_t k, Find&& find) {
+    NeighborLists lists(0, k);
+    interruptible([&](StopFlag& stop) { lists = find(stop); });
     return nb::make_tuple(to_numpy(std::move(lists.rows), {n, k}), to_numpy(std::move(lists.scores), {n, k}));
 }
 
-nb::tuple sparse_neighbours(Vector<int64_t> indptr, Vector<int32_t> indices, Vector<float> data, size_t columns,
-                            Vector<float> penalty, size_t k, double common_share, int threads) {
-    const size_t n = indptr.size() - 1;
-    NeighbourLists lists(0, k);
-    interruptible([&](StopFlag& stop) {
-        const SparseNeighbours finder({indptr.data(), indices.data(), data.data(), n, columns}, penalty.data(),
-                                      common_share);
-        lists = finder.search(k, threads, stop);
-    });
-    return to_tuple(std::move(lists), n);
+nb::tuple of_sparse(const CsrArrays& rows, size_t n_columns, Vector<float> penalty, size_t k, double common_share,
+                    int threads) {
+    const SparseGraphProblem problem{rows.view(), n_columns, penalty.data(), common_share};
+    return find_neighbors(problem.rows.n_rows, k,
+                          [&](StopFlag& stop) { return sparse_neighbors(problem, k, threads, stop); });
 }
 
-// `products` is scratch space: it is overwritten.
-nb::tuple dense_neighbours(Matrix<float> rows, nb::ndarray<float, nb::ndim<2>, nb::c_contig, nb::device::cpu> products,
-                           size_t first, Vector<float> penalty, Vector<float> norms, float largest_norm, size_t k,
-                           int threads) {
-    const size_t count = products.shape(0);
-    NeighbourLists lists(0, k);
-    interruptible([&](StopFlag& stop) {
-        lists = best_of_block({rows.data(), products.data(), penalty.data(), norms.data(), largest_norm, rows.shape(0),
-                               rows.shape(1), first, count},
-                              k, threads, stop);
-    });
-    return to_tuple(std::move(lists), count);
+// `products` is overwritten.
+nb::tuple of_dense(Matrix<float> rows, nb::ndarray<float, nb::ndim<2>, nb::c_contig, nb::device::cpu> products,
+                   size_t first, Vector<float> penalty, Vector<float> norms, float largest_norm, size_t k,
+                   int threads) {
+    const DenseBlock block{rows.data(),   products.data(), penalty.data(), norms.data(),     largest_norm,
+                           rows.shape(0), rows.shape(1),   first,          products.shape(0)};
+    return find_neighbors(block.count, k, [&](StopFlag& stop) { return dense_neighbors(block, k, threads, stop); });
 }
 
-nb::tuple largest_in_rows(Matrix<float> scores, size_t k, int threads) {
-    NeighbourLists lists(0, k);
-    interruptible([&](StopFlag& stop) {
-        lists = best_columns(scores.data(), scores.shape(0), scores.shape(1), k, threads, stop);
-    });
-    return to_tuple(std::move(lists), scores.shape(0));
+nb::tuple of_scores(Matrix<float> scores, size_t k, int threads) {
+    const ScoreMatrix matrix{scores.data(), scores.shape(0), scores.shape(1)};
+    return find_neighbors(matrix.count, k, [&](StopFlag& stop) { return largest_in_rows(matrix, k, threads, stop); });
 }
 
 }  // namespace
 
 void bind_graph(nb::module_& module) {
-    module.def("sparse_neighbours", &sparse_neighbours, nb::arg("indptr"), nb::arg("indices"), nb::arg("data"),
-               nb::arg("columns"), nb::arg("penalty"), nb::arg("k"), nb::arg("common_share"), nb::arg("threads"));
-    module.def("dense_neighbours", &dense_neighbours, nb::arg("rows"), nb::arg("products"), nb::arg("first"),
+    module.def("sparse_neighbors", &of_sparse, nb::arg("rows"), nb::kw_only(), nb::arg("n_columns"), nb::arg("penalty"),
+               nb::arg("k"), nb::arg("common_share"), nb::arg("threads"));
+    module.def("dense_neighbors", &of_dense, nb::arg("rows"), nb::arg("products"), nb::kw_only(), nb::arg("first"),
                nb::arg("penalty"), nb::arg("norms"), nb::arg("largest_norm"), nb::arg("k"), nb::arg("threads"));
-    module.def("largest_in_rows", &largest_in_rows, nb::arg("scores"), nb::arg("k"), nb::arg("threads"));
+    module.def("largest_in_rows", &of_scores, nb::arg("scores"), nb::kw_only(), nb::arg("k"), nb::arg("threads"));
 }
 
 }  // namespace sthash

@@ -13,6 +13,14 @@ namespace {
 using namespace hamming;
 using Ids = std::optional<Vector<int64_t>>;
 
+IdsView view_of(const Vector<int64_t>& ids) {
+    return {ids.data(), ids.size()};
+}
+
+std::optional<IdsView> view_of(const Ids& ids) {
+    return ids ? std::optional(view_of(*ids)) : std::nullopt;
+}
+
 // Rows of bytes as rows of whole words.
 std::vector<uint64_t> to_words(const Matrix<uint8_t>& codes, int words) {
     const size_t rows = codes.shape(0), bytes = codes.shape(1);
@@ -36,27 +44,22 @@ void call(bool lengthy, Work&& work) {
     work(stop);
 }
 
-int threads_or_all(int threads) {
-    return threads > 0 ? threads : hardware_threads();
-}
-
 struct Call {
-    Call(Index& index, const Matrix<uint8_t>& codes, const Ids& allowed, Task task, size_t k, int radius, int threads)
-        : index(index), allowed(allowed) {
+    // `k` is for the nearest only; without a radius all codes are within it.
+    Call(Index& index, const Matrix<uint8_t>& codes, const Ids& allowed, Task task, size_t k, std::optional<int> radius,
+         int threads)
+        : index(index), allowed(view_of(allowed)) {
         queries = to_words(codes, index.words());
-        request = {task, k, radius, queries.data(), codes.shape(0), threads_or_all(threads), index.path()};
-        lengthy = index.lengthy(request, allowed ? allowed->size() : 0);
+        request = {task, k, radius.value_or(index.n_bits()), queries.data(), codes.shape(0), threads, index.strategy()};
+        lengthy = index.lengthy(request, this->allowed);
     }
 
-    template <class Finish>
-    void run(Finish&& finish) {
-        call(lengthy, [&](StopFlag& stop) {
-            index.search(request, allowed ? allowed->data() : nullptr, allowed ? allowed->size() : 0, stop, finish);
-        });
+    void run(const Finish& finish) {
+        call(lengthy, [&](StopFlag& stop) { index.search(request, allowed, stop, finish); });
     }
 
     Index& index;
-    const Ids& allowed;
+    std::optional<IdsView> allowed;
     std::vector<uint64_t> queries;
     Request request;
     bool lengthy;
@@ -80,8 +83,8 @@ nb::object new_array(std::initializer_list<size_t> shape, T*& data) {
     return array;
 }
 
-nb::tuple search(Index& index, Matrix<uint8_t> codes, size_t k, int within, Ids allowed, int threads) {
-    Call call(index, codes, allowed, Task::nearest, k, within, threads);
+nb::tuple search(Index& index, Matrix<uint8_t> codes, size_t k, std::optional<int> radius, Ids allowed, int threads) {
+    Call call(index, codes, allowed, Task::nearest, k, radius, threads);
     const size_t count = call.request.count;
     int64_t* ids;
     int32_t* distances;
@@ -98,11 +101,11 @@ nb::tuple search(Index& index, Matrix<uint8_t> codes, size_t k, int within, Ids 
     return nb::make_tuple(id_array, distance_array);
 }
 
-nb::tuple weighted_search(Index& index, Matrix<uint8_t> codes, Matrix<float> weights, size_t k, int within, Ids allowed,
-                          int threads) {
+nb::tuple weighted_search(Index& index, Matrix<uint8_t> codes, Matrix<float> weights, size_t k,
+                          std::optional<int> radius, Ids allowed, int threads) {
     const std::vector<uint64_t> queries = to_words(codes, index.words());
-    const size_t count = codes.shape(0), n_allowed = allowed ? allowed->size() : 0;
-    const weighted::Request request{k, within, queries.data(), weights.data(), count, threads_or_all(threads)};
+    const size_t count = codes.shape(0);
+    const weighted::Request request{k, radius.value_or(index.n_bits()), queries.data(), weights.data(), count, threads};
     int64_t* ids;
     float* distances;
     nb::object id_array = new_array({count, k}, ids), distance_array = new_array({count, k}, distances);
@@ -115,8 +118,8 @@ nb::tuple weighted_search(Index& index, Matrix<uint8_t> codes, Matrix<float> wei
         std::fill(ids + place, ids + (query + 1) * k, -1);
         std::fill(distances + place, distances + (query + 1) * k, -1.0f);
     };
-    call(index.lengthy(request, n_allowed),
-         [&](StopFlag& stop) { index.search(request, allowed ? allowed->data() : nullptr, n_allowed, stop, finish); });
+    const std::optional<IdsView> some = view_of(allowed);
+    call(index.lengthy(request, some), [&](StopFlag& stop) { index.search(request, some, stop, finish); });
     return nb::make_tuple(id_array, distance_array);
 }
 
@@ -164,7 +167,7 @@ nb::ndarray<nb::numpy, uint8_t> codes_of(Index& index, Vector<int64_t> ids) {
     std::vector<uint8_t> codes;
     size_t bytes = 0;
     call(false, [&](StopFlag&) {
-        const auto [now, slots] = index.locate(ids.data(), ids.size());
+        const auto [now, slots] = index.locate(view_of(ids));
         bytes = (static_cast<size_t>(now->n_bits) + 7) / 8;
         codes.resize(ids.size() * bytes);
         for (size_t i = 0; i < slots.size(); ++i) {
@@ -232,68 +235,69 @@ void translate(const std::exception_ptr& pointer, void*) {
 
 void bind_hamming(nb::module_& module) {
     nb::register_exception_translator(translate);
+    nb::enum_<Strategy>(module, "Strategy")
+        .value("auto", Strategy::automatic)
+        .value("scan", Strategy::scan)
+        .value("tables", Strategy::tables);
     nb::class_<Index>(module, "HammingCore")
         .def(
-            "__init__", [](Index* self, int n_bits, int path) { new (self) Index(n_bits, static_cast<Path>(path)); },
-            nb::arg("n_bits"), nb::arg("path"))
+            "__init__", [](Index* self, int n_bits, Strategy strategy) { new (self) Index(n_bits, strategy); },
+            nb::arg("n_bits"), nb::arg("strategy"))
         .def_static(
             "open",
-            [](int descriptor, bool map, const std::string& name, int path) {
+            [](int descriptor, bool map, const std::string& name, Strategy strategy) {
                 auto file = std::make_shared<const MappedFile>(descriptor, map, name);
-                return std::make_shared<Index>(open_snapshot(std::move(file)), static_cast<Path>(path));
+                return std::make_shared<Index>(open_snapshot(std::move(file)), strategy);
             },
-            nb::arg("descriptor"), nb::arg("mapped"), nb::arg("name"), nb::arg("path"))
+            nb::arg("descriptor"), nb::kw_only(), nb::arg("mapped"), nb::arg("name"), nb::arg("strategy"))
         .def("verify", [](Index& self) { call(false, [&](StopFlag&) { self.snapshot(); }); })
         .def(
             "save", [](Index& self, int fd) { interruptible([&](StopFlag&) { self.save(fd); }); },
             nb::arg("descriptor"))
-        .def("n_bits", [](Index& self) { return self.glance()->n_bits; })
+        .def("n_bits", [](Index& self) { return self.n_bits(); })
         .def("size", [](Index& self) { return self.glance()->size(); })
         .def("add", &add, nb::arg("codes"), nb::arg("ids").none())
         .def(
             "remove",
-            [](Index& self, Vector<int64_t> ids) {
-                call(false, [&](StopFlag&) { self.remove(ids.data(), ids.size()); });
-            },
+            [](Index& self, Vector<int64_t> ids) { call(false, [&](StopFlag&) { self.remove(view_of(ids)); }); },
             nb::arg("ids"))
         .def(
             "update",
             [](Index& self, Matrix<uint8_t> codes, Vector<int64_t> ids) {
                 const std::vector<uint64_t> words = to_words(codes, self.words());
-                call(false, [&](StopFlag&) { self.update(words.data(), ids.data(), ids.size()); });
+                call(false, [&](StopFlag&) { self.update(words.data(), view_of(ids)); });
             },
             nb::arg("codes"), nb::arg("ids"))
         .def(
             "contains",
             [](Index& self, int64_t id) {
                 const nb::gil_scoped_release released;
-                return self.locate(&id, 1).second[0] >= 0;
+                return self.locate({&id, 1}).second[0] >= 0;
             },
             nb::arg("id"))
         .def("codes", &codes_of, nb::arg("ids"))
         .def("ids", &all_ids)
-        .def("search", &search, nb::arg("codes"), nb::arg("k"), nb::arg("within"), nb::arg("allowed").none(),
-             nb::arg("threads"))
-        .def("weighted_search", &weighted_search, nb::arg("codes"), nb::arg("weights"), nb::arg("k"), nb::arg("within"),
+        .def("search", &search, nb::arg("codes"), nb::kw_only(), nb::arg("k"), nb::arg("radius").none(),
              nb::arg("allowed").none(), nb::arg("threads"))
-        .def("radius_search", &radius_search, nb::arg("codes"), nb::arg("radius"), nb::arg("allowed").none(),
+        .def("weighted_search", &weighted_search, nb::arg("codes"), nb::arg("weights"), nb::kw_only(), nb::arg("k"),
+             nb::arg("radius").none(), nb::arg("allowed").none(), nb::arg("threads"))
+        .def("radius_search", &radius_search, nb::arg("codes"), nb::kw_only(), nb::arg("radius"),
+             nb::arg("allowed").none(), nb::arg("threads"))
+        .def("count", &count, nb::arg("codes"), nb::kw_only(), nb::arg("radius"), nb::arg("allowed").none(),
              nb::arg("threads"))
-        .def("count", &count, nb::arg("codes"), nb::arg("radius"), nb::arg("allowed").none(), nb::arg("threads"))
         .def(
             "build_tables",
-            [](Index& self, int threads) {
-                interruptible([&](StopFlag& stop) { self.build(threads_or_all(threads), stop); });
-            },
-            nb::arg("threads"))
+            [](Index& self, int threads) { interruptible([&](StopFlag& stop) { self.build(threads, stop); }); },
+            nb::kw_only(), nb::arg("threads"))
         .def("stats", &stats);
     nb::class_<Join>(module, "HammingJoin")
         .def(
             "__init__",
             [](Join* self, Index& left, Index& right, int radius, int threads) {
-                new (self) Join(left, right, radius, threads_or_all(threads));
+                new (self) Join(left, right, radius, threads);
             },
-            nb::arg("left"), nb::arg("right"), nb::arg("radius"), nb::arg("threads"), nb::keep_alive<1, 2>(),
-            nb::keep_alive<1, 3>())
+            nb::arg("left"), nb::arg("right"), nb::kw_only(), nb::arg("radius"), nb::arg("threads"),
+            nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())
         .def("next", &next_pairs);
 }
 

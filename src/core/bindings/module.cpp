@@ -1,8 +1,32 @@
-// The extension module sthash._core: one bind_* function a room.
+// The extension module sthash._core: views of arrays, and one bind_* function per package.
 #include "bindings.hpp"
 #include "simd.hpp"
+#include "views.hpp"
 
 namespace sthash {
+
+namespace {
+
+void bind_views(nb::module_& module) {
+    nb::class_<CsrArrays>(module, "CsrView")
+        .def(
+            "__init__",
+            [](CsrArrays* self, Vector<int64_t> indptr, Vector<int32_t> indices, Vector<float> values, bool dense) {
+                new (self) CsrArrays{std::move(indptr), std::move(indices), std::move(values), dense};
+            },
+            nb::arg("indptr"), nb::arg("indices"), nb::arg("values"), nb::kw_only(), nb::arg("dense") = false);
+    nb::class_<PackedArrays>(module, "PackedView")
+        .def(
+            "__init__",
+            [](PackedArrays* self, Vector<int32_t> content, Vector<int64_t> starts, Vector<int64_t> ends,
+               size_t n_columns, bool dense) {
+                new (self) PackedArrays{std::move(content), std::move(starts), std::move(ends), n_columns, dense};
+            },
+            nb::arg("content"), nb::arg("starts"), nb::arg("ends"), nb::kw_only(), nb::arg("n_columns"),
+            nb::arg("dense") = false);
+}
+
+}  // namespace
 
 NB_MODULE(_core, module) {
     active_path() = choose_path();
@@ -12,7 +36,7 @@ NB_MODULE(_core, module) {
         for (SimdPath path : available_paths()) names.append(name_of(path));
         return names;
     });
-    module.def("hardware_threads", &hardware_threads);
+    bind_views(module);
     bind_text(module);
     bind_graph(module);
     bind_svm(module);

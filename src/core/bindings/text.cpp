@@ -4,6 +4,7 @@
 #include "bindings.hpp"
 #include "text/counter.hpp"
 #include "text/scanner.hpp"
+#include "text/unicode_tables.hpp"
 
 namespace sthash {
 
@@ -21,7 +22,7 @@ nb::tuple scan(WordTable& table, const nb::list& texts, int threads) {
     std::vector<TextView> views;
     views.reserve(texts.size());
     for (nb::handle text : texts) {
-        if (!PyUnicode_Check(text.ptr())) throw nb::type_error("scan: every text must be a str");
+        if (!PyUnicode_Check(text.ptr())) throw nb::type_error("Every text must be a str. Convert the others first.");
         views.push_back(view_of(text.ptr()));
     }
     ScannedTexts scanned;
@@ -39,10 +40,9 @@ nb::list words_from(const WordTable& table, size_t first) {
 }
 
 nb::tuple count(Vector<int64_t> starts, Vector<int32_t> words, Vector<int32_t> term_of, size_t n_terms, int threads) {
+    const WordsView texts{starts.data(), words.data(), starts.size() - 1};
     CountRows rows;
-    interruptible([&](StopFlag& stop) {
-        rows = count_terms(starts.data(), starts.size() - 1, words.data(), term_of.data(), n_terms, threads, stop);
-    });
+    interruptible([&](StopFlag& stop) { rows = count_terms(texts, {term_of.data(), n_terms}, threads, stop); });
     return nb::make_tuple(to_numpy(std::move(rows.indptr)), to_numpy(std::move(rows.indices)),
                           to_numpy(std::move(rows.counts)));
 }
@@ -53,10 +53,10 @@ void bind_text(nb::module_& module) {
     nb::class_<WordTable>(module, "WordTable")
         .def(nb::init<>())
         .def("__len__", &WordTable::size)
-        .def("scan", &scan, nb::arg("texts"), nb::arg("threads"))
+        .def("scan", &scan, nb::arg("texts"), nb::kw_only(), nb::arg("threads"))
         .def("words_from", &words_from, nb::arg("first"));
-    module.def("count_terms", &count, nb::arg("starts"), nb::arg("words"), nb::arg("term_of"), nb::arg("n_terms"),
-               nb::arg("threads"));
+    module.def("count_terms", &count, nb::arg("starts"), nb::arg("words"), nb::kw_only(), nb::arg("term_of"),
+               nb::arg("n_terms"), nb::arg("threads"));
     module.attr("unicode_version") = unicode::version;
 }
 

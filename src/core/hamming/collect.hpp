@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <vector>
 
@@ -17,6 +18,7 @@ struct Hit {
     }
 };
 
+// The k nearest, all within a radius, or only how many they are.
 enum class Task { nearest, radius, count };
 
 // Collects the hits of one query. For the k nearest, a histogram of the distances tightens the limit with
@@ -114,5 +116,8 @@ class Collector {
     std::vector<uint32_t> histogram_;
     std::vector<Hit> hits_;
 };
+
+// Takes what each query has found, from several threads: the number of the query, and its hits.
+using Finish = std::function<void(size_t query, Collector& collector)>;
 
 }  // namespace sthash::hamming

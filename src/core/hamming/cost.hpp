@@ -1,7 +1,7 @@
 // The cost model that chooses between scanning and probing, in nanoseconds.
 //
-// The figures below are those of one core of a server with AVX-512; what this machine makes of them is learnt
-// from the calls themselves, as one factor a kind of work. A wrong factor costs time, never an answer.
+// The figures below are those of one core of a server with AVX-512; what this machine makes of them is learned
+// from the calls themselves, as one factor per kind of work. A wrong factor costs time, never an answer.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ enum class Work { batch_scan, single_scan, probes, build };
 
 class CostModel {
  public:
-    // Queries a thread from which on the bit-sliced scan pays for its transposition.
+    // Queries per thread from which on the bit-sliced scan pays for its transposition.
     static constexpr size_t kBatch = 12;
 
     static CostModel& instance() {
@@ -57,7 +57,7 @@ class CostModel {
         scale(work, [ratio](double old) { return old * std::pow(ratio, 0.2); });
     }
 
-    // Forgets a little of what was learnt of work that is not being done, lest a bad moment rule it out for
+    // Forgets a little of what was learned of work that is not being done, lest a bad moment rule it out for
     // ever.
     void relax(Work work) {
         scale(work, [](double old) { return std::pow(old, 0.99); });

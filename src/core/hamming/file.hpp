@@ -58,7 +58,8 @@ class MappedFile {
         if (fstat(descriptor, &status) != 0) throw std::system_error(errno, std::generic_category(), "fstat");
         size_ = static_cast<uint64_t>(status.st_size);
         if (size_ < kHeaderBytes)
-            throw FileError(name_ + " is no index: " + std::to_string(size_) + " bytes are fewer than a header has");
+            throw FileError(name_ + " is no index: " + std::to_string(size_) +
+                            " bytes are fewer than a header has. Open a file that save has written.");
         void* address = mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, descriptor, 0);
         if (address == MAP_FAILED) throw std::system_error(errno, std::generic_category(), "mmap");
         data_ = static_cast<const unsigned char*>(address);
@@ -88,16 +89,17 @@ class MappedFile {
         const uint64_t count = header_.count;
         const uint32_t words = (header_.n_bits + 63) / 64, spare = words * 64 - header_.n_bits;
         if (Checksum::of(codes(), codes_bytes()) != header_.codes_checksum)
-            throw FileError(name_ + " is damaged: the checksum of its codes is wrong; restore it from a backup");
+            throw FileError(name_ + " is damaged: the checksum of its codes is wrong. Restore it from a backup.");
         for (uint64_t i = 0; spare > 0 && i < count; ++i)
             if (codes()[(i + 1) * words - 1] >> (64 - spare) != 0)
-                throw FileError(name_ + " is malformed: code " + std::to_string(i) + " has bits beyond n_bits");
+                throw FileError(name_ + " is malformed: code " + std::to_string(i) +
+                                " has bits beyond n_bits. Write it again with save.");
         if (header_.has_ids) {
             if (Checksum::of(ids(), count * 8) != header_.ids_checksum)
-                throw FileError(name_ + " is damaged: the checksum of its ids is wrong; restore it from a backup");
+                throw FileError(name_ + " is damaged: the checksum of its ids is wrong. Restore it from a backup.");
             for (uint64_t i = 0; i < count; ++i)
                 if (ids()[i] < 0 || (i > 0 && ids()[i] <= ids()[i - 1]) || ids()[i] > header_.max_id)
-                    throw FileError(name_ + " is malformed: its ids are not ascending");
+                    throw FileError(name_ + " is malformed: its ids are not ascending. Write it again with save.");
         }
         verified_.store(true, std::memory_order_release);
     }
@@ -108,25 +110,26 @@ class MappedFile {
     void check_header() {
         std::memcpy(&header_, data_, sizeof header_);
         if (std::memcmp(header_.magic, kMagic, sizeof kMagic) != 0)
-            throw FileError(name_ + " is no index: it does not begin with STHHAMIX");
+            throw FileError(name_ +
+                            " is no index: it does not begin with STHHAMIX. Open a file that save has written.");
         if (header_.version != kFileVersion)
             throw FileError(name_ + " has version " + std::to_string(header_.version) +
                             ", but this release reads version " + std::to_string(kFileVersion) +
-                            "; upgrade sthash, or restore the file if it is damaged");
+                            ". Upgrade sthash, or restore the file if it is damaged.");
         uint64_t stored;
         std::memcpy(&stored, data_ + kHeaderBytes - 8, 8);
         if (Checksum::of(data_, kHeaderBytes - 8) != stored)
-            throw FileError(name_ + " is damaged: the checksum of its header is wrong; restore it from a backup");
+            throw FileError(name_ + " is damaged: the checksum of its header is wrong. Restore it from a backup.");
         const bool sane = header_.n_bits >= 1 && header_.n_bits <= kMaxBits && header_.count < UINT32_MAX &&
                           header_.has_ids <= 1 && header_.max_id >= -1 && header_.first_id >= 0 &&
                           (header_.has_ids || header_.count == 0 ||
                            (header_.first_id <= header_.max_id &&
                             header_.count - 1 <= static_cast<uint64_t>(header_.max_id - header_.first_id)));
-        if (!sane) throw FileError(name_ + " is malformed: its header contradicts itself");
+        if (!sane) throw FileError(name_ + " is malformed: its header contradicts itself. Write it again with save.");
         const uint64_t expected = kHeaderBytes + codes_bytes() + (header_.has_ids ? header_.count * 8 : 0);
         if (size_ != expected)
             throw FileError(name_ + " is damaged: it has " + std::to_string(size_) + " bytes instead of " +
-                            std::to_string(expected) + "; restore it from a backup");
+                            std::to_string(expected) + ". Restore it from a backup.");
     }
 
     void copy_to_memory() {

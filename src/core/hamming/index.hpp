@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <shared_mutex>
 #include <stdexcept>
 #include <string>
@@ -17,10 +18,17 @@
 namespace sthash::hamming {
 
 struct UnknownId : std::runtime_error {
-    explicit UnknownId(int64_t id) : runtime_error("id " + std::to_string(id) + " is not in the index") {}
+    explicit UnknownId(int64_t id)
+        : runtime_error("Id " + std::to_string(id) + " is not in the index. Ask for ids that it holds.") {}
 };
 struct DuplicateId : std::runtime_error {
     using runtime_error::runtime_error;
+};
+
+// Some ids. The caller owns them.
+struct IdsView {
+    const int64_t* ids;
+    size_t count;
 };
 
 struct Usage {
@@ -32,10 +40,13 @@ class Index {
  public:
     using Reading = std::shared_ptr<const Snapshot>;
 
-    Index(int n_bits, Path path)
-        : path_(path), words_((n_bits + 63) / 64), state_(std::make_shared<Snapshot>(n_bits)) {}
-    Index(std::shared_ptr<Snapshot> opened, Path path)
-        : path_(path), words_(opened->words), state_(std::move(opened)) {}
+    Index(int n_bits, Strategy strategy)
+        : strategy_(strategy),
+          n_bits_(n_bits),
+          words_((n_bits + 63) / 64),
+          state_(std::make_shared<Snapshot>(n_bits)) {}
+    Index(std::shared_ptr<Snapshot> opened, Strategy strategy)
+        : strategy_(strategy), n_bits_(opened->n_bits), words_(opened->words), state_(std::move(opened)) {}
 
     // The state of the index now; what was opened from a file is checked before it is first handed out.
     Reading snapshot() const {
@@ -48,51 +59,52 @@ class Index {
         return state_;
     }
 
-    // Gives the first of the ids that codes without ids have got.
+    // Adds `count` codes with new ids; `ids` may be null, they then go on from the greatest id ever held. Returns the
+    // first of the ids that codes without ids have got.
     int64_t add(const uint64_t* codes, const int64_t* ids, uint64_t count) {
         const std::lock_guard writing(writer_mutex_);
         const Reading before = snapshot();
         check_room(*before, count);
         if (ids == nullptr && uint64_t{INT64_MAX} - static_cast<uint64_t>(before->max_id) < count)
-            throw std::length_error("no ids are left after " + std::to_string(before->max_id) + "; give ids yourself");
+            throw std::length_error("No ids are left after " + std::to_string(before->max_id) + ". Give ids yourself.");
         Edit edit(*before, room_);
         edit.append(codes, ids, count);
         commit(*before, edit, {});
         return after_id(before->max_id, 1);
     }
 
-    void remove(const int64_t* ids, uint64_t count) {
+    void remove(const IdsView& ids) {
         const std::lock_guard writing(writer_mutex_);
         const Reading before = snapshot();
         Edit edit(*before, room_);
-        const std::vector<uint32_t> killed = kill(*before, edit, ids, count);
+        const std::vector<uint32_t> killed = kill(*before, edit, ids);
         commit(*before, edit, killed);
     }
 
-    void update(const uint64_t* codes, const int64_t* ids, uint64_t count) {
+    // `codes` has the new code of each id.
+    void update(const uint64_t* codes, const IdsView& ids) {
         const std::lock_guard writing(writer_mutex_);
         const Reading before = snapshot();
-        check_room(*before, count);
+        check_room(*before, ids.count);
         Edit edit(*before, room_);
-        const std::vector<uint32_t> killed = kill(*before, edit, ids, count);
-        edit.append(codes, ids, count);
+        const std::vector<uint32_t> killed = kill(*before, edit, ids);
+        edit.append(codes, ids.ids, ids.count);
         commit(*before, edit, killed);
     }
 
     // The slots of ids (-1 where unknown) and the snapshot that they belong to.
-    std::pair<Reading, std::vector<int64_t>> locate(const int64_t* ids, size_t count) const {
+    std::pair<Reading, std::vector<int64_t>> locate(const IdsView& ids) const {
         const std::shared_lock mapping(map_mutex_);
         const Reading now = snapshot();
-        std::vector<int64_t> slots(count);
-        for (size_t i = 0; i < count; ++i) slots[i] = find(*now, ids[i]);
+        std::vector<int64_t> slots(ids.count);
+        for (size_t i = 0; i < ids.count; ++i) slots[i] = find(*now, ids.ids[i]);
         return {now, std::move(slots)};
     }
 
-    // Answers a request; `allowed` may restrict it to some ids. See Search::run for `finish`.
-    template <class Finish>
-    void search(const Request& request, const int64_t* allowed, size_t n_allowed, StopFlag& stop, Finish&& finish) {
-        if (allowed != nullptr) {
-            const auto [now, slots] = locate(allowed, n_allowed);
+    // Answers a request; `allowed` may restrict it to some ids. Nothing is complete after a stop.
+    void search(const Request& request, const std::optional<IdsView>& allowed, StopFlag& stop, const Finish& finish) {
+        if (allowed) {
+            const auto [now, slots] = locate(*allowed);
             const Page gathered = gather(*now, slots);
             Search search(*now, request, tally_, stop);
             search.restrict_to(gathered);
@@ -103,15 +115,14 @@ class Index {
         if (stop.load()) return;
         Search search(*now, request, tally_, stop);
         search.run(finish);
-        if (path_ == Path::automatic) owed_.fetch_add(search.regret());
+        if (strategy_ == Strategy::automatic) owed_.fetch_add(search.regret());
     }
 
-    // The k nearest by weighted distance; see weighted::search for `finish`.
-    template <class Finish>
-    void search(const weighted::Request& request, const int64_t* allowed, size_t n_allowed, StopFlag& stop,
-                Finish&& finish) {
-        if (allowed != nullptr) {
-            const auto [now, slots] = locate(allowed, n_allowed);
+    // The same by weighted distance.
+    void search(const weighted::Request& request, const std::optional<IdsView>& allowed, StopFlag& stop,
+                const weighted::Finish& finish) {
+        if (allowed) {
+            const auto [now, slots] = locate(*allowed);
             const Page gathered = gather(*now, slots);
             weighted::search(scan_data(*now, &gathered, 0), request, stop, finish);
         } else {
@@ -121,20 +132,14 @@ class Index {
         tally_.weighted += request.count;
     }
 
-    bool lengthy(const weighted::Request& request, uint64_t n_allowed) const {
-        constexpr double kPatience = 50e6;
-        constexpr uint64_t kMany = 1000000;  // ids to look up, or codes of a file to check
-        const Reading now = glance();
-        return n_allowed > kMany || (now->file && now->slots > kMany) ||
-               weighted::foreseen(now->slots, now->words, request.count) > kPatience;
-    }
-
     // Whether a search may take so long that someone might want to interrupt it.
-    bool lengthy(const Request& request, uint64_t n_allowed) {
-        constexpr double kPatience = 50e6;
-        constexpr uint64_t kMany = 1000000;  // ids to look up, or codes of a file to check
+    bool lengthy(const weighted::Request& request, const std::optional<IdsView>& allowed) const {
         const Reading now = glance();
-        if (n_allowed > kMany || (now->file && now->slots > kMany) || wants_tables(*now)) return true;
+        return has_much_to_read(*now, allowed) || weighted::foreseen(now->slots, now->words, request.count) > kPatience;
+    }
+    bool lengthy(const Request& request, const std::optional<IdsView>& allowed) {
+        const Reading now = glance();
+        if (has_much_to_read(*now, allowed) || wants_tables(*now)) return true;
         if (request.count * now->slots * static_cast<uint64_t>(now->words) < 4 * kMany) return false;
         StopFlag stop{false};
         return Search(*now, request, tally_, stop).foreseen() > kPatience;
@@ -189,16 +194,24 @@ class Index {
     }
 
     Tally& tally() { return tally_; }
-    int words() const { return words_; }
-    Path path() const { return path_; }
+    int n_bits() const { return n_bits_; }
+    int words() const { return words_; }  // per code
+    Strategy strategy() const { return strategy_; }
 
  private:
     static constexpr uint64_t kWorthTables = 4096;
     static constexpr uint64_t kFewDead = 1024;
+    static constexpr double kPatience = 50e6;   // nanoseconds
+    static constexpr uint64_t kMany = 1000000;  // ids to look up, or codes of a file to check
+
+    static bool has_much_to_read(const Snapshot& now, const std::optional<IdsView>& allowed) {
+        return (allowed && allowed->count > kMany) || (now.file && now.slots > kMany);
+    }
 
     bool wants_tables(const Snapshot& now) const {
-        if (path_ == Path::scan || now.slots == 0 || (now.tables && now.tables->slots == now.slots)) return false;
-        return path_ == Path::tables || (now.slots >= kWorthTables && owed_.load() > build_cost(now));
+        if (strategy_ == Strategy::scan || now.slots == 0 || (now.tables && now.tables->slots == now.slots))
+            return false;
+        return strategy_ == Strategy::tables || (now.slots >= kWorthTables && owed_.load() > build_cost(now));
     }
 
     static double build_cost(const Snapshot& now) {
@@ -208,7 +221,7 @@ class Index {
 
     static void check_room(const Snapshot& before, uint64_t count) {
         if (before.slots + count >= UINT32_MAX)
-            throw std::length_error("an index holds at most 4294967294 codes; split it over several");
+            throw std::length_error("An index holds at most 4294967294 codes. Split it over several.");
     }
 
     int64_t find(const Snapshot& now, int64_t id) const {
@@ -216,14 +229,14 @@ class Index {
         return slot >= 0 && now.is_dead(static_cast<uint32_t>(slot)) ? IdMap::kNone : slot;
     }
 
-    std::vector<uint32_t> kill(const Snapshot& before, Edit& edit, const int64_t* ids, uint64_t count) {
-        std::vector<uint32_t> killed(count);
-        for (uint64_t i = 0; i < count; ++i) {
-            const int64_t slot = find(before, ids[i]);
-            if (slot < 0) throw UnknownId(ids[i]);
+    std::vector<uint32_t> kill(const Snapshot& before, Edit& edit, const IdsView& ids) {
+        std::vector<uint32_t> killed(ids.count);
+        for (size_t i = 0; i < ids.count; ++i) {
+            const int64_t id = ids.ids[i], slot = find(before, id);
+            if (slot < 0) throw UnknownId(id);
             killed[i] = static_cast<uint32_t>(slot);
             if (edit.after().is_dead(killed[i]))
-                throw DuplicateId("id " + std::to_string(ids[i]) + " is given twice; give each id once");
+                throw DuplicateId("Id " + std::to_string(id) + " is given twice. Give each id once.");
             edit.kill(killed[i]);
         }
         return killed;
@@ -245,8 +258,8 @@ class Index {
         const int64_t twice = map_slots(*after, before.slots, after->slots);
         if (twice >= 0) {  // only add can get here: roll back
             if (before.sorted) map_.clear();
-            throw DuplicateId("id " + std::to_string(twice) +
-                              " is in the index already or given twice; remove it first, or use update");
+            throw DuplicateId("Id " + std::to_string(twice) +
+                              " is in the index already or given twice. Remove it first, or use update.");
         }
         room_ = sparse ? nullptr : edit.room();
         if (sparse) {
@@ -288,8 +301,8 @@ class Index {
         return {buffer, buffer->codes.get(), buffer->ids.get(), 0, count, nullptr};
     }
 
-    const Path path_;
-    const int words_;
+    const Strategy strategy_;
+    const int n_bits_, words_;
     std::mutex writer_mutex_, build_mutex_;
     mutable std::shared_mutex map_mutex_;  // guards map_, and its agreement with state_ if that is not sorted
     mutable std::mutex state_mutex_;

@@ -38,13 +38,13 @@ class Join {
         if (right_) return;
         Index::Reading now = self_ ? left_ : right_index_.snapshot();
         const uint64_t slots = now->slots;
-        if (right_index_.path() != Path::scan && slots > 0 && !(now->tables && now->tables->slots == slots)) {
+        if (right_index_.strategy() != Strategy::scan && slots > 0 && !(now->tables && now->tables->slots == slots)) {
             const CostModel& model = CostModel::instance();
             const double scan = model.scan(static_cast<double>(slots), now->words, true);
             const std::vector<Substring> keys = choose_substrings(now->n_bits, slots);
             const double saved = scan - probing_cost(keys, slots, radius_, scan);
             const double build = model.build(static_cast<double>(slots), static_cast<int>(keys.size()));
-            if (right_index_.path() == Path::tables || saved * static_cast<double>(left_->slots) > build) {
+            if (right_index_.strategy() == Strategy::tables || saved * static_cast<double>(left_->slots) > build) {
                 const auto tables = build_tables(*now, threads_, stop);
                 if (tables == nullptr) return;
                 auto with_tables = std::make_shared<Snapshot>(*now);
@@ -69,8 +69,8 @@ class Join {
         std::vector<std::vector<Hit>> hits(ids.size());
         std::atomic<bool> too_many{false};
         const size_t most = ids.size() > 1 ? kBlock / ids.size() : std::numeric_limits<size_t>::max();
-        const Request request{Task::radius,        0,   radius_, queries.data(), ids.size(), threads_,
-                              right_index_.path(), most};
+        const Request request{Task::radius, 0, radius_, queries.data(), ids.size(), threads_, right_index_.strategy(),
+                              most};
         Search search(*right_, request, right_index_.tally(), stop);
         // In order, earlier slots have smaller ids and have reported their pairs.
         if (self_ && right_->sorted) search.start_at(position_);

@@ -1,34 +1,30 @@
-// The Hamming kernels of every SIMD path, and the batch of queries that the bit-sliced scan works on.
+// The Hamming kernels, and the batch of queries that the bit-sliced scan works on.
 //
 // The bit-sliced scan turns a block of 128 to 512 codes into bit planes and counts, for all of them at once,
 // the bits that differ from a query with a network of full adders. Two things make it cheap. The counters
 // start at 2^b - 1 - limit, so that their overflow is the comparison with the limit. And the whole first
 // layer of adders is looked up: its inputs are planes or sums of planes, a query can only flip their signs,
-// so each carry has eight values a block, computed once and shared by all queries.
+// so each carry has eight values per block, computed once and shared by all queries.
 #pragma once
 
 #include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
-#include <memory>
 #include <vector>
-
-#include "simd.hpp"
-#if STHASH_X86
-#include <immintrin.h>
-#endif
 
 namespace sthash::hamming {
 
-// Takes hits of one query and gives its new limit: codes farther than it are of no more interest, none if
-// negative.
+// Takes `count` hits of one query: offsets of codes from the first code of the scan, and their distances, both owned by
+// the kernel. Returns the new limit of the query: codes farther than it are of no more interest, none if negative.
+// `context` is what the caller of the kernel gave.
 using HitSink = int (*)(void* context, size_t query, const uint32_t* offsets, const uint32_t* distances, size_t count);
 
+// Queries of one batch, with what the bit-sliced scan looks up for them. Every limit starts at -1: no code is wanted.
 class BatchQueries {
  public:
-    // `lanes`: 64-bit lanes of the kernel's vectors, in whose units the carries are picked.
+    // queries: count × ceil(n_bits / 64) words, which must outlive the batch. lanes: Kernels::lanes of the kernel that
+    // will scan.
     BatchQueries(const uint64_t* queries, size_t count, int n_bits, int lanes)
         : queries(queries),
           count(count),
@@ -59,7 +55,8 @@ class BatchQueries {
         }
     }
 
-    // Limits of at least `planes` let everything pass and need no counting.
+    // Codes at most `limit` away from query q are wanted. Limits of at least `planes` let everything pass and need no
+    // counting.
     void set_limit(size_t q, int limit) {
         if (limits[q] == limit) return;
         limits[q] = limit;
@@ -91,59 +88,28 @@ class BatchQueries {
     std::vector<unsigned char> scratch_;
 };
 
+// The kernels of one SIMD path. A code has `words` words of 64 bits.
 struct Kernels {
+    // 64-bit lanes per vector.
     int lanes;
+
+    // Finds the codes at most `limit` bits from one query.
+    //   codes      count × words
+    //   query      words
+    //   offsets    space for `count`; gets the numbers of the codes found, in any order
+    //   distances  space for `count`; gets their distances
+    // Returns how many were found. What is behind them in `offsets` and `distances` is overwritten.
     size_t (*filter)(const uint64_t* codes, size_t count, int words, const uint64_t* query, uint32_t limit,
                      uint32_t* offsets, uint32_t* distances);
+
+    // Finds the codes within the limits of a batch of queries, bit-sliced.
+    //   codes    count × batch.words
+    //   batch    the limits are changed to what the sink returns
+    //   sink     called with `context` for each query and block of codes that has hits
     void (*scan_batch)(const uint64_t* codes, uint32_t count, BatchQueries& batch, HitSink sink, void* context);
 };
 
-#define STHASH_LANES 2
-#define STHASH_TERNARY 0
-#define STHASH_POPCNT 0
-namespace portable {
-#include "hamming/kernel_path.hpp"
-}
-#undef STHASH_LANES
-#undef STHASH_POPCNT
-
-#if STHASH_X86
-#define STHASH_LANES 4
-#define STHASH_POPCNT 1
-STHASH_TARGET_BEGIN(STHASH_TARGET_AVX2)
-namespace avx2 {
-#include "hamming/kernel_path.hpp"
-}
-STHASH_TARGET_END
-#undef STHASH_LANES
-#undef STHASH_TERNARY
-
-#define STHASH_LANES 8
-#define STHASH_TERNARY 1
-STHASH_TARGET_BEGIN(STHASH_TARGET_AVX512)
-namespace avx512 {
-#include "hamming/kernel_path.hpp"
-}
-STHASH_TARGET_END
-#undef STHASH_LANES
-#undef STHASH_POPCNT
-#endif
-#undef STHASH_TERNARY
-
-inline const Kernels& kernels_of(SimdPath path) {
-    static const Kernels portable_kernels{portable::kLanes, portable::filter, portable::scan_batch};
-#if STHASH_X86
-    static const Kernels avx2_kernels{avx2::kLanes, avx2::filter, avx2::scan_batch};
-    static const Kernels avx512_kernels{avx512::kLanes, avx512::filter, avx512::scan_batch};
-    if (path == SimdPath::avx512) return avx512_kernels;
-    if (path == SimdPath::avx2) return avx2_kernels;
-#endif
-    (void)path;
-    return portable_kernels;
-}
-
-inline const Kernels& kernels() {
-    return kernels_of(active_path());
-}
+// The kernels of the active path.
+const Kernels& kernels();
 
 }  // namespace sthash::hamming

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "hamming/collect.hpp"
@@ -40,8 +41,8 @@ class Prober {
  public:
     static constexpr size_t kGroup = 32;
 
-    // `radius` is negative if it is not known beforehand, as for the nearest.
-    Prober(const Snapshot& snapshot, const Tables& tables, int radius)
+    // `radius` is given if it is known beforehand, which it is not for the nearest.
+    Prober(const Snapshot& snapshot, const Tables& tables, std::optional<int> radius)
         : snapshot_(snapshot),
           tables_(tables),
           radius_(radius),
@@ -54,7 +55,7 @@ class Prober {
     }
 
     // Searches for up to kGroup queries; those that would cost more than `budget` are left over and appended
-    // to `leftovers`. Gives the modelled cost of the work done.
+    // to `leftovers`. Gives the modeled cost of the work done.
     double search(const uint64_t* queries, const size_t* group, size_t count, Collector* collectors, double budget,
                   std::vector<size_t>& leftovers) {
         const double slots = static_cast<double>(tables_.slots);
@@ -115,7 +116,7 @@ class Prober {
     int end_of_round(int step, double& buckets) const {
         constexpr double kEnough = 64;
         const auto belongs = [&](int next) {
-            return radius_ >= 0 ? next <= radius_ : ring_of(step) == 0 && ring_of(next) == 0;
+            return radius_ ? next <= *radius_ : ring_of(step) == 0 && ring_of(next) == 0;
         };
         int end = step;
         do {
@@ -129,11 +130,11 @@ class Prober {
         const Substring& key = table_at(step).key;
         const int ring = ring_of(step);
         if (ring > key.width) return;
-        const uint32_t centre = key.of(seeker.query);
+        const uint32_t center = key.of(seeker.query);
         const uint64_t end = uint64_t{1} << key.width;
         // Every number with `ring` bits set, in ascending order.
         for (uint64_t flips = (uint64_t{1} << ring) - 1; flips < end;) {
-            probes_.push_back({&seeker, step, centre ^ static_cast<uint32_t>(flips), 0, 0});
+            probes_.push_back({&seeker, step, center ^ static_cast<uint32_t>(flips), 0, 0});
             if (probes_.size() == kProbes) flush();
             if (flips == 0) break;
             const uint64_t lowest = flips & (~flips + 1), carried = flips + lowest;
@@ -214,7 +215,7 @@ class Prober {
 
     const Snapshot& snapshot_;
     const Tables& tables_;
-    const int radius_;
+    const std::optional<int> radius_;
     std::unique_ptr<uint32_t[]> offsets_, distances_;
     std::vector<Seeker> seekers_;
     std::vector<Probe> probes_;

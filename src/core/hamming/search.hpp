@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <vector>
 
 #include "hamming/probe.hpp"
@@ -12,17 +13,19 @@
 
 namespace sthash::hamming {
 
-enum class Path { automatic, scan, tables };
+// How an index may search: by what seems cheapest, never by tables, or by tables alone.
+enum class Strategy { automatic, scan, tables };
 
+// What is asked of an index. The caller owns the queries.
 struct Request {
     Task task;
-    size_t k;    // for the nearest
-    int radius;  // inclusive; for the nearest a bound
-    const uint64_t* queries;
+    size_t k;                 // for the nearest
+    int radius;               // inclusive; for the nearest a bound
+    const uint64_t* queries;  // count × words
     size_t count;
     int threads;
-    Path path;
-    size_t most = std::numeric_limits<size_t>::max();  // hits a query, beyond which it is given up
+    Strategy strategy;
+    size_t most = std::numeric_limits<size_t>::max();  // hits per query, beyond which the query is given up
 };
 
 // Queries answered by each way, since the index was made.
@@ -34,7 +37,7 @@ class Search {
  public:
     Search(const Snapshot& snapshot, const Request& request, Tally& tally, StopFlag& stop)
         : snapshot_(snapshot), request_(request), tally_(tally), stop_(stop) {
-        if (request.path != Path::scan && snapshot.tables) tables_ = snapshot.tables.get();
+        if (request.strategy != Strategy::scan && snapshot.tables) tables_ = snapshot.tables.get();
     }
 
     // Restricts the search to a page of codes that were gathered from the snapshot in the order of their
@@ -48,8 +51,7 @@ class Search {
     void start_at(uint64_t first) { first_ = first; }
 
     // Calls finish(query, collector) for each query, from several threads.
-    template <class Finish>
-    void run(Finish&& finish) {
+    void run(const Finish& finish) {
         const int threads = std::max(1, request_.threads);
         // Many queries are dealt out to the threads; few are answered together, each thread scanning a part.
         const bool several = request_.count >= kManyQueries * static_cast<size_t>(threads);
@@ -75,7 +77,7 @@ class Search {
 
  private:
     static constexpr size_t kBlock = 1024;
-    static constexpr size_t kManyQueries = 32;     // a thread
+    static constexpr size_t kManyQueries = 32;     // per thread
     static constexpr double kWorthThread = 100e3;  // nanoseconds; starting one takes some ten thousand
 
     double scan_cost(uint64_t first, uint64_t last, size_t queries) const {
@@ -85,8 +87,7 @@ class Search {
 
     ScanData data(uint64_t first) const { return scan_data(snapshot_, gathered_, std::max(first, first_)); }
 
-    template <class Finish>
-    void answer(size_t begin, size_t end, int threads, Finish&& finish) {
+    void answer(size_t begin, size_t end, int threads, const Finish& finish) {
         const size_t count = end - begin;
         const uint64_t* queries = request_.queries + begin * snapshot_.words;
         std::vector<Collector> collectors(count,
@@ -112,13 +113,14 @@ class Search {
             leftovers = std::move(order);
             return;
         }
-        const bool forced = request_.path == Path::tables;
+        const bool forced = request_.strategy == Strategy::tables;
         const double scan = scan_cost(0, tables_->slots, request_.count);
         const double budget = forced ? std::numeric_limits<double>::infinity() : scan;
         CostModel& model = CostModel::instance();
         bool probing = forced || worth_probing(scan);
         model.relax(probing ? scan_work(request_.count) : Work::probes);
-        Prober prober(snapshot_, *tables_, request_.task == Task::nearest ? -1 : request_.radius);
+        Prober prober(snapshot_, *tables_,
+                      request_.task == Task::nearest ? std::nullopt : std::optional(request_.radius));
         double spent = 0;
         size_t done = 0;
         while (done < order.size() && probing && !stop_.load(std::memory_order_relaxed)) {

@@ -39,7 +39,6 @@ struct Table {
     std::vector<uint32_t> begins;  // 2^width + 1
     std::unique_ptr<uint64_t[]> prints;
     std::unique_ptr<uint32_t[]> slots;
-    double crowding = 1;  // size of the bucket that a code of the index falls into, over the mean size
 };
 
 struct Tables {
@@ -82,13 +81,7 @@ inline void build_table(Table& table, const Snapshot& snapshot, uint64_t slots, 
         for (uint32_t i = 0; i < run.count; ++i, code += words) ++table.begins[table.key.of(code) + 1];
         if (stop.load(std::memory_order_relaxed)) return;
     }
-    double squares = 0;
-    for (size_t key = 1; key < table.begins.size(); ++key) {
-        squares += static_cast<double>(table.begins[key]) * table.begins[key];
-        table.begins[key] += table.begins[key - 1];
-    }
-    const double mean = static_cast<double>(slots) / static_cast<double>(table.begins.size() - 1);
-    table.crowding = slots > 0 ? std::max(1.0, squares / static_cast<double>(slots) / mean - 1.0 / mean) : 1.0;
+    for (size_t key = 1; key < table.begins.size(); ++key) table.begins[key] += table.begins[key - 1];
     uint32_t slot = 0;
     for (const Run& run : runs) {  // begins[key] serves as the place of the next code, and ends as its successor's
         const uint64_t* code = run.codes(words);

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <vector>
 
@@ -13,11 +14,12 @@
 
 namespace sthash::hamming::weighted {
 
+// What is asked of an index. The caller owns the arrays.
 struct Request {
     size_t k;
-    int within;  // bits that may differ, whatever they weigh
-    const uint64_t* queries;
-    const float* weights;  // n_bits a query
+    int radius;               // bits that may differ, whatever they weigh
+    const uint64_t* queries;  // count × words
+    const float* weights;     // count × n_bits, not negative
     size_t count;
     int threads;
 };
@@ -85,7 +87,7 @@ class Scan {
  public:
     Scan(const ScanData& data, const Request& request, size_t first, size_t count, Collector* collectors)
         : data_(data),
-          within_(request.within),
+          radius_(request.radius),
           count_(count),
           queries_(request.queries + first * data.words, request.weights + first * data.n_bits, count, data.n_bits),
           collectors_(collectors),
@@ -123,8 +125,8 @@ class Scan {
             is_split_ = true;
             const size_t groups = (size + kernels().group - 1) / kernels().group;
             near = queries_.filter(q, limit, planes_[0].bytes, groups, found_);
-        } else if (within_ < data_.n_bits) {
-            near = hamming::kernels().filter(codes, size, data_.words, queries_.code(q), static_cast<uint32_t>(within_),
+        } else if (radius_ < data_.n_bits) {
+            near = hamming::kernels().filter(codes, size, data_.words, queries_.code(q), static_cast<uint32_t>(radius_),
                                              found_, bits_);
         }
         if (near > size / 8)
@@ -151,12 +153,12 @@ class Scan {
     bool is_wanted(const Run& run, uint32_t offset, const uint64_t* code, size_t q) const {
         if (run.is_dead(offset)) return false;
         uint32_t place, bits;
-        return within_ >= data_.n_bits || hamming::kernels().filter(code, 1, data_.words, queries_.code(q),
-                                                                    static_cast<uint32_t>(within_), &place, &bits) > 0;
+        return radius_ >= data_.n_bits || hamming::kernels().filter(code, 1, data_.words, queries_.code(q),
+                                                                    static_cast<uint32_t>(radius_), &place, &bits) > 0;
     }
 
     const ScanData& data_;
-    const int within_;
+    const int radius_;
     const size_t count_;
     Queries queries_;
     Collector* collectors_;
@@ -168,9 +170,10 @@ class Scan {
 
 }  // namespace detail
 
-// Calls finish(query, collector) for each query, from several threads.
-template <class Finish>
-void search(const ScanData& data, const Request& request, StopFlag& stop, Finish&& finish) {
+// Takes what each query has found, from several threads: the number of the query, and its hits.
+using Finish = std::function<void(size_t query, Collector& collector)>;
+
+inline void search(const ScanData& data, const Request& request, StopFlag& stop, const Finish& finish) {
     constexpr double kWorthThread = 100e3;  // nanoseconds; starting one takes some ten thousand
     constexpr size_t kTables = 512 << 10;   // bytes of tables that stay in the second-level cache
     const size_t threads = static_cast<size_t>(std::clamp<double>(

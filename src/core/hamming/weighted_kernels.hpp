@@ -1,8 +1,8 @@
-// Kernels of weighted search on every SIMD path, and the queries that they work on.
+// Kernels of weighted search, and the queries that they work on.
 //
 // A code's distance is the sum of the weights of the bits in which it differs from the query. A block of codes is split
-// into parts of a few bits, one vector a part; a table for each part of the query then gives, by one shuffle for up to
-// 64 codes, what the part adds to the distance. The entries are bytes, rounded down, in units that leave what is
+// into parts of a few bits, one vector per part; a table for each part of the query then gives, by one shuffle for up
+// to 64 codes, what the part adds to the distance. The entries are bytes, rounded down, in units that leave what is
 // farther than the limit above the greatest byte: the sums are lower bounds, and the few codes whose bound is within
 // the limit get their exact distance.
 //
@@ -14,20 +14,14 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
-#include <limits>
 #include <vector>
-
-#include "simd.hpp"
-#if STHASH_X86
-#include <immintrin.h>
-#endif
 
 namespace sthash::hamming::weighted {
 
 constexpr int kShort = 2;  // words of a code up to which sums of bytes are sharp enough
 
-// The exact distance of a code; `quads` is a fourth of the tables, 16 entries each.
+// The exact distance of one code. `tables` has 4 × quads tables of 16 floats: what the four bits that a table stands
+// for add to the distance.
 inline float weigh_one(const uint64_t* code, int quads, const float* tables) {
     float sums[4] = {};
     for (int quad = 0; quad < quads; ++quad, tables += 64) {
@@ -40,63 +34,54 @@ inline float weigh_one(const uint64_t* code, int quads, const float* tables) {
     return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
-// Which code of a group stands at a place of its planes.
+// Which code of a split group stands at a place of its planes, on a path with so many 64-bit lanes per vector.
 inline uint32_t code_at(uint32_t place, uint32_t lanes) {
     return lanes * (place % 8) + place / 8;
 }
 
+// The kernels of one SIMD path. A code has `words` words of 64 bits; a word is split into parts of `part_bits` bits.
+// Planes and tables are aligned to 64 bytes; the caller owns them.
 struct Kernels {
     int parts_of_word, part_bits;
-    uint32_t group;  // codes that are split together
+
+    // Codes that are split together.
+    uint32_t group;
+
+    // Splits codes into planes: per group of codes and per part, one byte per code. The last group is filled up with
+    // codes of zeros.
+    //   codes   count × words
+    //   planes  space for ceil(count / group) × words × parts_of_word × group bytes
     void (*split)(const uint64_t* codes, uint32_t count, int words, uint8_t* planes);
+
+    // Builds the tables of lower bounds of one query: what the bits of a part that differ from it weigh, in units of
+    // 1 / scale, rounded down to a byte.
+    //   query    words
+    //   weights  64 × words, zero beyond the bits of the code
+    //   tables   space for words × parts_of_word tables of 2^part_bits bytes
     void (*build_bounds)(const uint64_t* query, const float* weights, int words, float scale, uint8_t* tables);
+
+    // Finds the codes of split groups whose lower bound is at most `limit`; may find codes that fill up the last group.
+    //   found  space for groups × group; gets the numbers of the codes found, in any order
+    // Returns how many were found.
     size_t (*filter)(const uint8_t* planes, size_t groups, int n_bits, const uint8_t* tables, uint32_t limit,
                      uint32_t* found);
+
+    // As filter, for whole weights, at most 255 for the bits of a word together: the sums are exact.
+    //   sums  space for groups × group; gets the sums of the codes found
     size_t (*add_up)(const uint8_t* planes, size_t groups, int words, const uint8_t* tables, uint32_t limit,
                      uint32_t* found, uint32_t* sums);
+
+    // Computes the exact distances of some codes, as weigh_one gives them.
+    //   codes      count × words
+    //   tables     as for weigh_one
+    //   distances  space for `count`
     void (*weigh)(const uint64_t* codes, size_t count, int words, int quads, const float* tables, float* distances);
 };
 
-#define STHASH_LANES 2
-namespace portable {
-#include "hamming/weighted_path.hpp"
-}
-#undef STHASH_LANES
+// The kernels of the active path.
+const Kernels& kernels();
 
-#if STHASH_X86
-#define STHASH_LANES 4
-STHASH_TARGET_BEGIN(STHASH_TARGET_AVX2)
-namespace avx2 {
-#include "hamming/weighted_path.hpp"
-}
-STHASH_TARGET_END
-#undef STHASH_LANES
-
-#define STHASH_LANES 8
-STHASH_TARGET_BEGIN(STHASH_TARGET_AVX512)
-namespace avx512 {
-#include "hamming/weighted_path.hpp"
-}
-STHASH_TARGET_END
-#undef STHASH_LANES
-#endif
-
-#define STHASH_WEIGHTED(path)                                                                             \
-    Kernels {                                                                                             \
-        path::kPartsOfWord, path::kPartBits, path::kGroup, path::split, path::build_bounds, path::filter, \
-            path::add_up, path::weigh                                                                     \
-    }
-inline const Kernels& kernels() {
-    static const Kernels portable_kernels = STHASH_WEIGHTED(portable);
-#if STHASH_X86
-    static const Kernels avx2_kernels = STHASH_WEIGHTED(avx2), avx512_kernels = STHASH_WEIGHTED(avx512);
-    if (active_path() == SimdPath::avx512) return avx512_kernels;
-    if (active_path() == SimdPath::avx2) return avx2_kernels;
-#endif
-    return portable_kernels;
-}
-#undef STHASH_WEIGHTED
-
+// Memory that planes and tables are kept in.
 struct alignas(64) Line {
     uint8_t bytes[64];
 };
@@ -104,7 +89,7 @@ struct alignas(64) Line {
 // Some queries with their tables.
 class Queries {
  public:
-    // `weights`: n_bits a query.
+    // codes: count × ceil(n_bits / 64) words, which must outlive the queries. weights: count × n_bits, not negative.
     Queries(const uint64_t* codes, const float* weights, size_t count, int n_bits)
         : kernels_(kernels()),
           n_bits_(n_bits),
@@ -131,7 +116,7 @@ class Queries {
         kernels_.weigh(codes, count, words_, quads_, exact(q), distances);
     }
 
-    // Finds the codes of split groups that may be within the limit: all that are, and few others.
+    // Finds the codes of split groups that may be within the limit: all that are, and few others. See Kernels::filter.
     size_t filter(size_t q, float limit, const uint8_t* planes, size_t groups, uint32_t* found) {
         if (limit != limits_[q] || scales_[q] == 0) set_limit(q, limit);
         const uint32_t most = static_cast<uint32_t>(limit * scales_[q] * kSlack);

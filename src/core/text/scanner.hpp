@@ -1,25 +1,22 @@
 // From texts to words: finds the words of each text and gives every distinct word a number.
 //
-// A word starts with a letter or a number of any script and goes on through letters, numbers and combining
-// marks; it is lower-cased character by character.
+// A word starts with a letter or a number of any script and goes on through letters, numbers and combining marks; it is
+// lower-cased character by character.
 #pragma once
 
-#include <array>
-#include <bit>
-#include <cstring>
+#include <cstdint>
 #include <vector>
 
 #include "parallel.hpp"
-#include "text/characters.hpp"
 #include "text/word_table.hpp"
 
 namespace sthash {
 
-// A text as Python holds it: one, two or four bytes a character.
+// A text as Python holds it. The caller keeps it alive.
 struct TextView {
     const void* data;
-    size_t length;
-    int width;
+    size_t length;  // characters
+    int width;      // bytes per character: 1, 2 or 4
 };
 
 // For each text, the numbers of its words in reading order: text i owns words[starts[i]:starts[i + 1]].
@@ -28,173 +25,8 @@ struct ScannedTexts {
     std::vector<int32_t> words;
 };
 
-// Writes a character at `out` as UTF-8 and returns where it ends.
-inline char* write_utf8(uint32_t code, char* out) {
-    if (code < 0x80) {
-        *out++ = static_cast<char>(code);
-    } else if (code < 0x800) {
-        *out++ = static_cast<char>(0xC0 | code >> 6);
-        *out++ = static_cast<char>(0x80 | (code & 0x3F));
-    } else if (code < 0x10000) {
-        *out++ = static_cast<char>(0xE0 | code >> 12);
-        *out++ = static_cast<char>(0x80 | (code >> 6 & 0x3F));
-        *out++ = static_cast<char>(0x80 | (code & 0x3F));
-    } else {
-        *out++ = static_cast<char>(0xF0 | code >> 18);
-        *out++ = static_cast<char>(0x80 | (code >> 12 & 0x3F));
-        *out++ = static_cast<char>(0x80 | (code >> 6 & 0x3F));
-        *out++ = static_cast<char>(0x80 | (code & 0x3F));
-    }
-    return out;
-}
-
-// Lower-case letter or digit of an ASCII character, 0 where it separates words.
-inline constexpr std::array<char, 128> ascii_word = [] {
-    std::array<char, 128> table{};
-    for (char c = '0'; c <= '9'; ++c) table[c] = c;
-    for (char c = 'a'; c <= 'z'; ++c) table[c] = table[c - 'a' + 'A'] = c;
-    return table;
-}();
-
-// Calls emit(word) for each word of a text; `buffer` holds the word meanwhile and grows with the longest.
-template <class Char, class Emit>
-void for_each_word(const Char* at, size_t length, std::vector<char>& buffer, Emit&& emit) {
-    constexpr size_t reserve = 4 + PaddedWord::padding;  // room for one more character
-    const Characters& characters = Characters::instance();
-    const Char* const end = at + length;
-    if (buffer.size() < 256) buffer.resize(256);
-    char* begin = buffer.data();
-    char* limit = begin + buffer.size() - reserve;
-    while (at != end) {
-        char* out = begin;
-        for (; at != end; ++at) {
-            const uint32_t code = *at;
-            if (out >= limit) {
-                const size_t size = out - begin;
-                buffer.resize(2 * buffer.size());
-                begin = buffer.data();
-                limit = begin + buffer.size() - reserve;
-                out = begin + size;
-            }
-            if (code < 128) {
-                const char c = ascii_word[code];
-                if (c == 0) break;
-                *out++ = c;
-            } else {
-                const CharacterKind kind = characters.kind(code);
-                if (kind == separator || (kind == mark && out == begin)) break;
-                out = write_utf8(characters.lower(code), out);
-            }
-        }
-        if (out != begin) emit(PaddedWord{begin, static_cast<size_t>(out - begin)});
-        if (at != end) ++at;
-    }
-}
-
-inline bool is_ascii(const uint8_t* text, size_t length) {
-    uint8_t all = 0;
-    for (size_t at = 0; at < length; ++at) all |= text[at];
-    return all < 128;
-}
-
-// The same for ASCII text, 64 characters at a time: a bit says whether a character belongs to a word, and
-// words begin and end where two bits next to each other differ. No branch depends on a single character.
-template <class Emit>
-void for_each_ascii_word(const uint8_t* text, size_t length, std::vector<char>& lowered, Emit&& emit) {
-    constexpr size_t block = 64;
-    const size_t blocks = length / block + 1;  // the last one ends in separators, which end the last word
-    lowered.resize(blocks * block + PaddedWord::padding);
-    char* const out = lowered.data();
-    bool inside = false;
-    size_t start = 0;
-    for (size_t b = 0; b < blocks; ++b) {
-        uint8_t in[block], is_word[block];
-        if ((b + 1) * block <= length) {
-            std::memcpy(in, text + b * block, block);
-        } else {
-            std::memset(in, 0, block);
-            std::memcpy(in, text + b * block, length - b * block);
-        }
-        for (size_t i = 0; i < block; ++i) {
-            const uint8_t lower = in[i] | 0x20;
-            const bool letter = static_cast<uint8_t>(lower - 'a') < 26;
-            const bool digit = static_cast<uint8_t>(in[i] - '0') < 10;
-            out[b * block + i] = static_cast<char>(letter ? lower : in[i]);
-            is_word[i] = letter | digit;
-        }
-        uint64_t word_bits = 0;
-        for (size_t i = 0; i < block; i += 8) {
-            uint64_t bytes;
-            std::memcpy(&bytes, is_word + i, 8);
-            word_bits |= (bytes * 0x0102040810204080ull >> 56) << i;
-        }
-        uint64_t edges = word_bits ^ (word_bits << 1 | static_cast<uint64_t>(inside));
-        for (; edges != 0; edges &= edges - 1) {
-            const size_t at = b * block + static_cast<size_t>(std::countr_zero(edges));
-            if (inside) emit(PaddedWord{out + start, at - start});
-            inside = !inside;
-            start = at;
-        }
-    }
-}
-
-template <class Emit>
-void for_each_word(const TextView& text, std::vector<char>& buffer, Emit&& emit) {
-    if (text.width == 1) {
-        const auto* bytes = static_cast<const uint8_t*>(text.data);
-        if (is_ascii(bytes, text.length)) return for_each_ascii_word(bytes, text.length, buffer, emit);
-        for_each_word(bytes, text.length, buffer, emit);
-    } else if (text.width == 2) {
-        for_each_word(static_cast<const uint16_t*>(text.data), text.length, buffer, emit);
-    } else {
-        for_each_word(static_cast<const uint32_t*>(text.data), text.length, buffer, emit);
-    }
-}
-
-// Scans the texts on several threads. Words that `table` lacks are gathered by each thread on its own and
-// added at the end, so that the table is only read while threads run. On a stop the table is left as it was.
-inline ScannedTexts scan_texts(const std::vector<TextView>& texts, WordTable& table, int threads, StopFlag& stop) {
-    constexpr size_t grain = 32;
-    struct Piece {
-        int thread = 0;
-        std::vector<int32_t> words;  // a word that only this thread knows stands as -2 - its number there
-    };
-    ScannedTexts result;
-    result.starts.assign(texts.size() + 1, 0);
-    std::vector<Piece> pieces((texts.size() + grain - 1) / grain);
-    std::vector<WordTable> found(std::max(threads, 1));
-    parallel_for(texts.size(), grain, threads, stop, [&](size_t begin, size_t end, int thread) {
-        Piece& piece = pieces[begin / grain];
-        piece.thread = thread;
-        std::vector<char> buffer;
-        for (size_t i = begin; i < end; ++i) {
-            const size_t before = piece.words.size();
-            for_each_word(texts[i], buffer, [&](const PaddedWord& word) {
-                const uint64_t hash = hash_of(word);
-                int32_t number = table.find(word, hash);
-                if (number == WordTable::absent) number = -2 - found[thread].find_or_add(word, hash);
-                piece.words.push_back(number);
-            });
-            result.starts[i + 1] = static_cast<int64_t>(piece.words.size() - before);
-        }
-    });
-    if (stop.load()) return {};
-    std::vector<std::vector<int32_t>> numbers(found.size());
-    for (size_t thread = 0; thread < found.size(); ++thread)
-        for (size_t i = 0; i < found[thread].size(); ++i) {
-            const PaddedWord word = found[thread].word(i);
-            numbers[thread].push_back(table.find_or_add(word, hash_of(word)));
-        }
-    for (size_t i = 0; i < texts.size(); ++i) result.starts[i + 1] += result.starts[i];
-    result.words.resize(result.starts.back());
-    parallel_for(pieces.size(), 4, threads, stop, [&](size_t begin, size_t end, int) {
-        for (size_t p = begin; p < end; ++p) {
-            int32_t* out = result.words.data() + result.starts[p * grain];
-            for (int32_t number : pieces[p].words)
-                *out++ = number >= 0 ? number : numbers[pieces[p].thread][-2 - number];
-        }
-    });
-    return result;
-}
+// Scans the texts on several threads and adds the words that `table` lacks to it. After a stop the table is as it was,
+// and the result is empty.
+ScannedTexts scan_texts(const std::vector<TextView>& texts, WordTable& table, int threads, StopFlag& stop);
 
 }  // namespace sthash

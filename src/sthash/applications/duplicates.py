@@ -173,8 +173,8 @@ def sketch(vectors: PackedVectors, min_cosine: float, threads: int | None = None
     n_bits = min(64 * math.ceil(((2.33 * math.sqrt(p * (1 - p)) + 2.5) / max(0.5 - p, 0.01)) ** 2 / 64), MAX_BITS)
     parts = [np.zeros((0, n_bits // 8), dtype=np.uint8)]
     for start in range(0, len(vectors.starts), PAGE):
-        indptr, columns, values = vectors.at(slice(start, start + PAGE)).rows()
-        parts.append(pack(_core.scatter(indptr, columns, values, n_bits // 64, 0, resolve_threads(threads)) > 0))
+        rows = _core.CsrView(*vectors.at(slice(start, start + PAGE)).rows())
+        parts.append(pack(_core.scatter(rows, words=n_bits // 64, seed=0, threads=resolve_threads(threads)) > 0))
     return np.concatenate(parts), max(math.ceil(bdtrik(0.99, n_bits, p)), 0)
 
 

@@ -24,14 +24,16 @@ class KNNHashClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     hasher : hasher or None, default=None
-        Learns the codes; None takes `SelfTaughtHashing` with 24 bits.
+        It learns the codes; None takes `SelfTaughtHashing` with 24 bits.
     radius : int or None, default=3
-        Of the ball. Where it is empty, the documents with the nearest codes vote instead. None takes the
+        Radius of the ball. If the ball is empty, the documents with the nearest codes vote instead. None takes the
         ``n_neighbors`` nearest codes, whatever their distance.
     n_neighbors : int, default=25
-        Used if the radius is None, or the ball is empty.
+        Number of voters if the radius is None or the ball is empty.
     voting : {"majority", "distance"}, default="majority"
-        Whether near documents count for more: 1 / (1 + d) at d bits.
+        ``distance`` gives a document at d bits the weight 1 / (1 + d).
+    threads : int or None, default=None
+        Threads of the search and of the default hasher; None takes one per available core.
 
     Attributes
     ----------
@@ -53,12 +55,19 @@ class KNNHashClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """
 
     def __init__(
-        self, hasher: Any = None, *, radius: int | None = 3, n_neighbors: int = 25, voting: Voting = "majority"
+        self,
+        hasher: Any = None,
+        *,
+        radius: int | None = 3,
+        n_neighbors: int = 25,
+        voting: Voting = "majority",
+        threads: int | None = None,
     ) -> None:
         self.hasher = hasher
         self.radius = radius
         self.n_neighbors = n_neighbors
         self.voting = voting
+        self.threads = threads
 
     def fit(self, X: Vectors, y: npt.ArrayLike) -> Self:
         """Learn codes for the documents, and remember their labels.
@@ -77,7 +86,7 @@ class KNNHashClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float32)
         check_classification_targets(y)
         self.classes_, self._labels = np.unique(np.asarray(y), return_inverse=True)
-        self.hasher_ = SelfTaughtHashing(24) if self.hasher is None else clone(self.hasher)
+        self.hasher_ = SelfTaughtHashing(24, threads=self.threads) if self.hasher is None else clone(self.hasher)
         self.hasher_.fit(X)
         self._index = _index_of(self.hasher_)
 
@@ -88,12 +97,12 @@ class KNNHashClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         codes = self.hasher_.transform(X)
         votes = np.zeros((len(codes), len(self.classes_)))
         if self.radius is not None:
-            lims, ids, distances = self._index.radius_search(codes, self.radius)
+            lims, ids, distances = self._index.radius_search(codes, self.radius, threads=self.threads)
             voters = np.repeat(np.arange(len(codes)), np.diff(lims))
             np.add.at(votes, (voters, self._labels[ids]), vote_weights(distances, self.voting))
         alone = np.flatnonzero(votes.sum(axis=1) == 0)
         if len(alone):
-            ids, distances = self._index.search(codes[alone], self.n_neighbors)
+            ids, distances = self._index.search(codes[alone], self.n_neighbors, threads=self.threads)
             voters = np.repeat(alone, ids.shape[1])[ids.ravel() >= 0]
             held = ids >= 0
             np.add.at(votes, (voters, self._labels[ids[held]]), vote_weights(distances[held], self.voting))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sthash.collection.collection import Collection
 from sthash.collection.document_table import StoredDocument
 from sthash.collection.hits import Hit
-from sthash.collection.options import SearchKeywords, SearchOptions
+from sthash.collection.options import SearchKeywords, SearchOptions, Where, meets
 from sthash.collection.packed_vectors import PackedVectors, packed
 from sthash.collection.protocol import DocumentCollection
 from sthash.collection.snapshot import Snapshot
@@ -24,5 +24,7 @@ __all__ = [
     "Snapshot",
     "StoredDocument",
     "Verification",
+    "Where",
+    "meets",
     "packed",
 ]

@@ -53,7 +53,7 @@ class CodeTable:
     def ball(self, query: EncodedRows, radius: int | None, wanted: int) -> Positions:
         """Return the positions within the radius of a query, or the nearest: those wanted, and more if they tie."""
         weights = self._weights(query, radius)
-        return _core.gather_ball(self.words, as_words(query.codes), weights, -1 if radius is None else radius, wanted)
+        return _core.gather_ball(self.words, as_words(query.codes), margins=weights, radius=radius, wanted=wanted)
 
     def rank(
         self,
@@ -71,20 +71,14 @@ class CodeTable:
         """
         positions, scores, distances, _, _ = _core.search_balls(
             self.words,
-            vectors.starts,
-            vectors.ends,
-            vectors.content,
-            vectors.dense,
+            vectors.view(),
             as_words(queries.codes),
-            self._weights(queries, radius),
-            queries.indptr,
-            queries.indices,
-            queries.values,
-            vectors.n_columns,
-            k,
-            -1 if radius is None else radius,
-            wanted,
-            resolve_threads(threads),
+            _core.CsrView(queries.indptr, queries.indices, queries.values),
+            margins=self._weights(queries, radius),
+            k=k,
+            radius=radius,
+            wanted=wanted,
+            threads=resolve_threads(threads),
         )
         return Ranking(positions, scores, distances)
 

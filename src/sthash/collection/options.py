@@ -76,6 +76,21 @@ def check_where(where: Where) -> dict[str, Any]:
     return {str(name): _checked_values(name, value) for name, value in where.items()}
 
 
+def meets(metadata: Mapping[str, Any], where: Where) -> bool:
+    """Whether metadata has all the values of checked conditions; for a list, one of its values.
+
+    Examples
+    --------
+    >>> from sthash.collection import meets
+    >>> meets({"year": 2026, "draft": None}, {"year": [2025, 2026], "draft": None})
+    True
+    """
+    return all(
+        name in metadata and metadata[name] in (wanted if isinstance(wanted, list) else [wanted])
+        for name, wanted in where.items()
+    )
+
+
 def _checked_values(name: str, wanted: Any) -> Any:
     several = isinstance(wanted, list | tuple | set | frozenset)
     for value in wanted if several else [wanted]:

@@ -60,9 +60,11 @@ class PackedVectors:
         self, left: npt.NDArray[np.int64], right: npt.NDArray[np.int64], threads: int | None = None
     ) -> npt.NDArray[np.float32]:
         """Return the cosines of pairs of positions."""
-        return _core.pair_scores(
-            self.starts, self.ends, self.content, self.dense, self.n_columns, left, right, resolve_threads(threads)
-        )
+        return _core.pair_scores(self.view(), left, right, threads=resolve_threads(threads))
+
+    def view(self) -> _core.PackedView:
+        """Return the vectors as the kernels read them."""
+        return _core.PackedView(self.content, self.starts, self.ends, n_columns=self.n_columns, dense=self.dense)
 
 
 def packed(

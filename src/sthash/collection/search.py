@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
-import numpy.typing as npt
 
 from sthash.codes import row_distances
 from sthash.collection.code_table import CodeTable, Positions, Ranking
@@ -15,9 +14,6 @@ from sthash.collection.packed_vectors import PackedVectors
 from sthash.collection.snapshot import Snapshot
 from sthash.model import EncodedRows, TextModel
 
-Row = tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]
-
-TERMS_SHOWN = 5
 # Queries of a batch that are answered together.
 QUERIES_TOGETHER = 512
 
@@ -64,7 +60,7 @@ def _nearest_codes(
     whole = snapshot.table
     chosen = None if options.where is None else whole.positions(allowed.ids)
     near, _ = snapshot.index.search(
-        queries.codes, k, weights=np.abs(queries.margins), within=options.radius, allowed=chosen
+        queries.codes, k, weights=np.abs(queries.margins), radius=options.radius, allowed=chosen
     )
     used = np.unique(near[near >= 0])
     table = whole.at(used)
@@ -110,15 +106,7 @@ def _hits(
         for rank, number in enumerate(row):
             terms = tuple[str, ...]()
             if explain and isinstance(model, TextModel):
-                terms = _matching_terms(model, queries.row(query), vectors.row(int(ranking.positions[query, rank])))
+                terms = model.matching_terms(queries.row(query), vectors.row(int(ranking.positions[query, rank])))
             hits.append(Hit(*documents[number], distances[query][rank], scores[query][rank], terms))
         answers.append(hits)
     return answers
-
-
-def _matching_terms(model: TextModel, query: Row, document: Row) -> tuple[str, ...]:
-    """Return the terms that query and document share, by their part in the cosine."""
-    shared, left, right = np.intersect1d(query[0], document[0], assume_unique=True, return_indices=True)
-    parts = query[1][left] * document[1][right]
-    order = np.argsort(-parts, kind="stable")[:TERMS_SHOWN]
-    return tuple(model.terms.names(shared[order][parts[order] > 0].tolist()))

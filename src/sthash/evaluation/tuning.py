@@ -272,7 +272,7 @@ def _try(data: _Data, hasher: SelfTaughtHashing) -> Trial:
     start = time.perf_counter()
     hasher.fit(data.corpus)
     fit_seconds = time.perf_counter() - start
-    index = HammingIndex(hasher.n_bits, path="scan")
+    index = HammingIndex(hasher.n_bits, strategy="scan")
     index.add(hasher.transform(data.corpus))
     seconds = []
     for _run in range(RUNS):

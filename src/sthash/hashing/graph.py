@@ -96,15 +96,27 @@ def nearest_rows(
     penalty32 = penalty.astype(np.float32)
     if sp.issparse(X):
         parts = row_parts(X)
-        return _core.sparse_neighbours(
-            parts.indptr, parts.indices, parts.values, X.shape[1], penalty32, k, COMMON_SHARE, workers
+        return _core.sparse_neighbors(
+            _core.CsrView(parts.indptr, parts.indices, parts.values),
+            n_columns=X.shape[1],
+            penalty=penalty32,
+            k=k,
+            common_share=COMMON_SHARE,
+            threads=workers,
         )
     n = X.shape[0]
     norms = np.sqrt(squared_norms(X)).astype(np.float32)
     block = max(1, min(n, PRODUCTS_BYTES // (4 * n)))
     found = [
-        _core.dense_neighbours(
-            X, X[first : first + block] @ X.T, first, penalty32, norms, float(norms.max()), k, workers
+        _core.dense_neighbors(
+            X,
+            X[first : first + block] @ X.T,
+            first=first,
+            penalty=penalty32,
+            norms=norms,
+            largest_norm=float(norms.max()),
+            k=k,
+            threads=workers,
         )
         for first in range(0, n, block)
     ]

@@ -86,7 +86,7 @@ def landmark_shares(places: npt.NDArray[Any], rng: np.random.Generator, threads:
     nearest = np.empty((len(unit), k), dtype=np.int32)
     distances = np.empty((len(unit), k))
     for block, cosines in _cosine_blocks(unit, landmarks):
-        nearest[block], largest = _core.largest_in_rows(cosines, k, resolve_threads(threads))
+        nearest[block], largest = _core.largest_in_rows(cosines, k=k, threads=resolve_threads(threads))
         distances[block] = 1 - largest.astype(np.float64)
     scale = np.sqrt(np.maximum(distances[:, (k - 1) // 2], SAME_PLACE))
     exponents = -distances / (scale[:, None] * scale[landmarks][nearest])

@@ -68,5 +68,6 @@ def project(X: Vectors, weights: npt.NDArray[np.float32], threads: int | None) -
     n_outputs = weights.shape[1]
     missing = -n_outputs % _core.lanes_in_group
     padded = np.pad(weights, ((0, 0), (0, missing))) if missing else np.ascontiguousarray(weights)
-    margins = _core.project(rows.indptr, rows.indices, rows.values, rows.dense, padded, resolve_threads(threads))
+    view = _core.CsrView(rows.indptr, rows.indices, rows.values, dense=rows.dense)
+    margins = _core.project(view, padded, threads=resolve_threads(threads))
     return margins[:, :n_outputs]

@@ -96,20 +96,17 @@ class LinearSVMBank(LinearHash):
         inverse = (1 / np.maximum(curvature, np.finfo(np.float32).tiny)).astype(np.float32)
         rows = row_parts(X)
         weights, intercept, n_iter = _core.fit_svm_bank(
-            rows.indptr,
-            rows.indices,
-            rows.values,
-            rows.dense,
-            X.shape[1],
+            _core.CsrView(rows.indptr, rows.indices, rows.values, dense=rows.dense),
             np.ascontiguousarray(bits).view(np.uint8),
-            inverse,
-            diagonal,
-            np.inf if squared else self.C,
-            bias,
-            self.tol,
-            self.max_iter,
-            int(check_random_state(self.random_state).randint(2**31)),
-            resolve_threads(self.threads),
+            n_features=X.shape[1],
+            inverse_curvature=inverse,
+            diagonal=diagonal,
+            upper=np.inf if squared else self.C,
+            bias=bias,
+            tolerance=self.tol,
+            max_rounds=self.max_iter,
+            seed=int(check_random_state(self.random_state).randint(2**31)),
+            threads=resolve_threads(self.threads),
         )
         stuck = int((n_iter > self.max_iter).sum())
         if stuck:

@@ -1,4 +1,4 @@
-"""What the index demands of its arguments, with errors that say what to do."""
+"""Checks of the arguments of an index."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ _GREATEST_ID = np.iinfo(np.int64).max
 
 
 def check_ids(ids: npt.ArrayLike | Set[int], name: str = "ids", count: int | None = None) -> Ids:
-    """Give ``ids`` back as a contiguous int64 vector; ``count`` says how many there must be."""
+    """Return ``ids`` as a contiguous int64 vector; ``count`` says how many there must be."""
     if isinstance(ids, Set):
         ids = sorted(ids)
     array = np.asarray(ids)
     if array.dtype.kind == "f" and not isinstance(ids, np.ndarray):
         array = np.asarray(ids, dtype=object)  # whole numbers of both int64 and uint64 size become floats
     if array.ndim != 1:
-        raise ValueError(f"{name} must have one dimension, got shape {array.shape}")
+        raise ValueError(f"{name} must have one dimension, got shape {array.shape}. Flatten them.")
     if array.size == 0:
         array = array.astype(np.int64)
     if array.dtype == object:
         array = _from_objects(array, name)
     if array.dtype.kind not in "iu":
-        raise TypeError(f"{name} must be whole numbers, got dtype {array.dtype}; convert them to int64")
+        raise TypeError(f"{name} must be whole numbers, got dtype {array.dtype}. Convert them to int64.")
     if array.size and (int(array.min()) < 0 or int(array.max()) > _GREATEST_ID):
         wrong = int(array.min()) if int(array.min()) < 0 else int(array.max())
-        raise ValueError(f"{name} must be from 0 to 2**63 - 1 (-1 marks a missing result), got {wrong}")
+        raise ValueError(f"{name} must be from 0 to 2**63 - 1 (-1 marks a missing result), got {wrong}. Use other ids.")
     if count is not None and len(array) != count:
-        raise ValueError(f"{name} must be as many as the codes, got {len(array)} for {count} codes")
+        raise ValueError(f"{name} must be as many as the codes, got {len(array)} for {count} codes. Give one per code.")
     return np.ascontiguousarray(array, dtype=np.int64)
 
 
 def check_id(value: Any) -> int | None:
-    """Give an id back as an int, or None if no index can hold it."""
+    """Return an id as an int, or None if no index can hold it."""
     try:
         number = operator.index(value)
     except TypeError:
@@ -47,36 +47,38 @@ def check_id(value: Any) -> int | None:
     return number if 0 <= number <= _GREATEST_ID else None
 
 
-def check_threads(threads: Any) -> int:
-    """Give the number of threads back, 0 for all."""
-    if threads is None:
-        return 0
-    number = check_whole("threads", threads, 1, "leave it out to use all processors")
-    return number if number < 1024 else 1024
+def check_radius(radius: Any, n_bits: int) -> int:
+    """Return ``radius``, at most ``n_bits``."""
+    return min(check_whole("radius", radius, 0, "distances are whole numbers from 0 on"), n_bits)
 
 
 def check_weights(weights: npt.ArrayLike, shape: tuple[int, int]) -> npt.NDArray[np.float32]:
-    """Give weights back as contiguous rows of float32, one row a query and one column a bit."""
+    """Return weights as contiguous rows of float32, one row per query and one column per bit."""
     array = np.asarray(weights)
     if array.dtype.kind not in "fiu":
-        raise TypeError(f"weights must be numbers, got dtype {array.dtype}; convert them to float32")
+        raise TypeError(f"weights must be numbers, got dtype {array.dtype}. Convert them to float32.")
     if array.shape != shape:
-        raise ValueError(f"weights must have a row a query and a column a bit, {shape}, got shape {array.shape}")
+        raise ValueError(
+            f"weights must have one row per query and one column per bit, {shape}, got shape {array.shape}. "
+            "Reshape them."
+        )
     # Sums are taken in float32 too: what overflows there is as useless as infinity.
     with np.errstate(over="ignore"):
         rows = np.ascontiguousarray(array, dtype=np.float32)
         sums = rows.sum(axis=1)
     if array.size and not array.min() >= 0:
-        raise ValueError(f"weights must not be negative or NaN, got {array.min()}; take the margins' absolute values")
+        raise ValueError(f"weights must not be negative or NaN, got {array.min()}. Take the margins' absolute values.")
     if not np.isfinite(sums).all():
-        raise ValueError(f"weights must have a finite sum, got {sums.max()}; scale them down")
+        raise ValueError(f"weights must have a finite sum, got {sums.max()}. Scale them down.")
     return rows
 
 
 def _from_objects(array: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
     for value in array:
         if not isinstance(value, int | np.integer) or isinstance(value, bool):
-            raise TypeError(f"{name} must be whole numbers, got {value!r}; convert them to int64")
+            raise TypeError(f"{name} must be whole numbers, got {value!r}. Convert them to int64.")
         if not 0 <= value <= _GREATEST_ID:
-            raise ValueError(f"{name} must be from 0 to 2**63 - 1 (-1 marks a missing result), got {value}")
+            raise ValueError(
+                f"{name} must be from 0 to 2**63 - 1 (-1 marks a missing result), got {value}. Use other ids."
+            )
     return array.astype(np.int64)

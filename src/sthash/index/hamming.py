@@ -1,8 +1,8 @@
-"""The index of packed codes: who is within a given number of bits of whom.
+"""The index of packed codes: exact search in Hamming space.
 
-An index scans, or it looks into hash tables over parts of the codes (multi-index hashing; for codes of up to
-24 bits, one table over the whole code, in which the codes around the query are enumerated). Both give the
-same, exact answers: which of them a call uses, and when tables are built, only changes the time it takes.
+An index scans all codes, or it looks into hash tables over parts of the codes (multi-index hashing; for codes of up to
+24 bits, one table over the whole code, in which the codes around the query are enumerated). Both give the same, exact
+answers: which of them a call uses, and when tables are built, only changes the time it takes.
 """
 
 from __future__ import annotations
@@ -11,25 +11,24 @@ import os
 from collections.abc import Iterator, Set
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, overload
+from typing import Literal, NamedTuple, get_args, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from sthash import _core
 from sthash import codes as packed
-from sthash.checks import check_whole
+from sthash.checks import check_choice, check_whole, resolve_threads
 from sthash.codes import Codes
 from sthash.files import replacing
-from sthash.index.arguments import Ids, check_id, check_ids, check_threads, check_weights
+from sthash.index.arguments import Ids, check_id, check_ids, check_radius, check_weights
 
 Distances = npt.NDArray[np.int32]
 WeightedDistances = npt.NDArray[np.float32]
 SomeIds = npt.ArrayLike | Set[int]
-SearchPath = Literal["auto", "scan", "tables"]
+Strategy = Literal["auto", "scan", "tables"]
 
 MAX_BITS = 1024
-_PATHS: dict[str, int] = {"auto": 0, "scan": 1, "tables": 2}
 
 
 class Pairs(NamedTuple):
@@ -47,11 +46,11 @@ class IndexStats:
     Attributes
     ----------
     size, dead
-        Codes held; removed ones that still take up room, until they are a quarter of all.
+        Codes held; removed codes that still take memory, until they are a quarter of all.
     code_bytes, id_bytes, table_bytes
         Memory of the codes, of the ids with the map from ids to codes, and of the tables.
     in_tables
-        Codes, counting removed ones, that the tables cover; the others are scanned.
+        Codes that the tables cover, removed ones included; the others are scanned.
     scanned_in_batches, scanned_singly, probed, enumerated
         Queries answered by the bit-sliced scan, by the scan for few queries, by multi-index hashing, and by
         enumeration of the codes around the query.
@@ -73,18 +72,18 @@ class IndexStats:
 
 
 class HammingIndex:
-    """Exact nearest-neighbour, radius and all-pairs search over packed binary codes.
+    """Exact nearest-neighbor, radius and all-pairs search over packed binary codes.
 
-    Any number of threads may search while one changes the index: a search sees all or nothing of each change.
+    Any number of threads may search while one changes the index: a search sees all of a change or nothing of it.
+    Searches run on ``threads`` threads, by default one per available core.
 
     Parameters
     ----------
     n_bits : int
-        Bits of a code, from 1 to 1024.
-    path : {"auto", "scan", "tables"}
-        "auto" chooses for each call by an estimate of the cost, and builds tables once scanning has cost more
-        time than they would have. "scan" never builds tables, which takes the least memory; "tables" uses
-        nothing else.
+        Bits per code, from 1 to 1024.
+    strategy : {"auto", "scan", "tables"}
+        "auto" chooses for each call by an estimate of the cost, and builds tables once scanning has cost more time
+        than they would have. "scan" never builds tables, which takes the least memory. "tables" always uses tables.
 
     Examples
     --------
@@ -102,16 +101,16 @@ class HammingIndex:
     [0, 2]
     """
 
-    def __init__(self, n_bits: int, *, path: SearchPath = "auto") -> None:
+    def __init__(self, n_bits: int, *, strategy: Strategy = "auto") -> None:
         n_bits = check_whole("n_bits", n_bits, 1, f"use 1 to {MAX_BITS}")
         if n_bits > MAX_BITS:
-            raise ValueError(f"n_bits must be at most {MAX_BITS}, got {n_bits}; use sthash.codes.prefix")
+            raise ValueError(f"n_bits={n_bits} must be at most {MAX_BITS}. Shorten the codes with sthash.codes.prefix.")
         self._n_bits = n_bits
-        self._core = _core.HammingCore(n_bits, _path_number(path))
+        self._core = _core.HammingCore(n_bits, _core_strategy(strategy))
 
     @property
     def n_bits(self) -> int:
-        """Bits of a code."""
+        """Bits per code."""
         return self._n_bits
 
     def __len__(self) -> int:
@@ -125,19 +124,19 @@ class HammingIndex:
         return f"HammingIndex(n_bits={self._n_bits}, size={len(self)})"
 
     def add(self, codes: Codes, ids: npt.ArrayLike | None = None) -> Ids:
-        """Add codes, and give their ids.
+        """Add codes, and return their ids.
 
         Parameters
         ----------
-        codes : array of uint8, one row a code
+        codes : array of uint8, one row per code
         ids : whole numbers, optional
-            New to the index, none negative. By default they go on from the greatest id ever held.
+            New to the index, none negative. By default they continue from the greatest id ever held.
         """
         codes = packed.check(codes, self._n_bits)
         return self._core.add(codes, None if ids is None else check_ids(ids, count=len(codes)))
 
     def remove(self, ids: SomeIds) -> None:
-        """Remove codes by their ids, in constant time each; other ids stay as they are."""
+        """Remove codes by their ids, in constant time each. Other ids stay as they are."""
         self._core.remove(check_ids(ids))
 
     def update(self, codes: Codes, ids: npt.ArrayLike) -> None:
@@ -146,11 +145,11 @@ class HammingIndex:
         self._core.update(codes, check_ids(ids, count=len(codes)))
 
     def ids(self) -> Ids:
-        """All ids, ascending."""
+        """Return all ids, ascending."""
         return self._core.ids()
 
     def codes(self, ids: npt.ArrayLike) -> Codes:
-        """Give the codes of some ids, in their order."""
+        """Return the codes of some ids, in the order of the ids."""
         return self._core.codes(check_ids(ids))
 
     @overload
@@ -160,7 +159,7 @@ class HammingIndex:
         k: int,
         *,
         weights: None = None,
-        within: int | None = None,
+        radius: int | None = None,
         allowed: SomeIds | None = None,
         threads: int | None = None,
     ) -> tuple[Ids, Distances]: ...
@@ -171,7 +170,7 @@ class HammingIndex:
         k: int,
         *,
         weights: npt.ArrayLike,
-        within: int | None = None,
+        radius: int | None = None,
         allowed: SomeIds | None = None,
         threads: int | None = None,
     ) -> tuple[Ids, WeightedDistances]: ...
@@ -181,7 +180,7 @@ class HammingIndex:
         k: int,
         *,
         weights: npt.ArrayLike | None = None,
-        within: int | None = None,
+        radius: int | None = None,
         allowed: SomeIds | None = None,
         threads: int | None = None,
     ) -> tuple[Ids, Distances | WeightedDistances]:
@@ -189,26 +188,25 @@ class HammingIndex:
 
         Parameters
         ----------
-        codes : array of uint8, one row a query
+        codes : array of uint8, one row per query
         k : int
         weights : array of float32, shape (queries, n_bits), optional
-            How much it counts that a bit differs from the query's, not negative; usually how sure the query is of
-            the bit, ``np.abs(hasher.decision_function(X))``. The distance of a code is then the sum of the weights of
-            the bits that differ. The answer is as exact as without; it is found by a scan, never by tables.
-        within : int, optional
+            How much it counts that a bit differs from the bit of the query, not negative; usually how sure the query
+            is of the bit, ``np.abs(hasher.decision_function(X))``. The distance of a code is then the sum of the
+            weights of the bits that differ. The answer is as exact as without weights. It is found by a scan, never
+            by tables.
+        radius : int, optional
             Only codes that differ in at most this many bits, with weights too.
         allowed : whole numbers, optional
-            Only codes with these ids; ids that are not in the index are ignored. Takes time in proportion to
-            them.
+            Only codes with these ids. Ids that are not in the index are ignored. The time grows with their number.
         threads : int, optional
-            By default all processors.
+            By default one per available core.
 
         Returns
         -------
         ids, distances : arrays of shape (queries, k)
-            Ordered by distance, then id; -1 where there are fewer than k. Distances are int32, with weights float32:
-            those of each four bits are added up from the lowest bit on, then these sums, so that every machine gives
-            the same.
+            Ordered by distance, then id; -1 where there are fewer than k. Distances are int32; with weights they are
+            float32, and the order of the additions is fixed, so that every machine gives the same.
 
         Examples
         --------
@@ -225,18 +223,18 @@ class HammingIndex:
         ([[1, 0]], [[2.0, 3.0]])
         """
         codes = packed.check(codes, self._n_bits)
-        k = check_whole("k", k, 1, "ask for at least one neighbour")
-        radius = self._n_bits if within is None else self._radius(within, "within")
-        ids, processors = _optional_ids(allowed), check_threads(threads)
+        k = check_whole("k", k, 1, "ask for at least one neighbor")
+        bound = None if radius is None else check_radius(radius, self._n_bits)
+        ids, workers = _optional_ids(allowed), resolve_threads(threads)
         if weights is None:
-            return self._core.search(codes, k, radius, ids, processors)
+            return self._core.search(codes, k=k, radius=bound, allowed=ids, threads=workers)
         checked = check_weights(weights, (len(codes), self._n_bits))
-        return self._core.weighted_search(codes, checked, k, radius, ids, processors)
+        return self._core.weighted_search(codes, checked, k=k, radius=bound, allowed=ids, threads=workers)
 
     def radius_search(
         self, codes: Codes, radius: int, *, allowed: SomeIds | None = None, threads: int | None = None
     ) -> tuple[Ids, Ids, Distances]:
-        """Find all codes with distance at most ``radius`` from each query.
+        """Find all codes at most ``radius`` bits from each query.
 
         Returns
         -------
@@ -244,30 +242,29 @@ class HammingIndex:
             Query j owns ``ids[lims[j]:lims[j + 1]]`` and the same part of ``distances``, ordered by distance,
             then id.
         """
-        codes = packed.check(codes, self._n_bits)
-        radius = self._radius(radius, "radius")
-        return self._core.radius_search(codes, radius, _optional_ids(allowed), check_threads(threads))
+        codes, radius = packed.check(codes, self._n_bits), check_radius(radius, self._n_bits)
+        ids, workers = _optional_ids(allowed), resolve_threads(threads)
+        return self._core.radius_search(codes, radius=radius, allowed=ids, threads=workers)
 
     def count(
         self, codes: Codes, radius: int, *, allowed: SomeIds | None = None, threads: int | None = None
     ) -> npt.NDArray[np.int64]:
-        """Count the codes with distance at most ``radius`` from each query."""
-        codes = packed.check(codes, self._n_bits)
-        radius = self._radius(radius, "radius")
-        return self._core.count(codes, radius, _optional_ids(allowed), check_threads(threads))
+        """Count the codes at most ``radius`` bits from each query."""
+        codes, radius = packed.check(codes, self._n_bits), check_radius(radius, self._n_bits)
+        ids, workers = _optional_ids(allowed), resolve_threads(threads)
+        return self._core.count(codes, radius=radius, allowed=ids, threads=workers)
 
-    @overload
-    def pairs(self, radius: int, /, *, threads: int | None = None) -> Iterator[Pairs]: ...
-    @overload
-    def pairs(self, *, radius: int, threads: int | None = None) -> Iterator[Pairs]: ...
-    @overload
-    def pairs(self, other: HammingIndex, radius: int, *, threads: int | None = None) -> Iterator[Pairs]: ...
-    def pairs(self, other: Any = None, radius: Any = None, *, threads: int | None = None) -> Iterator[Pairs]:
-        """Give all pairs of codes at most ``radius`` bits apart, in blocks of bounded size.
+    def pairs(self, radius: int, other: HammingIndex | None = None, *, threads: int | None = None) -> Iterator[Pairs]:
+        """Yield all pairs of codes at most ``radius`` bits apart, in blocks of bounded size.
 
-        ``pairs(radius)`` joins the index with itself and gives each pair once, the smaller id first;
-        ``pairs(other, radius)`` joins it with another index, this one's ids on the left. Both see the indexes
-        as they were at the call.
+        Parameters
+        ----------
+        radius : int
+        other : HammingIndex, optional
+            Pairs of a code of this index, on the left, and a code of the other index. By default pairs within this
+            index, each pair once, the smaller id on the left. Both indexes are seen as they are at the call.
+        threads : int, optional
+            By default one per available core.
 
         Examples
         --------
@@ -279,65 +276,61 @@ class HammingIndex:
         ...     print(block.left, block.right, block.distances)
         [0] [1] [1]
         """
-        if radius is None:
-            other, radius = None, other
-        if other is None:
-            other = self
+        radius = check_radius(radius, self._n_bits)
+        other = self if other is None else other
         if not isinstance(other, HammingIndex):
-            raise TypeError(f"other must be a HammingIndex, got {type(other).__name__}")
+            raise TypeError(f"other must be a HammingIndex, got {type(other).__name__}. Put its codes into one.")
         if other.n_bits != self._n_bits:
-            raise ValueError(f"both indexes must have the same n_bits, got {self._n_bits} and {other.n_bits}")
-        radius = self._radius(radius, "radius")
-        return _blocks(_core.HammingJoin(self._core, other._core, radius, check_threads(threads)))
+            raise ValueError(
+                f"Both indexes must have the same n_bits, got {self._n_bits} and {other.n_bits}. "
+                "Shorten the longer codes with sthash.codes.prefix."
+            )
+        return _blocks(_core.HammingJoin(self._core, other._core, radius=radius, threads=resolve_threads(threads)))
 
     def build_tables(self, *, threads: int | None = None) -> None:
         """Build the hash tables now instead of when they have become worth it."""
-        self._core.build_tables(check_threads(threads))
+        self._core.build_tables(threads=resolve_threads(threads))
 
     def stats(self) -> IndexStats:
-        """Tell what the index holds and how it has answered."""
+        """Return what the index holds and how it has answered its queries."""
         return IndexStats(**self._core.stats())
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the index to one file, which either is there whole or, after a crash, the old one.
+        """Write the index to one file. After a crash the file is either the whole new one or the old one.
 
-        Tables are not written. Removed codes are left out.
+        Tables and removed codes are not written.
         """
         with replacing(path) as temporary, temporary.open("r+b") as file:
             self._core.save(file.fileno())
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str], *, mmap: bool = True, search_path: SearchPath = "auto") -> HammingIndex:
+    def open(cls, path: str | os.PathLike[str], *, mmap: bool = True, strategy: Strategy = "auto") -> HammingIndex:
         """Open a file that ``save`` has written.
 
         Parameters
         ----------
         path : path
         mmap : bool
-            Map the file, which takes milliseconds however large it is; its checksums are verified before the
-            codes are first used. Otherwise it is read and verified at once. Changes stay in memory until
-            ``save``.
-        search_path : {"auto", "scan", "tables"}
-            As ``path`` of the class.
+            Map the file, which takes milliseconds for a file of any size; its checksums are verified before the codes
+            are first used. Otherwise the file is read and verified at once. Changes stay in memory until ``save``.
+        strategy : {"auto", "scan", "tables"}
+            As in the class.
 
         Raises
         ------
         ValueError
-            If the file is no index, damaged, or of a version that this release does not know; with ``mmap``
-            damage to the codes is found, and raised, at the first use.
+            If the file is no index, is damaged, or has a version that this release does not know. With ``mmap``,
+            damage to the codes is found and raised at the first use.
         """
-        number = _path_number(search_path)
+        chosen = _core_strategy(strategy)
         with Path(path).open("rb") as file:
-            core = _core.HammingCore.open(file.fileno(), mmap, os.fspath(path), number)
+            core = _core.HammingCore.open(file.fileno(), mapped=mmap, name=os.fspath(path), strategy=chosen)
         if not mmap:
             core.verify()
         index = cls.__new__(cls)
         index._n_bits = core.n_bits()
         index._core = core
         return index
-
-    def _radius(self, value: Any, name: str) -> int:
-        return min(check_whole(name, value, 0, "distances are whole numbers from 0 on"), self._n_bits)
 
 
 def _blocks(join: _core.HammingJoin) -> Iterator[Pairs]:
@@ -352,7 +345,5 @@ def _optional_ids(allowed: SomeIds | None) -> Ids | None:
     return None if allowed is None else check_ids(allowed, "allowed")
 
 
-def _path_number(path: str) -> int:
-    if path not in _PATHS:
-        raise ValueError(f"path must be one of {', '.join(map(repr, _PATHS))}, got {path!r}")
-    return _PATHS[path]
+def _core_strategy(strategy: str) -> _core.Strategy:
+    return _core.Strategy[check_choice("strategy", strategy, get_args(Strategy))]

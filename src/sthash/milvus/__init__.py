@@ -5,9 +5,9 @@ from __future__ import annotations
 try:
     import pymilvus  # noqa: F401
 except ImportError as error:
-    raise ImportError("sthash.milvus needs pymilvus: pip install 'sthash[milvus]'") from error
+    raise ImportError("sthash.milvus needs pymilvus. Install it: pip install 'sthash[milvus]'") from error
 
-from sthash.milvus.collection import MilvusCollection
-from sthash.milvus.server import MilvusError
+from sthash.milvus.milvus_collection import MilvusCollection
+from sthash.milvus.milvus_server import MilvusError
 
 __all__ = ["MilvusCollection", "MilvusError"]

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from sthash.codes import Codes, pack
 
 Margins = npt.NDArray[np.float32]
+Row = tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]  # columns and values
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ class EncodedRows:
         own = slice(bounds[0], bounds[-1])
         return EncodedRows(bounds - bounds[0], self.indices[own], self.values[own], self.margins[first:last])
 
-    def row(self, position: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:
+    def row(self, position: int) -> Row:
         """Return the columns and values of one row."""
         own = slice(self.indptr[position], self.indptr[position + 1])
         return self.indices[own], self.values[own]

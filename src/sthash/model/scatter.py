@@ -41,6 +41,7 @@ class Scatter:
         if self.weight == 0:
             return margins
         words = -(-margins.shape[1] // 64)
-        sums = _core.scatter(indptr, columns, values, words, self.seed, resolve_threads(threads))
+        rows = _core.CsrView(indptr, columns, values)
+        sums = _core.scatter(rows, words=words, seed=self.seed, threads=resolve_threads(threads))
         scattered: Margins = margins + np.float32(self.weight) * sums[:, : margins.shape[1]]
         return scattered

@@ -16,7 +16,7 @@ from sthash import _core, model_file
 from sthash.batches import batched
 from sthash.checks import check_positive, check_whole, resolve_threads
 from sthash.model import base
-from sthash.model.encoded import EncodedRows, Margins, stacked
+from sthash.model.encoded import EncodedRows, Margins, Row, stacked
 from sthash.model.linear import check_settings, linear_parts, new_hasher, restored_weights, sample
 from sthash.model.scatter import Scatter
 from sthash.model.terms import MemoryTerms, TermRows, Terms
@@ -241,9 +241,17 @@ class TextModel:
         terms: TermRows,
         position: npt.NDArray[np.integer],
     ) -> Margins:
-        margins = _core.project(indptr, terms.row[position], values, False, terms.weights, self._threads)
+        rows = _core.CsrView(indptr, terms.row[position], values)
+        margins = _core.project(rows, terms.weights, threads=self._threads)
         learned = margins[:, : self.n_bits] + self._intercept
         return self._scatter.added(learned, indptr, columns, values, self._threads)
+
+    def matching_terms(self, query: Row, document: Row, most: int = 5) -> tuple[str, ...]:
+        """Return the terms that two rows share, the one with the greatest part in their cosine first."""
+        shared, left, right = np.intersect1d(query[0], document[0], assume_unique=True, return_indices=True)
+        parts = query[1][left] * document[1][right]
+        order = np.argsort(-parts, kind="stable")[:most]
+        return tuple(self.terms.names(shared[order][parts[order] > 0].tolist()))
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model to a file, which `load` and `sthash.load` read. An interrupted write leaves no trace."""

@@ -141,13 +141,15 @@ class VectorModel:
         """Return the margins of unit rows, dense or sparse."""
         if len(rows.values) == len(rows) * self.n_columns:
             return self._margins(rows.values.reshape(-1, self.n_columns))
-        margins = _core.project(rows.indptr, rows.indices, rows.values, False, self._padded, self._threads)
+        view = _core.CsrView(rows.indptr, rows.indices, rows.values)
+        margins = _core.project(view, self._padded, threads=self._threads)
         return cast("Margins", margins[:, : self.n_bits] + self._intercept)
 
     def _margins(self, rows: npt.NDArray[np.float32]) -> Margins:
         n, m = rows.shape
         indptr, columns = np.arange(n + 1, dtype=np.int64) * m, np.arange(m, dtype=np.int32)
-        margins = _core.project(indptr, columns, rows.reshape(-1), True, self._padded, self._threads)
+        view = _core.CsrView(indptr, columns, rows.reshape(-1), dense=True)
+        margins = _core.project(view, self._padded, threads=self._threads)
         learned: Margins = margins[:, : self.n_bits] + self._intercept
         return learned
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import numpy as np
 from fastapi import APIRouter, Depends, Query, Request
+from starlette.convertors import PathConvertor, register_url_convertor
 from starlette.responses import Response
 
 from sthash import applications
@@ -20,6 +21,15 @@ from sthash.serve.workers import Worker
 from sthash.sources import Document
 
 router = APIRouter(responses=ERRORS)
+
+
+class KeyConvertor(PathConvertor):
+    """The key of a document in a path: any characters, line breaks too, which ``path`` does not take."""
+
+    regex = r"[\s\S]*"
+
+
+register_url_convertor("key", KeyConvertor())
 
 Name = Annotated[
     str | None,
@@ -143,7 +153,7 @@ async def documents(
     return json_response(await served.search_worker.run(job))
 
 
-@router.get("/documents/{key:path}", responses=answers(schemas.DocumentSchema))
+@router.get("/documents/{key:key}", responses=answers(schemas.DocumentSchema))
 async def document(key: str, served: RequestedCollection) -> Response:
     """Return a document."""
 

@@ -43,7 +43,7 @@ async def delete_documents(body: schemas.DeleteRequest, served: RequestedCollect
     return json_response({"count": await served.write_worker.change(job)})
 
 
-@router.delete("/documents/{key:path}", responses=answers(schemas.CountAnswer))
+@router.delete("/documents/{key:key}", responses=answers(schemas.CountAnswer))
 async def delete_document(key: str, served: RequestedCollection) -> Response:
     """Delete a document."""
 

@@ -96,7 +96,7 @@ class Cell:
         left, right, both = (HammingIndex(bands.n_bits) for _ in places)
         for index, own in zip((left, right, both), places, strict=True):
             index.add(self.codes[own], own)
-        yield from left.pairs(right, bands.radius, threads=1)
+        yield from left.pairs(bands.radius, right, threads=1)
         yield from both.pairs(bands.radius, threads=1)
 
 

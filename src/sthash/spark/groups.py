@@ -81,7 +81,7 @@ def connected_groups(
 
 
 def components(links: DataFrame) -> DataFrame:
-    """Return for each linked code the smallest code that links lead to: code, root. A smallest code itself is left out."""
+    """Return for each linked code the smallest one that links lead to: code, root. The smallest itself is left out."""
     links, state = _kept(_small_star(_large_star(links)))
     while True:
         stepped, after = _kept(_small_star(_large_star(links)))

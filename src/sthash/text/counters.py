@@ -85,12 +85,14 @@ class WordCounter:
             if len(self._words) > MAX_REMEMBERED_WORDS and not self._grow:
                 self._words = _core.WordTable()
                 self._column_of_word = np.empty(0, dtype=np.int32)
-            starts, words = self._words.scan(texts, self._threads)
+            starts, words = self._words.scan(texts, threads=self._threads)
             new_words = self._words.words_from(len(self._column_of_word))
             if new_words:
                 self._column_of_word = np.concatenate([self._column_of_word, self._look_up(new_words)])
             column_of_word = self._column_of_word
-        return _core.count_terms(starts, words, column_of_word, len(self.columns), self._threads)
+        return _core.count_terms(
+            starts, words, term_of=column_of_word, n_terms=len(self.columns), threads=self._threads
+        )
 
     def _look_up(self, words: list[str]) -> npt.NDArray[np.int32]:
         terms, counts = self.analyzer.terms(words)

@@ -288,6 +288,7 @@ async function start() {
     first = told.default ?? known[0]?.name ?? null;
     $("collection").replaceChildren(...known.map((one) => make("option", {}, one.name)));
     $("collection").disabled = known.length < 2;
+    $("random").disabled = !known.length; // before, a click would have no effect
     if (!known.length) showNoDocuments();
     else if (asked()) {
       enter(first);

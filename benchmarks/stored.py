@@ -1,0 +1,49 @@
+"""What a collection holds, for scripts that measure it or compare it with another search."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from sthash import Collection, near_duplicates
+from sthash.collection import PackedVectors
+
+
+@dataclass(frozen=True)
+class Stored:
+    """What a collection holds: ids, codes, and vectors as the library packs them."""
+
+    ids: npt.NDArray[np.int64]
+    codes: npt.NDArray[np.uint8]
+    vectors: PackedVectors
+
+    def matrix(self) -> sp.csr_array:
+        """Give the vectors as a SciPy matrix."""
+        indptr, indices, values = self.vectors.rows()
+        return sp.csr_array((values, indices, indptr), shape=(len(self.ids), self.vectors.n_columns))
+
+
+def stored(collection: Collection) -> Stored:
+    """Read ids, codes and vectors of all documents."""
+    with collection.snapshot() as now:
+        return Stored(now.ids, now.codes, now.vectors())
+
+
+def query_rows(collection: Collection, texts: list[str]) -> sp.csr_array:
+    """Give the vectors that a collection makes of queries."""
+    with collection.snapshot() as now:
+        rows = now.encode(texts)
+        return sp.csr_array((rows.values, rows.indices, rows.indptr), shape=(len(texts), now.model.n_columns))
+
+
+def duplicate_groups(collection: Collection, min_cosine: float) -> list[list[str]]:
+    """Give the keys of near-duplicates in a collection, group by group."""
+    return near_duplicates(collection, min_cosine).groups
+
+
+def model_bytes(collection: Collection) -> int:
+    """Bytes of the weights in a collection's file: four per term and bit."""
+    return 4 * int(collection.info()["n_terms"]) * collection.n_bits

@@ -1,0 +1,20 @@
+#include "hamming/weighted_kernels.hpp"
+
+#include <cstring>
+
+#include "simd.hpp"
+#if STHASH_X86
+#include <immintrin.h>
+#endif
+
+#define STHASH_KERNELS "hamming/weighted_kernels.inc"
+#define STHASH_FAMILY weighted_kernels
+#include "each_path.inc"
+
+namespace sthash::hamming::weighted {
+
+const Kernels& kernels() {
+    return STHASH_PICK(weighted_kernels::table);
+}
+
+}  // namespace sthash::hamming::weighted

@@ -1,0 +1,44 @@
+// A bank of linear support vector machines over the same rows, one per bit, by dual coordinate descent; and the
+// projection of rows onto what it has learned.
+//
+// Each machine solves, as LIBLINEAR does (Hsieh et al., "A Dual Coordinate Descent Method for Large-scale Linear SVM",
+// ICML 2008), min_w ½ wᵀw + C Σ loss(y_i wᵀx_i) with the squared or the plain hinge. All machines visit the rows in the
+// same order, so the walk along a sparse row, the expensive part, is done once for all bits of a block. A bit whose
+// projected gradients span at most the tolerance is done; it leaves the block, which is made narrower as bits leave.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "csr.hpp"
+#include "parallel.hpp"
+#include "svm/kernels.hpp"
+
+namespace sthash {
+
+// The caller owns all arrays.
+struct SvmProblem {
+    CsrView rows;
+    size_t n_features;               // every column of the rows is below it
+    size_t n_bits;                   // machines
+    const uint8_t* bits;             // n_rows × n_bits, 0 or 1: what each machine is to predict
+    const float* inverse_curvature;  // n_rows, 1 / (|x_i|² + bias² + diagonal)
+    SvmSettings settings;
+    double tolerance;  // a bit is done when its projected gradients span at most this
+    int max_rounds;    // over the rows
+    uint64_t seed;     // of the order in which rows are visited
+};
+
+struct SvmSolution {
+    std::vector<float> weights;     // n_features × n_bits
+    std::vector<float> intercepts;  // n_bits
+    std::vector<int32_t> rounds;    // n_bits; max_rounds + 1 where a bit did not converge
+};
+
+// The solution depends neither on the number of threads nor on the SIMD path. It is incomplete after a stop.
+SvmSolution solve_svm_bank(const SvmProblem& problem, int threads, StopFlag& stop);
+
+// Rows times weights: n_rows × width margins, each added up in the order of the row.
+std::vector<float> project(const CsrView& rows, const WeightMatrix& matrix, int threads, StopFlag& stop);
+
+}  // namespace sthash

@@ -1,0 +1,335 @@
+"""One suite that every collection passes: a file, a service and Milvus have the same answers and the same errors."""
+
+from __future__ import annotations
+
+import inspect
+
+import numpy as np
+import pytest
+
+from sthash import Client, Collection, Document
+from sthash.collection import SearchKeywords, SearchOptions
+from support.collections import COLLECTIONS, ODD, build, copy_of
+from support.components import require
+from support.corpus import QUERIES
+
+UNKNOWN = ["", "the of and", "zzzz", " \n"]
+EVERYTHING = 1000
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory):
+    return build(tmp_path_factory.mktemp("contract") / "some.sth")
+
+
+@pytest.fixture(scope="session")
+def milvus_lite(tmp_path_factory):
+    """One Milvus Lite for all tests, because it takes its time to start."""
+    from sthash.milvus.milvus_server import MilvusServer
+
+    server = MilvusServer(str(tmp_path_factory.mktemp("lite") / "milvus.db"), "", 60)
+    yield server.uri
+    server.close()
+
+
+@pytest.fixture(scope="module")
+def file(built):
+    """The file, whose answers are those that all must give."""
+    with Collection.open(built) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module", params=COLLECTIONS)
+def still(request, built, tmp_path_factory):
+    """For tests that change nothing."""
+    with copy_of(built, tmp_path_factory.mktemp("still"), request.param, request) as collection:
+        yield collection
+
+
+@pytest.fixture(params=COLLECTIONS)
+def changing(request, built, tmp_path):
+    with copy_of(built, tmp_path, request.param, request) as collection:
+        yield collection
+
+
+def assert_same_hits(ours, theirs):
+    """The same documents in the same order; where scores are equal but for rounding, the order may differ."""
+    assert [hit.score for hit in ours] == pytest.approx([hit.score for hit in theirs], abs=1e-5)
+    expected = {hit.key: hit for hit in theirs}
+    for hit in ours:
+        if hit.key in expected:
+            other = expected[hit.key]
+            assert hit.score == pytest.approx(other.score, abs=1e-5)
+            assert (hit.text, hit.label, hit.metadata) == (other.text, other.label, other.metadata)
+            assert (hit.distance, hit.terms) == (other.distance, other.terms)
+        else:
+            assert hit.score == pytest.approx(theirs[-1].score, abs=1e-5)
+
+
+# Reading
+
+
+def test_documents(still, file):
+    assert len(still) == len(file) == 160 + len(ODD)
+    assert list(still) == list(still.export()) == list(file)
+    for document in ODD:
+        assert document.key in still
+        assert still.get(document.key) == document
+    assert "nothing" not in still
+    assert "" not in still
+    assert 7 not in still
+    assert None not in still
+
+
+def test_codes(still, file):
+    texts = [*QUERIES, *UNKNOWN, *(document.text for document in ODD)]
+    codes = still.encode(texts)
+    assert still.n_bits == file.n_bits == 20
+    assert codes.dtype == np.uint8
+    assert np.array_equal(codes, file.encode(texts))
+    assert np.array_equal(still.encode(text for text in texts), codes)
+    assert still.encode([]).shape == (0, 3)
+
+
+# Search
+
+
+@pytest.mark.parametrize("explain", [False, True])
+@pytest.mark.parametrize("k", [1, 10, EVERYTHING])
+def test_search(still, file, k, explain):
+    for query in (*QUERIES, *(document.text for document in ODD)):
+        hits = still.search(query, k, explain=explain)
+        assert_same_hits(hits, file.search(query, k, explain=explain))
+        assert any(hit.terms for hit in hits) == (explain and bool(hits))
+
+
+def test_the_default_number_of_hits(still, file):
+    assert_same_hits(still.search(QUERIES[0]), file.search(QUERIES[0], SearchOptions.k))
+
+
+def test_equal_documents_come_in_the_order_of_their_arrival(still):
+    for rerank in (True, False):
+        hits = still.search(ODD[-1].text, 3, rerank=rerank)
+        assert [hit.key for hit in hits] == ["copy 1", "copy 2", "copy 3"]
+        assert [hit.distance for hit in hits] == [0, 0, 0]
+        assert [hit.score for hit in hits] == pytest.approx([1, 1, 1], abs=1e-5)
+
+
+@pytest.mark.parametrize("radius", [None, 0, 3, 20, 99])
+def test_search_without_rerank(still, file, radius):
+    for query in QUERIES:
+        ours, theirs = (
+            collection.search(query, 25, rerank=False, radius=radius, explain=True) for collection in (still, file)
+        )
+        assert [hit.key for hit in ours] == [hit.key for hit in theirs]
+        assert_same_hits(ours, theirs)
+
+
+@pytest.mark.parametrize("radius", [0, 3, 6, 20, 99])
+def test_radius(still, file, radius):
+    for query in QUERIES:
+        hits = still.search(query, EVERYTHING, radius=radius, factor=1)
+        assert all(hit.distance <= radius for hit in hits)
+        assert_same_hits(hits, file.search(query, EVERYTHING, radius=radius, factor=1))
+
+
+def test_search_by_key(still, file):
+    for key in ("d3", "copy 2", ODD[2].key, "blank"):
+        for options in ({}, {"radius": 5}, {"rerank": False}, {"where": {"parity": 0}}):
+            hits = still.search(key=key, k=7, explain=True, **options)
+            assert key not in [hit.key for hit in hits]
+            assert_same_hits(hits, file.search(key=key, k=7, explain=True, **options))
+    assert still.search(key="blank") == []
+
+
+@pytest.mark.parametrize("rerank", [True, False])
+@pytest.mark.parametrize(
+    "where",
+    [
+        {"parity": 1},
+        {"parity": 1.0, "number": [3, 4, 5, 77]},
+        {"number": (3, "3", None)},
+        {"value": None},
+        {"value": True},
+        {"value": 1},
+        {"value": ["1", None]},
+        {"q\"'\\": 1.5},
+        {"big": 2**62},
+        {"nested": "{}"},
+        {"number": []},
+        {"nothing": 1},
+        {},
+    ],
+    ids=str,
+)
+def test_where(still, file, where, rerank):
+    hits = still.search("star and ship", EVERYTHING, where=where, rerank=rerank)
+    assert_same_hits(hits, file.search("star and ship", EVERYTHING, where=where, rerank=rerank))
+    assert {hit.key for hit in hits} == {document.key for document in file if matches(document.metadata, where)}
+
+
+def matches(metadata, where):
+    """Whether metadata has the values, told the plain way."""
+    return all(
+        name in metadata and metadata[name] in (list(value) if isinstance(value, list | tuple) else [value])
+        for name, value in where.items()
+    )
+
+
+@pytest.mark.parametrize("query", UNKNOWN, ids=repr)
+def test_a_query_without_a_known_word_finds_nothing(still, query):
+    assert still.search(query) == []
+    assert still.search(query, rerank=False) == []
+    assert still.search(query, radius=20) == []
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"explain": True}, {"rerank": False}, {"radius": 4}, {"where": {"parity": 0}}, {"factor": 3}],
+    ids=str,
+)
+def test_many_queries_are_answered_as_one_by_one(still, options):
+    queries = [*QUERIES, *UNKNOWN, *QUERIES]
+    answers = still.search_many((query for query in queries), 6, **options)
+    assert len(answers) == len(queries)
+    for query, hits in zip(queries, answers, strict=True):
+        assert_same_hits(hits, still.search(query, 6, **options))
+
+
+def test_no_queries(still):
+    assert still.search_many([]) == []
+
+
+def test_the_defaults_are_those_of_search_options(still):
+    ours, theirs = still.search(QUERIES[1]), still.search(QUERIES[1], **SearchOptions().keywords())
+    assert ours == theirs
+    assert still.search_many([QUERIES[1]]) == still.search_many([QUERIES[1]], **SearchOptions().keywords())
+    for method in (type(still).search, type(still).search_many):
+        parameters = inspect.signature(method).parameters
+        assert parameters["k"].default == SearchOptions.k
+        assert set(parameters).isdisjoint(SearchKeywords.__annotations__)
+        assert any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
+
+
+# Changes
+
+
+def test_add(changing):
+    before = list(changing)
+    assert changing.add([{"key": "new", "text": "moon light", "label": 7}, Document("b", "x", None, {"a": [1]})]) == 2
+    assert changing.add([]) == 0
+    assert list(changing) == [*before, Document("new", "moon light", "7"), Document("b", "x", None, {"a": [1]})]
+    assert "new" in [hit.key for hit in changing.search("moon light", 3)]
+    assert changing.search("moon light", 1, where={"a": 1}) == []
+
+
+def test_documents_without_a_key_get_one(changing):
+    before = list(changing)
+    assert changing.add(text for text in ("moon light", "bread oven")) == 2
+    assert changing.upsert(["moon light"]) == 1
+    after = list(changing)
+    assert after[: len(before)] == before
+    assert [document.text for document in after[len(before) :]] == ["moon light", "bread oven", "moon light"]
+    assert len({document.key for document in after}) == len(after) == len(changing)
+    assert all(changing.get(document.key) == document for document in after[len(before) :])
+
+
+@pytest.mark.parametrize("documents", [["d3"], ["new", "d3"], ["new", "other", "new"]], ids=str)
+def test_a_key_that_is_there_cannot_be_added(changing, documents):
+    before = list(changing)
+    with pytest.raises(ValueError, match=f"'{documents[-1]}'"):
+        changing.add({"key": key, "text": "moon"} for key in documents)
+    assert list(changing) == before
+
+
+def test_upsert(changing):
+    before = list(changing)
+    given = [{"key": "d3", "text": "moon light"}, {"key": "new", "text": "old"}, {"key": "new", "text": "sky"}]
+    assert changing.upsert(given) == 3
+    assert changing.upsert([]) == 0
+    kept = [document for document in before if document.key != "d3"]
+    assert list(changing) == [*kept, Document("d3", "moon light"), Document("new", "sky")]
+    assert changing.get("d3") == Document("d3", "moon light")
+    assert "d3" in [hit.key for hit in changing.search("moon light", 3)]
+    assert [hit.key for hit in changing.search(key="d3", k=EVERYTHING)].count("new") == 1
+
+
+def test_delete(changing):
+    before = len(changing)
+    assert changing.delete("d3") == 1
+    assert changing.delete(key for key in ("d4", "d5", "d4")) == 2
+    assert "d4" not in changing
+    assert "d3" not in [hit.key for hit in changing.search(QUERIES[0], EVERYTHING)]
+    with pytest.raises(KeyError, match="'d3'"):
+        changing.delete(["d6", "d3"])
+    assert "d6" in changing
+    assert changing.delete(["d6", "d3"], missing_ok=True) == 1
+    assert changing.delete("d6", missing_ok=True) == 0
+    assert changing.delete([]) == 0
+    assert len(changing) == len(list(changing)) == before - 4
+
+
+def test_a_collection_without_documents(changing):
+    changing.delete([document.key for document in changing])
+    assert len(changing) == 0
+    assert list(changing) == changing.search("cat") == changing.search("cat", rerank=False) == []
+    assert changing.search_many(["cat", "ship"], radius=3) == [[], []]
+    assert changing.add([{"key": "first", "text": "cat"}]) == 1
+    assert [hit.key for hit in changing.search("cat")] == ["first"]
+
+
+# Mistakes
+
+MISTAKES = {
+    "get a missing key": (KeyError, lambda c: c.get("nothing")),
+    "search by a missing key": (KeyError, lambda c: c.search(key="nothing")),
+    "delete a missing key": (KeyError, lambda c: c.delete("nothing")),
+    "delete a key that is missing among others": (KeyError, lambda c: c.delete(["d1", "nothing"])),
+    "neither query nor key": (TypeError, lambda c: c.search()),
+    "both query and key": (TypeError, lambda c: c.search("cat", key="d1")),
+    "a query that is bytes": (TypeError, lambda c: c.search(b"cat")),
+    "a query that is a number": (TypeError, lambda c: c.search(5)),
+    "a query that is a vector": (TypeError, lambda c: c.search(np.ones(3))),
+    "queries of which one is bytes": (TypeError, lambda c: c.search_many(["cat", b"cat"])),
+    "texts of which one is None": (TypeError, lambda c: c.encode(["cat", None])),
+    "k is 0": (ValueError, lambda c: c.search("cat", 0)),
+    "k is negative": (ValueError, lambda c: c.search_many(["cat"], -1)),
+    "k is a float": (TypeError, lambda c: c.search("cat", 2.5)),
+    "k is a bool": (TypeError, lambda c: c.search("cat", True)),
+    "radius is negative": (ValueError, lambda c: c.search("cat", radius=-1)),
+    "radius is a float": (TypeError, lambda c: c.search_many(["cat"], radius=1.5)),
+    "factor is 0": (ValueError, lambda c: c.search("cat", factor=0)),
+    "factor is a str": (TypeError, lambda c: c.search("cat", factor="5")),
+    "where is a str": (TypeError, lambda c: c.search("cat", where="parity = 1")),
+    "where has a dict": (TypeError, lambda c: c.search("cat", where={"parity": {}})),
+    "where has a list in a list": (TypeError, lambda c: c.search_many(["cat"], where={"parity": [[1]]})),
+    "an option that is not there": (TypeError, lambda c: c.search("cat", within=3)),
+    "add one str": (TypeError, lambda c: c.add("cat")),
+    "add one document": (TypeError, lambda c: c.add(Document("new", "cat"))),
+    "upsert one dict": (TypeError, lambda c: c.upsert({"text": "cat"})),
+    "add a number": (TypeError, lambda c: c.add(["cat", 5])),
+    "add a text that is a number": (TypeError, lambda c: c.add([{"text": 5}])),
+    "add a field that is not there": (ValueError, lambda c: c.add([{"text": "cat", "title": "Cat"}])),
+    "upsert metadata that is a list": (TypeError, lambda c: c.upsert([Document("new", "cat", None, ["a"])])),
+    "add metadata that JSON has not": (ValueError, lambda c: c.add([Document("new", "cat", None, {"a": object()})])),
+    "upsert metadata with NaN": (ValueError, lambda c: c.upsert([Document("new", "", None, {"a": float("nan")})])),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_the_same_mistakes_give_the_same_errors(still, mistake):
+    error, make = MISTAKES[mistake]
+    with pytest.raises(error) as raised:
+        make(still)
+    assert raised.type is error
+    assert len(still) == 160 + len(ODD)
+    assert "new" not in still
+    assert "d1" in still
+
+
+def test_every_class_is_in_the_suite(still):
+    require("Milvus Lite")
+    from sthash.milvus import MilvusCollection
+
+    assert type(still) in (Collection, Client, MilvusCollection)
+    assert {kind.__name__ for kind in (Collection, Client, MilvusCollection)} == set(COLLECTIONS)

@@ -1,0 +1,73 @@
+"""Collections of documents, behind one protocol. A new kind gets a function here and a line in COLLECTIONS."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from sthash import Client, Collection, Document
+from sthash.collection import DocumentCollection
+from support.browser import serving
+from support.components import require
+from support.corpus import make_documents
+
+READ_KEY, WRITE_KEY = "a-key-to-read", "a-key-to-write"
+ODD = [
+    Document("blank", ""),
+    Document("only stop words", "the of and"),
+    Document("it's \"odd\" \\ 100% {x} 'y'\n/../ ключ 鍵", "cat purr whisker кот 猫 \U0001f431", "a label"),
+    Document("nested", "ship sail harbour", "", {"nested": {"a": [1, None, "'\""]}, "q\"'\\": 1.5, "value": None}),
+    Document("copy 1", "star planet orbit telescope", None, {"big": 2**62, "value": True}),
+    Document("copy 2", "star planet orbit telescope", "stars", {"value": 1}),
+    Document("copy 3", "star planet orbit telescope", "stars", {"value": "1"}),
+]
+_names = (f"contract{number}" for number in itertools.count())
+
+
+def build(path: Path) -> Path:
+    """Make the file that every kind of collection starts from."""
+    Collection.create(path, [*make_documents(160), *ODD], n_bits=20, n_neighbors=8).close()
+    return path
+
+
+@contextlib.contextmanager
+def opened_file(path: Path, request: pytest.FixtureRequest) -> Iterator[DocumentCollection]:
+    with Collection.open(path) as collection:
+        yield collection
+
+
+@contextlib.contextmanager
+def served_file(path: Path, request: pytest.FixtureRequest) -> Iterator[DocumentCollection]:
+    with (
+        serving(path, STHASH_READ_KEY=READ_KEY, STHASH_WRITE_KEY=WRITE_KEY) as (address, _),
+        Client(address, api_key=WRITE_KEY) as client,
+    ):
+        yield client
+
+
+@contextlib.contextmanager
+def pushed_file(path: Path, request: pytest.FixtureRequest) -> Iterator[DocumentCollection]:
+    require("Milvus Lite")
+    from sthash.milvus import MilvusCollection
+
+    uri = request.getfixturevalue("milvus_lite")
+    with Collection.open(path) as model, MilvusCollection.push(model, uri, next(_names), timeout=60) as pushed:
+        yield pushed
+
+
+COLLECTIONS: dict[
+    str, Callable[[Path, pytest.FixtureRequest], contextlib.AbstractContextManager[DocumentCollection]]
+] = {"Collection": opened_file, "Client": served_file, "MilvusCollection": pushed_file}
+
+
+@contextlib.contextmanager
+def copy_of(built: Path, folder: Path, kind: str, request: pytest.FixtureRequest) -> Iterator[DocumentCollection]:
+    """Open a collection of some kind that holds what a file holds, and that may be changed."""
+    path = Path(shutil.copy(built, folder / "copy.sth"))
+    with COLLECTIONS[kind](path, request) as collection:
+        yield collection

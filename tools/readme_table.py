@@ -1,0 +1,227 @@
+"""Write the table of measurements in README.md, between its marks, from the results in benchmarks/results.
+
+``python tools/readme_table.py`` writes it; with ``--check`` it only compares, and fails if README.md has other figures.
+`LINES` says which rows the README shows, and in which words.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import string
+import sys
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from pages import table, with_block
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "README.md"
+RESULTS = ROOT / "benchmarks" / "results"
+BEGIN, END = "<!-- benchmarks:begin -->", "<!-- benchmarks:end -->"
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of the table.
+
+    Attributes
+    ----------
+    result : str
+        Name of the file of results, without ``.json``.
+    what, peer, ratio : str
+        Templates. ``{total.ours:.1f}`` is the figure of the row with the id ``total``; the format ``short`` gives two
+        digits.
+    """
+
+    result: str
+    what: str
+    peer: str = ""
+    ratio: str = ""
+
+
+LINES = (
+    Line(
+        "fit",
+        "raw text to a {total.setting[bits]}-bit model, {total.setting[documents]:,} documents of 20Newsgroups: "
+        "{total.ours:.1f} s, {memory.ours:.0f} MiB",
+        "TfidfVectorizer, NearestNeighbors, `eigsh`, {total.setting[bits]} × LinearSVC: {total.theirs:.1f} s",
+        "**{total.ratio:short}**; {equal-tolerance.ratio:short} with the SVMs at equal tolerance",
+    ),
+    Line(
+        "graph",
+        "the graph alone, two threads: {threads-2.ours:.2f} s",
+        "sparse_dot_topn: {threads-2.theirs:.2f} s",
+        "**{threads-2.ratio:short}**",
+    ),
+    Line(
+        "encoding",
+        "unseen raw text to 64-bit codes: {warm.ours:short} documents per second; {fresh.ours:short} when no word was "
+        "met before",
+        "the same assembly, fitted: {warm.theirs:short}",
+        "**{warm.ratio:short}**; {fresh.ratio:short}",
+    ),
+    Line(
+        "hamming-nearest",
+        "10 nearest codes of 1,000 queries, 1 M × 64 bits, one thread",
+        "FAISS `IndexBinaryFlat`",
+        "**{random-64-k10-threads-1.ratio:short}** random, {clustered-64-k10-threads-1.ratio:short} clustered codes",
+    ),
+    Line(
+        "hamming-radius",
+        "all codes within radius 3 of 1,000 queries, 10 M × 64 bits, one thread",
+        "FAISS's best exact binary index",
+        "**{random-10000000-batch-threads-1.ratio:short}** random, "
+        "{clustered-10000000-batch-threads-1.ratio:short} clustered codes",
+    ),
+    Line(
+        "hamming-removal",
+        "removing 1,000 of 1 M ids",
+        "FAISS `IndexBinaryIDMap2`",
+        "**{remove.ratio:short}**",
+    ),
+    Line(
+        "collection-build",
+        "a collection of {all.setting[documents]:,} texts, built from compressed files: {all.ours:.0f} s, "
+        "{all.details[GiB peak]:.1f} GiB",
+    ),
+    Line(
+        "collection-start",
+        "`sth search` in {search.setting[documents]:,} texts, from a cold start: {search.ours:.2f} s",
+    ),
+    Line(
+        "collection-search",
+        "`search_many`, re-ranked, recall@10 of {best.details[recall]:.2f} (`n_bits={best.setting[bits]}`, "
+        "`scatter={best.setting[scatter]:g}`, balls of {best.details[ball]}; [curve](docs/images/recall.svg)): "
+        "{best.ours:short} queries per second",
+        "scikit-learn's brute-force cosine: {best.theirs:short}",
+        "**{best.ratio:short}**",
+    ),
+    Line(
+        "duplicates",
+        "near-duplicates of {memory.setting[documents]:,} texts, from raw text: {memory.ours:.1f} s; of the pairs with "
+        "cosine ≥ {memory.setting[min_cosine]}, precision {pairs-ours.details[precision]:.2f} and recall "
+        "{pairs-ours.details[recall]:.3f}",
+        "datasketch's MinHashLSH: {memory.theirs:.0f} s ({pairs-peer.details[precision]:.2f} and "
+        "{pairs-peer.details[recall]:.2f})",
+        "**{memory.ratio:short}**; {collection-built.ratio:short} when a collection is built too",
+    ),
+    Line(
+        "service",
+        "`sth serve`, {build.setting[documents]:,} documents, 64 connections: {connections-64-search.ours:.0f} answers "
+        "per second, p99 {connections-64-search.details[p99 ms]:.0f} ms; at three times that rate p99 "
+        "{overload.details[p99 ms]:.0f} ms",
+        "`search` in-process: {connections-64-search.theirs:.0f}; `search_many`: "
+        "{connections-64-search_many.theirs:.0f}",
+        "{connections-64-search.ratio:short}; {connections-64-search_many.ratio:short}",
+    ),
+)
+
+# Seconds per document, 64 bits: the paper names its own.
+PAPER_LINES = (
+    Line("fit", "training, from raw text: {per-document.ours:.5f}", "{per-document.theirs}"),
+    Line("encoding", "prediction, from raw text: {per-document.ours:.6f}", "{per-document.theirs} (from vectors)"),
+)
+
+
+class Words(string.Formatter):
+    """Templates with one more format: ``short`` gives a number with two digits."""
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        """Format one figure."""
+        return short(value) if format_spec == "short" else str(super().format_field(value, format_spec))
+
+
+def short(number: float) -> str:
+    """Give a number with two digits.
+
+    Examples
+    --------
+    >>> short(592.7), short(3.78), short(131_234)
+    ('590', '3.8', '130,000')
+    """
+    return f"{float(f'{number:.2g}'):,.10g}"
+
+
+def load(folder: Path, names: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """Read the results that are there. What was not measured is not shown; a message says how to measure it."""
+    results = {}
+    for name in names:
+        path = folder / f"{name}.json"
+        if path.exists():
+            results[name] = json.loads(path.read_text(encoding="utf-8"))
+        else:
+            script, _, part = name.partition("-")
+            sys.stderr.write(f"{path} is missing. Run: python benchmarks/{script}.py {part}".rstrip() + "\n")
+    return results
+
+
+def filled(line: Line, result: Mapping[str, Any]) -> Line:
+    """Put the figures of a result into the templates of a line."""
+    rows = {row["id"]: SimpleNamespace(**row) for row in result["rows"]}
+    texts = (Words().vformat(template, (), rows) for template in (line.what, line.peer, line.ratio))
+    return Line(line.result, *texts)
+
+
+def machines(results: Iterable[Mapping[str, Any]]) -> str:
+    """Say on what machine, when, and how busy it was."""
+    results = list(results)
+    places = sorted(
+        {f"{m['cores']} cores of an {m['cpu']} ({m['simd']})" for m in (result["machine"] for result in results)}
+    )
+    dates = sorted({result["date"] for result in results})
+    when = dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}"
+    said = (
+        f"Measured on {' and '.join(places)}, {when}. Each figure stands beside its peer's, from the same run of the "
+        "script named. Ratios, not promises: run them."
+    )
+    busiest = max(results, key=lambda result: float(result["load_average"]["before"] / result["machine"]["cores"]))
+    load_average, cores = busiest["load_average"]["before"], busiest["machine"]["cores"]
+    if load_average > cores:
+        said += (
+            f" **The machine was busy** (load average up to {load_average:.0f} on {cores} cores): figures are rough."
+        )
+    return textwrap.fill(said, 120)
+
+
+def block(folder: Path = RESULTS) -> str:
+    """Make the whole block."""
+    results = load(folder, dict.fromkeys(line.result for line in (*LINES, *PAPER_LINES)))
+    if not results:
+        raise FileNotFoundError(f"{folder} has no results that the README shows. Run: make bench")
+    if quick := [name for name, result in results.items() if result["quick"]]:
+        raise ValueError(f"Results of quick runs mean nothing: {', '.join(quick)}. Run these without --quick.")
+    shown = [filled(line, results[line.result]) for line in LINES if line.result in results]
+    paper = [filled(line, results[line.result]) for line in PAPER_LINES if line.result in results]
+    rows = [(line.what, line.peer, line.ratio, f"`{results[line.result]['script']}`") for line in shown]
+    parts = [machines(results.values()), table([("what", "against", "ratio", "script"), *rows])]
+    if paper:
+        head = ("seconds per document, 64 bits", "the paper (Matlab, Pentium 4)")
+        parts.append(table([head, *((line.what, line.peer) for line in paper)]))
+    return "\n\n".join(parts)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Write the table, or check it."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true", help="only compare; fail if the page has other figures")
+    parser.add_argument("--results", type=Path, default=RESULTS, help="folder of the results")
+    parser.add_argument("--page", type=Path, default=PAGE)
+    chosen = parser.parse_args(arguments)
+    page = chosen.page.read_text(encoding="utf-8")
+    made = with_block(page, BEGIN, END, block(chosen.results))
+    if not chosen.check:
+        chosen.page.write_text(made, encoding="utf-8")
+        return 0
+    if made != page:
+        sys.stderr.write(f"{chosen.page} has other figures than {chosen.results}. Run: python tools/readme_table.py\n")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
