@@ -6,7 +6,6 @@ from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils import check_random_state
 
 from sthash import codes, model_file
 from sthash.baselines.matrices import entries
@@ -49,11 +48,6 @@ class Baseline(Hasher):
         tags = super().__sklearn_tags__()
         tags.input_tags.positive_only = self._non_negative
         return tags
-
-    def _generator(self) -> np.random.Generator:
-        """Return the source of randomness that ``random_state`` stands for."""
-        state: Any = getattr(self, "random_state", 0)
-        return np.random.default_rng(int(check_random_state(state).randint(2**31)))
 
     def _state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
         settings = self.get_params(deep=False)

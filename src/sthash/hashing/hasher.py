@@ -11,6 +11,7 @@ from typing import Any, Self, TypeVar
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sthash import codes, model_file
@@ -80,6 +81,11 @@ class Hasher(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     @classmethod
     def _restored(cls, config: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Self:
         raise NotImplementedError
+
+    def _generator(self) -> np.random.Generator:
+        """Return the source of randomness of ``random_state``."""
+        state: Any = getattr(self, "random_state", 0)
+        return np.random.default_rng(int(check_random_state(state).randint(2**31)))
 
     def _check(self, X: Vectors, *, reset: bool) -> Vectors:
         try:

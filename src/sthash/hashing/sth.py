@@ -10,7 +10,6 @@ from typing import Any, Literal, Protocol, Self, get_args, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone, is_classifier
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from sthash import codes, model_file
@@ -254,9 +253,6 @@ class SelfTaughtHashing(Hasher):
         if self.recipe == "neighbors":
             return partial(neighbor_places, rng=self._generator(), X=X, threads=self.threads), balanced_bits
         return self.embedding or laplacian_eigenmap, self.binarizer or median_bits
-
-    def _generator(self) -> np.random.Generator:
-        return np.random.default_rng(int(check_random_state(self.random_state).randint(2**31)))
 
     def _build_graph(self, X: Vectors, y: object) -> Any:
         if not isinstance(self.graph, SupervisedGraph):
