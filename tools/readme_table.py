@@ -89,7 +89,10 @@ LINES = (
         "a collection of {all.setting[documents]:,} texts, built from compressed files: {all.ours:.0f} s, "
         "{all.details[GiB peak]:.1f} GiB",
     ),
-    Line("collection-start", "`sth search` in that collection, from a cold start: {search.ours:.2f} s"),
+    Line(
+        "collection-start",
+        "`sth search` in {search.setting[documents]:,} texts, from a cold start: {search.ours:.2f} s",
+    ),
     Line(
         "collection-search",
         "`search_many`, re-ranked, recall@10 of {best.details[recall]:.2f} (`n_bits={best.setting[bits]}`, "

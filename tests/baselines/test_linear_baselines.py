@@ -183,11 +183,11 @@ def test_itq_finds_the_corners_of_a_turned_cube():
 
 
 @pytest.mark.parametrize("sparse", [True, False])
-@pytest.mark.parametrize("centerd", [True, False])
-def test_lanczos_svd_against_lapack(sparse, centerd, monkeypatch):
+@pytest.mark.parametrize("centered", [True, False])
+def test_lanczos_svd_against_lapack(sparse, centered, monkeypatch):
     X = counts(200, 90).astype(np.float32)
-    minus = (np.ones(200), X.mean(axis=0, dtype=np.float64)) if centerd else None
-    wanted = np.linalg.svd(X - np.outer(*minus) if centerd else X.astype(np.float64), full_matrices=False)
+    minus = (np.ones(200), X.mean(axis=0, dtype=np.float64)) if centered else None
+    wanted = np.linalg.svd(X - np.outer(*minus) if centered else X.astype(np.float64), full_matrices=False)
     monkeypatch.setattr("sthash.baselines.decompositions.DENSE_ENTRIES", 0)
     found = leading_svd(sp.csr_array(X) if sparse else X, 7, minus=minus)
     assert found.values == pytest.approx(wanted[1][:7])

@@ -62,7 +62,7 @@ def test_without_matplotlib_there_is_a_table(sth, corpus, tmp_path, monkeypatch)
     [
         (("--recipe", "soup"), "recipe='soup' is not known"),
         (("--bits", "0"), "n_bits=0"),
-        (("--sample-size", "5"), "sample=5 must be"),
+        (("--sample-size", "5"), "sample_size=5 must be"),
         (("--aim", "speed"), "aim='speed'"),
         (("--text", "nothing"), "has no field 'nothing'"),
         (("--bits", "512"), "n_bits=512 needs at least 514 documents"),

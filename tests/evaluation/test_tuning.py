@@ -8,8 +8,9 @@ from scipy import sparse
 
 from sthash import SelfTaughtHashing
 from sthash.evaluation import nearest_neighbors, tune
-from sthash.evaluation.tuning import RECIPES, TOLERANCE, _sampled_documents, _silent
+from sthash.evaluation.tuning import RECIPES, TOLERANCE, _sampled_documents
 from sthash.evaluation.tuning_plot import draw_tuning
+from sthash.progress import silent
 from sthash.sources import Document
 from support.components import require
 
@@ -68,7 +69,7 @@ def test_the_shortest_code_of_the_good_ones_is_recommended(vectors, aim):
 
 def test_the_seed_settles_everything_but_the_times(vectors):
     def measured(seed):
-        found = tune(vectors=vectors[0], sample=400, random_state=seed, **SMALL)
+        found = tune(vectors=vectors[0], sample_size=400, random_state=seed, **SMALL)
         return [(trial.recall, trial.share_in_100) for trial in found.trials]
 
     assert measured(3) == measured(3)
@@ -86,7 +87,7 @@ def test_texts_with_some_labels_and_a_sample():
         n_bits=[8],
         n_neighbors=[10],
         recipes=["paper"],
-        sample=300,
+        sample_size=300,
         progress=lambda step, done, total: steps.append((step, done, total)),
     )
     assert found.n_corpus + found.n_queries == 300
@@ -96,10 +97,19 @@ def test_texts_with_some_labels_and_a_sample():
     assert tune(texts, n_bits=[8], n_neighbors=[10], recipes=["paper"]).trials[0].precision_at_100 is None
 
 
+def test_a_file_and_the_number_of_threads(tmp_path):
+    texts = [f"word{i % 7} word{i % 11} word{i % 13} word{i % 17}" for i in range(300)]
+    (tmp_path / "docs.txt").write_text("\n".join(texts))
+    settings = {"n_bits": [8], "n_neighbors": [10], "recipes": ["paper"]}
+    one = tune(tmp_path / "docs.txt", threads=1, **settings).trials[0]
+    two = tune(texts, threads=2, **settings).trials[0]
+    assert (one.recall, one.share_in_100) == (two.recall, two.share_in_100)
+
+
 def test_a_sample_of_a_stream_is_even():
     counts = np.zeros(50)
     for seed in range(400):
-        texts, _ = _sampled_documents(map(str, range(50)), 10, np.random.default_rng(seed), _silent)
+        texts, _ = _sampled_documents(map(str, range(50)), 10, np.random.default_rng(seed), silent)
         assert texts == sorted(texts, key=int)
         counts[[int(text) for text in texts]] += 1
     assert abs(counts - 80).max() < 40  # five standard deviations
@@ -125,9 +135,10 @@ def test_sparse_vectors(vectors):
         ({"n_bits": [2000]}, ValueError, "n_bits=2000 must be at most 1024"),
         ({"n_bits": [300], "vectors": np.ones((300, 2))}, ValueError, "n_bits=300 needs at least 302 documents"),
         ({"n_neighbors": [-1]}, ValueError, "n_neighbors=-1"),
+        ({"threads": 0, "documents": []}, ValueError, "threads=0 must be"),
         ({"aim": "speed"}, ValueError, "aim='speed' is not known"),
         ({"aim": "topics", "documents": ["a"] * 300}, ValueError, "needs labels"),
-        ({"documents": [], "sample": 10}, ValueError, "sample=10 must be an int of at least 250"),
+        ({"documents": [], "sample_size": 10}, ValueError, "sample_size=10 must be an int of at least 250"),
         ({"vectors": np.ones((300, 2)), "labels": [1]}, ValueError, "got 1 for 300 vectors"),
     ],
 )
@@ -148,6 +159,6 @@ def test_the_picture(tuning, tmp_path):
     content = (tmp_path / "one.svg").read_text()
     assert content == (tmp_path / "other.svg").read_text()
     assert ElementTree.fromstring(content).tag.endswith("svg")
-    for words in ("bytes a document", "microseconds a query", "paper, k = 10", "topics, k = 5"):
+    for words in ("bytes per document", "microseconds per query", "paper, k = 10", "topics, k = 5"):
         assert words in content
     assert len(list(tmp_path.iterdir())) == 2

@@ -123,11 +123,21 @@ def test_a_collection_of_vectors(tmp_path):
     assert not (tmp_path / "own.db").exists()
 
 
-VECTORS = sthash.VectorModel.fit(np.random.default_rng(0).normal(size=(60, 8)), n_bits=8, n_neighbors=5)
+def vector_model():
+    return sthash.VectorModel.fit(np.random.default_rng(0).normal(size=(60, 8)), n_bits=8, n_neighbors=5)
 
 
-@pytest.mark.parametrize("model", [None, "some.sth", sthash.TextVectorizer(), VECTORS], ids=repr)
-def test_what_is_no_model(uri, model):
+NO_MODELS = {
+    "none": lambda: None,
+    "path": lambda: "some.sth",
+    "vectorizer": sthash.TextVectorizer,
+    "vectors": vector_model,
+}
+
+
+@pytest.mark.parametrize("make", NO_MODELS.values(), ids=NO_MODELS)
+def test_what_is_no_model(uri, make):
+    model = make()
     with pytest.raises(
         TypeError, match=f"model is a {type(model).__name__}. Pass a Collection of texts, or a TextModel"
     ):

@@ -174,7 +174,7 @@ def test_an_installed_package_looks_beside_the_working_directory(monkeypatch, tm
     monkeypatch.setattr(datasets, "__file__", str(tmp_path / "lib" / "a" / "b" / "c" / "datasets.py"))
     (tmp_path / "project").mkdir()
     monkeypatch.chdir(tmp_path / "project")
-    with pytest.raises(DatasetError, match=r"set STHASH_DATA.*shared"):
+    with pytest.raises(DatasetError, match=r"shared.*Set STHASH_DATA"):
         datasets.data_dir()
     (tmp_path / "shared" / "datasets").mkdir(parents=True)
     assert datasets.data_dir() == tmp_path / "shared" / "datasets"

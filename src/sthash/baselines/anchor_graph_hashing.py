@@ -43,7 +43,7 @@ from sthash.checks import check_whole
 from sthash.hashing.linear_hash import project
 from sthash.rows import Vectors, squared_norms
 
-# Eigenvalues below this are zero but for rounding: their vectors mean nothing.
+# Eigenvalues below this are zero, apart from rounding: their vectors have no meaning.
 TINY = 1e-9
 
 
@@ -53,7 +53,7 @@ class AnchorGraphHashing(Baseline):
     Parameters
     ----------
     n_bits : int, default=64
-        At most the number of anchors less one, a layer.
+        At most the number of anchors minus one, per layer.
     layers : {1, 2}, default=2
     n_anchors : int, default=300
         No more are used than there are distinct documents.
@@ -108,7 +108,7 @@ class AnchorGraphHashing(Baseline):
             raise ValueError(f"layers={self.layers!r} must be 1 or 2.")
         check_whole("n_nearest", self.n_nearest, 1)
         if check_whole("n_anchors", self.n_anchors, 2) < self.n_nearest:
-            raise ValueError(f"n_nearest={self.n_nearest} must be at most n_anchors={self.n_anchors}.")
+            raise ValueError(f"n_nearest={self.n_nearest} must be at most n_anchors={self.n_anchors}. Lower n_nearest.")
         self.anchors_ = k_means(X, self.n_anchors, self._generator())
         nearest, distances = self._nearest_anchors(X)
         self.bandwidth_ = np.array([np.sqrt(distances.max(axis=1)).mean() ** 2 or 1.0])
@@ -126,7 +126,7 @@ class AnchorGraphHashing(Baseline):
         return nearest, np.take_along_axis(distances, nearest, axis=1)
 
     def _membership(self, nearest: npt.NDArray[np.intp], distances: Array) -> sp.csr_array:
-        """Z. The nearest anchor's distance is taken off all: that changes no share, and far documents keep theirs."""
+        """Return Z. Subtracting the smallest distance changes no share, and shares of far documents stay finite."""
         kernel = np.exp(-(distances - distances[:, :1]) / self.bandwidth_[0])
         shares = kernel / kernel.sum(axis=1, keepdims=True)
         n, k = nearest.shape
@@ -187,7 +187,7 @@ def k_means(X: Vectors, k: int, rng: np.random.Generator, rounds: int = 10) -> n
         member = sp.csr_array((np.ones(len(nearest)), places), shape=(len(centers), len(nearest)))
         sizes = np.bincount(nearest, minlength=len(centers))
         totals = dense(member @ X)
-        # A center without documents stays where it is.
+        # A center without documents does not move.
         moved = np.where(sizes[:, None] > 0, totals / np.maximum(sizes, 1)[:, None], centers).astype(np.float32)
         if np.array_equal(moved, centers):
             break

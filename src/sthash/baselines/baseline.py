@@ -1,4 +1,4 @@
-"""What every baseline does alike: checks, learning with reproducible rounding, codes of the corpus, model files."""
+"""What all baselines have in common: checks, learning with reproducible rounding, codes of the corpus, model files."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ LearnedArrays: TypeAlias = dict[str, tuple[type[Any], tuple[str | int | None, ..
 
 
 class Baseline(Hasher):
-    """Base of the baselines: a subclass gives ``_learn`` and ``_margins``, and names what it has learned.
+    """Base of the baselines. A subclass gives ``_learn`` and ``_margins``, and lists its learned arrays.
 
-    The corpus gets its codes as unseen documents do: ``codes_`` equals ``transform`` of the training data.
+    The corpus gets its codes in the same way as unseen documents: ``codes_`` equals ``transform`` of the training data.
     """
 
-    # What a model file keeps: the type and shape of each array, where m stands for the features, l for the bits and
-    # None for any length.
+    # The arrays that a model file keeps, with type and shape. In a shape, m is the number of features, l is the number
+    # of bits, and None is any length.
     _learned_arrays: ClassVar[LearnedArrays]
     # Whether rows must not hold negative weights.
     _non_negative: ClassVar[bool] = False
@@ -82,15 +82,15 @@ class Baseline(Hasher):
         return hasher
 
     def _take_more(self, arrays: dict[str, npt.NDArray[Any]]) -> None:
-        """Take over from a model file what has no fixed number of arrays."""
+        """Take from a model file the parts whose number of arrays is not fixed."""
 
 
 def check_rank(n_bits: int, rank: int, X: Vectors, source: str = "independent directions") -> None:
-    """Refuse more bits than there are sources to take them from."""
+    """Refuse more bits than there are sources for them."""
     if n_bits > rank:
         raise ValueError(
             f"n_bits={n_bits} needs as many {source}, but this corpus (n_samples={X.shape[0]}, "
-            f"n_features={X.shape[1]}) has {rank}; ask for fewer bits or bring more, and more varied, documents."
+            f"n_features={X.shape[1]}) has {rank}. Ask for fewer bits, or bring more documents, and more varied ones."
         )
 
 
@@ -100,5 +100,5 @@ def check_not_negative(X: Vectors, method: str) -> None:
     if smallest < 0:
         raise ValueError(
             f"Negative values in data passed to {method} (smallest {smallest:.3g}): it needs counts or weights of "
-            "terms; use another method for vectors with signs."
+            "terms. Use another method for vectors with signs."
         )

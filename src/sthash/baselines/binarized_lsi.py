@@ -4,9 +4,9 @@ With the truncated singular value decomposition X ≈ U S Vᵀ, document x has t
 coordinate p is above its median over the corpus. This is the baseline of Salakhutdinov & Hinton (2009), of which the
 STH paper takes over the name "binarized LSI".
 
-The rows are not centerd, as usual in LSI, and coordinates are taken in the order of their singular values, the first
-included although all its values have one sign in text: the median halves them all the same. Neither paper says so,
-but these choices reproduce the scores of an independent computation on Reuters to the third digit.
+The rows are not centered, as usual in LSI. The coordinates are in the order of their singular values. The first one is
+included, although all its values have the same sign for text: the median halves them nevertheless. Neither paper says
+so, but these choices reproduce the scores of an independent computation on Reuters to the third digit.
 
 References
 ----------

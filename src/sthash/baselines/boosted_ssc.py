@@ -1,10 +1,10 @@
 """Boosted similarity-sensitive coding.
 
 Pairs of documents are labeled similar (l = 1) or not (l = −1). A stump h asks whether one feature is above a
-threshold; as a classifier of pairs it looks whether both documents get the same answer. AdaBoost picks stump after
+threshold; as a classifier of pairs it tests whether both documents get the same answer. AdaBoost picks stump after
 stump. Let A± be the weight of the similar (+) and dissimilar (−) pairs whose answers agree, and S± of those that the
-stump splits; among the stumps that split dissimilar pairs more readily, A⁺ S⁻ > A⁻ S⁺, round t takes the one with the
-smallest Z and lets each outcome vote as it deserves:
+stump splits; among the stumps that split dissimilar pairs more often, A⁺ S⁻ > A⁻ S⁺, round t takes the one with the
+smallest Z and gives each outcome its own vote:
 
     Z = 2 (√(A⁺ A⁻) + √(S⁺ S⁻)),    c_agree = ½ ln(A⁺ / A⁻),  c_split = ½ ln(S⁺ / S⁻),    w ← w exp(−l c) / Z.
 
@@ -12,13 +12,13 @@ The answers of the stumps are the code. Σ_t c_t > 0 classifies a pair as simila
 of at most Π Z_t (Schapire & Singer 1999). The STH paper compares codes by plain Hamming distance, without votes.
 
 Two votes instead of ±α is the form that Torralba et al. (2008) use as well. With ±α no stump on TF-IDF rows is better
-than chance after a few rounds, because that two documents both lack a term says next to nothing.
+than chance after a few rounds, because a term that both documents lack says almost nothing.
 
-Shakhnarovich et al. are given the labels of pairs. Without any, similar pairs are drawn here from near neighbors by
-cosine and dissimilar ones at random, as is usual where nothing else is known; how many is left open.
-On sparse text a stump is a question about one term, which most documents do not have: the method was made for dense
-descriptors, and its codes of TF-IDF rows are weak. Reduce such rows first (for instance with TruncatedSVD in a
-Pipeline) to give it a fair chance.
+Shakhnarovich et al. have labeled pairs. Here similar pairs are drawn from near neighbors by cosine and dissimilar pairs
+at random, as usual without labels. The number of pairs is left open.
+On sparse text a stump is a question about one term, which most documents do not have. The method was made for dense
+descriptors, and its codes of TF-IDF rows are weak. For a fair comparison reduce such rows first, for example with
+TruncatedSVD in a Pipeline.
 
 References
 ----------
@@ -40,7 +40,7 @@ from sthash.rows import Vectors
 
 
 class BoostedSSC(StumpHasher):
-    """Boosted similarity-sensitive coding: stumps that keep neighbors together and strangers apart.
+    """Boosted similarity-sensitive coding: stumps that separate random pairs but not neighbors.
 
     Bits are in the order in which they were picked: a shorter code is a prefix.
 
@@ -48,11 +48,11 @@ class BoostedSSC(StumpHasher):
     ----------
     n_bits : int, default=64
     n_neighbors : int, default=25
-        Pairs among so many nearest neighbors count as similar.
+        A pair is similar if one document is among this many nearest neighbors of the other.
     n_pairs : int, default=10000
-        Pairs to learn from at most, of either kind.
+        Largest number of pairs to learn from, of either kind.
     random_state : int, RandomState or None, default=0
-        Of the draw of pairs.
+        Source of the random pairs.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class BoostedSSC(StumpHasher):
     features_ : array of int64, shape (n_bits,)
     thresholds_ : array of float32, shape (n_bits,)
     votes_ : array of float64, shape (n_bits, 2)
-        What it says for "similar" that the answers of a stump agree, and that they do not.
+        The vote for "similar" if the answers of a stump agree, and if they do not.
     normalizers_ : array of float64, shape (n_bits,)
         The Z of each round.
     training_errors_ : array of float64, shape (n_bits,)
@@ -88,12 +88,12 @@ class BoostedSSC(StumpHasher):
         dissimilar = dissimilar_pairs(W, self.n_pairs, rng)
         if len(dissimilar) == 0:
             raise ValueError(
-                f"with n_neighbors={self.n_neighbors} all {X.shape[0]} documents are neighbors of each other; "
-                "lower n_neighbors or bring more documents."
+                f"with n_neighbors={self.n_neighbors} all {X.shape[0]} documents are neighbors of each other. "
+                "Lower n_neighbors or bring more documents."
             )
         pairs = np.concatenate([similar, dissimilar])
         labels = np.repeat([1.0, -1.0], [len(similar), len(dissimilar)])
-        # Either kind weighs one half, however many pairs it has.
+        # Each kind has the weight one half, however many pairs it has.
         start = np.repeat([0.5 / len(similar), 0.5 / len(dissimilar)], [len(similar), len(dissimilar)])
         stumps = PairStumps(X, pairs)
         # Keeps votes finite where one kind of pair is absent (Schapire & Singer, section 4.2).
@@ -122,7 +122,7 @@ class BoostedSSC(StumpHasher):
 
 
 def _best_stump(stumps: PairStumps, weights: npt.NDArray[np.float64], labels: npt.NDArray[np.float64]) -> int | None:
-    """Return the stump with the smallest Z that splits dissimilar pairs more readily than similar ones."""
+    """Return the stump with the smallest Z that splits dissimilar pairs more often than similar ones."""
     if len(stumps) == 0:
         return None
     split_plus, split_minus = (np.maximum(stumps.split_weight(weights * (labels == sign)), 0) for sign in (1, -1))

@@ -10,7 +10,7 @@ from scipy.sparse.linalg import LinearOperator, svds
 from sthash.baselines.matrices import Array, column_signs, dense, sums
 from sthash.rows import Vectors, is_sparse, squared_norms
 
-# Up to so many entries a matrix is decomposed whole, which is exact and quick.
+# A matrix with at most this many entries is decomposed as a whole, which is exact and fast.
 DENSE_ENTRIES = 1 << 20
 
 

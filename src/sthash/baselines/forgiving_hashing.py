@@ -1,21 +1,22 @@
 """Forgiving hashing: boosted stumps from similar pairs only.
 
-Only pairs that belong together are given. A stump that never splits them is easy to have (let it be on for nobody),
-so it must also split strangers, and of those two documents drawn at random are an example: a stump that is on for a
-share p of the corpus gives them the same answer with probability p² + (1 − p)². Weak learner t therefore minimizes
+Only similar pairs are given. A stump that is on for no document never splits them, so a useful stump must also split
+random pairs. A stump that is on for a share p of the corpus gives two random documents the same answer with
+probability p² + (1 − p)². Weak learner t therefore minimizes
 
     ε(h) = ½ Σ w_i [h splits similar pair i] + ½ (p_h² + (1 − p_h)²),
 
-and AdaBoost moves weight to the similar pairs that it splits, while strangers, who have no examples, keep theirs:
+and AdaBoost moves weight to the similar pairs that it splits. The weight of random pairs does not change:
 
     α_t = ½ ln((1 − ε_t) / ε_t),    w_i ← w_i exp(2 α_t [h_t splits pair i]) / Z_t.
 
 The answers of the stumps are the code. The second term makes bits balanced, so that codes have entropy.
 
-Baluja & Covell work on audio, with several kinds of weak learners, and their training details could not be known
-here. Taken over is what the STH paper says of the method: AdaBoost with similar pairs only, stumps, their answers as
-the code. That strangers enter through their expectation is the choice made here; it follows the observation of Ke et
-al. that on pairs drawn at random a balanced stump can be no better than chance, so only similar pairs are re-weighted.
+Baluja & Covell work on audio, with several kinds of weak learners, and the details of their training were not
+available. This implementation follows the STH paper's description: AdaBoost with similar pairs only, stumps, and their
+answers as the code. Random pairs enter through their expectation. That is a choice made here; it follows the
+observation of Ke et al. that a balanced stump can be no better than chance on random pairs, so only similar pairs are
+re-weighted.
 
 References
 ----------
@@ -36,7 +37,7 @@ from sthash.rows import Vectors
 
 
 class ForgivingHashing(StumpHasher):
-    """Forgiving hashing: balanced stumps that keep neighbors together.
+    """Forgiving hashing: balanced stumps that do not separate neighbors.
 
     Bits are in the order in which they were picked: a shorter code is a prefix.
 
@@ -44,11 +45,11 @@ class ForgivingHashing(StumpHasher):
     ----------
     n_bits : int, default=64
     n_neighbors : int, default=25
-        Pairs among so many nearest neighbors, by cosine, count as similar.
+        A pair is similar if one document is among this many nearest neighbors, by cosine, of the other.
     n_pairs : int, default=10000
-        Pairs to learn from at most.
+        Largest number of pairs to learn from.
     random_state : int, RandomState or None, default=0
-        Of the draw of pairs.
+        Source of the random pairs.
 
     Attributes
     ----------

@@ -1,6 +1,6 @@
 """Iterative quantization after principal component analysis (PCA-ITQ).
 
-The centerd corpus, projected onto its l principal axes, is V. A rotation R that brings V close to the corners of the
+The centered corpus, projected onto its l principal axes, is V. A rotation R that brings V close to the corners of the
 cube {−1, 1}^l is found by turns, from a random start:
 
     B = sgn(V R);    R = S Ŝᵀ, where Vᵀ B = S Ω Ŝᵀ is a singular value decomposition.
@@ -34,7 +34,7 @@ class IterativeQuantization(Baseline):
     Parameters
     ----------
     n_bits : int, default=64
-        At most the rank of the centerd corpus.
+        At most the rank of the centered corpus.
     max_iter : int, default=50
         Turns at most.
     random_state : int, RandomState or None, default=0

@@ -41,12 +41,12 @@ class LaplacianCoHashing(Baseline):
     """Laplacian co-hashing: bits from the graph that joins documents and terms. A shorter code is a prefix.
 
     A blank document takes no part in learning and lies at the origin. A term that the corpus does not have counts
-    towards the length of an unseen document only.
+    only in the length of an unseen document.
 
     Parameters
     ----------
     n_bits : int, default=64
-        At most the rank of the corpus, less one.
+        At most the rank of the corpus minus one.
 
     Attributes
     ----------

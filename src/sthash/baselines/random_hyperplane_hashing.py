@@ -9,8 +9,8 @@ With ``width`` w the hash is the p-stable one for Euclidean distance, ⌊(a·x +
 
     P(bit(x) = bit(y)) = ½ + (4 / π²) Σ_{k odd} k⁻² exp(−k² π² |x − y|² / (2 w²)).
 
-Nothing is learned from the corpus but its width. Andoni & Indyk keep the whole integer and tune w; how to make it a
-single bit is left open there, and the parity is the choice made here.
+Only the number of features is learned from the corpus. Andoni & Indyk keep the whole integer and tune w. They leave
+open how to make it a single bit; the parity is the choice made here.
 
 References
 ----------
@@ -34,7 +34,7 @@ from sthash.rows import Vectors
 class RandomHyperplaneHashing(Baseline):
     """Locality-sensitive hashing: random hyperplanes, or random stripes.
 
-    Bits are independent and of equal worth; with one seed, a shorter code is a prefix of a longer one.
+    Bits are independent and equally good. With one seed, a shorter code is a prefix of a longer one.
 
     Parameters
     ----------

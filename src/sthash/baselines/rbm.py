@@ -41,7 +41,7 @@ def train_rbm(
 ) -> list[float]:
     """Train a machine in place by one step of contrastive divergence; return the reconstruction error of each epoch.
 
-    ``cases`` holds a visible vector a row. With ``word_counts`` they are counts, modeled by the constrained Poisson
+    ``cases`` holds one visible vector per row. With ``word_counts`` they are counts, modeled by the constrained Poisson
     distribution: the expected counts are the document's length times a softmax over the terms. Otherwise they are
     probabilities of binary units. Hidden units are sampled when they drive the reconstruction; everywhere else,
     and for the visible units, expectations are used, which lowers the variance (Hinton 2010).

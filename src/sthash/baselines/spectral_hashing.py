@@ -44,7 +44,7 @@ class SpectralHashing(Baseline):
     low_ : array of float32, shape (n_axes,)
         The lower corner of the box.
     axis_ : array of int64, shape (n_bits,)
-        The axis that each bit looks at.
+        The axis of each bit.
     frequency_ : array of float64, shape (n_bits,)
         Its ω; ascending.
 
@@ -74,7 +74,7 @@ class SpectralHashing(Baseline):
         if not spread.any():
             raise ValueError(
                 f"all documents are the same (n_samples={X.shape[0]}, n_features={X.shape[1]}): there is no "
-                "direction to tell them apart; bring more varied documents."
+                "direction to tell them apart. Bring more varied documents."
             )
         self.components_, values = np.ascontiguousarray(axes[:, spread]), values[:, spread]
         self.low_ = values.min(axis=0)

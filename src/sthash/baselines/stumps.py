@@ -1,6 +1,6 @@
 """Decision stumps over pairs of documents: what the two boosted methods have in common.
 
-A stump asks whether feature d is above T; it splits the pair (x, y) where T lies between x_d and y_d. All thresholds of
+A stump asks whether feature d is above T. It splits the pair (x, y) if T lies between x_d and y_d. All thresholds of
 all features are searched at once: a pair is an interval on each feature in which its documents differ, and the weight
 of the pairs that a threshold splits is a running sum over the sorted ends of the intervals.
 """
@@ -109,21 +109,21 @@ def similar_pairs(X: Vectors, n_neighbors: int, n_pairs: int, rng: np.random.Gen
     check_whole("n_pairs", n_pairs)
     if check_whole("n_neighbors", n_neighbors) >= X.shape[0]:
         raise ValueError(
-            f"n_neighbors={n_neighbors} must be less than the number of documents, n_samples={X.shape[0]}; "
-            "lower n_neighbors or bring more documents."
+            f"n_neighbors={n_neighbors} must be less than the number of documents, n_samples={X.shape[0]}. "
+            "Lower n_neighbors or bring more documents."
         )
     W = knn_graph(X, n_neighbors)
     edges = sp.coo_array(sp.triu(W, k=1))
     pairs = np.column_stack([edges.row, edges.col]).astype(np.int64)
     if len(pairs) == 0:
-        raise ValueError(f"no two of the {X.shape[0]} documents have a term in common; bring more documents.")
+        raise ValueError(f"no two of the {X.shape[0]} documents have a term in common. Bring more documents.")
     if len(pairs) > n_pairs:
         pairs = pairs[np.sort(rng.choice(len(pairs), size=n_pairs, replace=False))]
     return pairs, W
 
 
 def dissimilar_pairs(W: Any, n_pairs: int, rng: np.random.Generator) -> Pairs:
-    """Draw pairs of documents at random, less those that are neighbors in W."""
+    """Draw pairs of documents at random, without those that are neighbors in W."""
     n = W.shape[0]
     drawn = np.sort(rng.integers(n, size=(n_pairs, 2)), axis=1)
     drawn = drawn[drawn[:, 0] < drawn[:, 1]]

@@ -58,7 +58,7 @@ def tune(
             n_neighbors=neighbors or N_NEIGHBORS,
             recipes=recipe or RECIPES,
             aim=aim,  # type: ignore[arg-type]  # checked there
-            sample=sample_size or None,
+            sample_size=sample_size or None,
             random_state=seed,
             progress=progress,
         )

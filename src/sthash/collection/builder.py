@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, TypedDict, get_args
 
 import numpy as np
 
@@ -158,8 +158,23 @@ def learn(store: Store, corpus: LearningCorpus, plan: LearningPlan, generation: 
         report("encoding", done, len(ids))
 
 
+class RelearnChanges(TypedDict, total=False):
+    """The settings that `Collection.relearn` can change."""
+
+    n_bits: int | None
+    n_neighbors: int | None
+    recipe: Recipe | None
+    sample_size: int | None
+    scatter: float | None
+    random_state: int | None
+
+
 def relearn(store: Store, changes: dict[str, Any], threads: int | None, report: Progress) -> None:
     """Learn a new model from the stored documents, with the settings of the present one except for ``changes``."""
+    known = RelearnChanges.__annotations__
+    if unknown := set(changes) - set(known):
+        raise TypeError(f"relearn has no parameter {min(unknown)!r}. It takes: {', '.join(known)}.")
+    given = {name: value for name, value in changes.items() if value is not None or name == "sample_size"}
     present = store.setting("model")
     kept = {
         "n_bits": present["n_bits"],
@@ -169,7 +184,7 @@ def relearn(store: Store, changes: dict[str, Any], threads: int | None, report: 
         "sample_size": present.get("sample_size", SAMPLE_SIZE),
         "random_state": present.get("random_state", 0),
     }
-    plan = LearningPlan(**(kept | changes), threads=threads)
+    plan = LearningPlan(**(kept | given), threads=threads)
     corpus: LearningCorpus
     if present["kind"] == "vectors":
         corpus = VectorCorpus(store, present["n_columns"])

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 import numpy.typing as npt
 
@@ -47,17 +47,6 @@ SHOWN = {
     "weighting": "weighting",
     "stemmer": "stemmer",
 }
-
-
-class RelearnChanges(TypedDict, total=False):
-    """The settings that `Collection.relearn` can change."""
-
-    n_bits: int | None
-    n_neighbors: int | None
-    recipe: Recipe | None
-    sample_size: int | None
-    scatter: float | None
-    random_state: int | None
 
 
 class Collection:
@@ -336,7 +325,7 @@ class Collection:
         with self._lock, self._store.clear_errors():
             self._store.execute("VACUUM")
 
-    def relearn(self, *, progress: Progress | None = None, **changes: Unpack[RelearnChanges]) -> None:
+    def relearn(self, *, progress: Progress | None = None, **changes: Unpack[builder.RelearnChanges]) -> None:
         """Learn a new model from the documents as they are now; it replaces the old one in one step.
 
         Every setting that is not given stays as it was.
@@ -347,14 +336,8 @@ class Collection:
             As of `create`. For ``sample_size``, None takes all documents.
         progress : callable, optional
         """
-        unknown = set(changes) - set(RelearnChanges.__annotations__)
-        if unknown:
-            raise TypeError(
-                f"relearn has no parameter {min(unknown)!r}. It takes: {', '.join(RelearnChanges.__annotations__)}."
-            )
-        given = {name: value for name, value in changes.items() if value is not None or name == "sample_size"}
         with self._changing():
-            builder.relearn(self._store, given, self._threads, progress or silent)
+            builder.relearn(self._store, dict(changes), self._threads, progress or silent)
 
     # Search
 

@@ -1,7 +1,7 @@
 """How good codes are: measures, relevance, significance, tuning.
 
-`score` measures packed codes at every code length and radius under a definition
-of relevance, `Neighbors` or `Topics`; `tune` chooses settings on held-out documents.
+`score` measures packed codes at every code length and radius. A definition of relevance, `Neighbors` or `Topics`, says
+which documents are correct answers. `tune` chooses settings on held-out documents.
 """
 
 from sthash.evaluation.ball import LENGTHS, RADII, BallScore, RankingScore, Scores, score

@@ -21,14 +21,14 @@ class BallScore:
     Attributes
     ----------
     precision, recall, f1 : float
-        As the authors compute them: precision 1 for an empty answer, recall 1 if nothing is relevant, F1 of
-        the two averages.
+        As the authors compute them: an empty answer has precision 1, a query without relevant documents has recall 1,
+        and F1 is that of the two averages.
     precision_strict, f1_strict : float
-        The same with precision 0 for an empty answer.
+        The same, but an empty answer has precision 0.
     answered : float
-        Share of the queries that retrieve anything.
+        Share of the queries that retrieve at least one document.
     accuracy : float or None
-        Share of the queries whose label wins the vote in the ball; None if relevance is not by topic.
+        Share of the queries whose label has the majority in the ball; None if relevance is not by topic.
     """
 
     n_bits: int
@@ -44,7 +44,7 @@ class BallScore:
 
 @dataclass(frozen=True)
 class RankingScore:
-    """Averages over the queries for one code length: the corpus ranked by distance, ties in expectation."""
+    """Averages over the queries for one code length. The corpus is ranked by distance; ties count in expectation."""
 
     n_bits: int
     k: int
@@ -54,7 +54,7 @@ class RankingScore:
 
 @dataclass(frozen=True)
 class Scores:
-    """Everything that is measured of one method's codes under one definition of relevance."""
+    """All scores of the codes of one method under one definition of relevance."""
 
     balls: tuple[BallScore, ...]
     rankings: tuple[RankingScore, ...]
@@ -98,9 +98,9 @@ def score(
     (0.5, 1.0, 1.0)
     """
     if not len(queries):
-        raise ValueError("queries is empty; an average needs at least one query")
+        raise ValueError("queries is empty. An average needs at least one query.")
     if any(radius < 0 for radius in radii):
-        raise ValueError(f"radii={list(radii)} must not be negative")
+        raise ValueError(f"radii={list(radii)} must not be negative.")
     tallies = tally(corpus, queries, relevance, lengths)
     return Scores(
         tuple(score_ball(seen, radius) for seen in tallies for radius in radii),

@@ -1,4 +1,4 @@
-"""What counts as relevant: the nearest neighbors in the original space, or the texts on the same topic."""
+"""Which documents are relevant: the nearest neighbors in the original space, or the documents on the same topic."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _CELLS = 1 << 22  # similarities held at once by nearest_neighbors: 32 MiB of fl
 
 @dataclass(frozen=True)
 class Neighbors:
-    """Relevant to query j are the corpus documents ``indices[j]``.
+    """The corpus documents ``indices[j]`` are relevant to query j.
 
     Parameters
     ----------
     indices : integer array of shape (n_queries, k)
-        Positions in the corpus, each at most once a row; -1 fills the rows of queries with fewer than k.
+        Positions in the corpus, each at most once per row; -1 fills the rows of queries with fewer than k.
     n_corpus : int
         Size of the corpus.
     """
@@ -30,21 +30,21 @@ class Neighbors:
     n_corpus: int
 
     def __post_init__(self) -> None:
-        """Check the positions once, so that the counting can trust them."""
+        """Check the positions once, so that counting need not check them."""
         indices = np.asarray(self.indices)
         if indices.ndim != 2 or not np.issubdtype(indices.dtype, np.integer):
             raise ValueError(
-                f"indices must be a 2-d integer array, got {indices.ndim}-d of {indices.dtype}; "
-                "nearest_neighbors() makes one"
+                f"indices must be a 2-d integer array, got {indices.ndim}-d of {indices.dtype}. "
+                "nearest_neighbors() makes one."
             )
         if indices.size and (indices.min() < -1 or indices.max() >= self.n_corpus):
             raise ValueError(
-                f"indices must lie in [-1, {self.n_corpus}), found {indices.min()} … {indices.max()}; "
-                "they are positions in the corpus"
+                f"indices must lie in [-1, {self.n_corpus}), found {indices.min()} … {indices.max()}. "
+                "They are positions in the corpus."
             )
         ordered = np.sort(indices, axis=1)
         if np.any((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)):
-            raise ValueError("indices name a document twice in one row; a document is relevant once")
+            raise ValueError("indices name a document twice in one row. Name every document once.")
         object.__setattr__(self, "indices", indices.astype(np.int64))
 
     @property
@@ -53,7 +53,7 @@ class Neighbors:
         return len(self.indices)
 
     def mask(self, start: int, stop: int) -> npt.NDArray[np.bool_]:
-        """Relevance of every corpus document to queries ``start:stop``, one row a query."""
+        """Relevance of every corpus document to queries ``start:stop``, one row per query."""
         rows, columns = np.nonzero(self.indices[start:stop] >= 0)
         relevant = np.zeros((stop - start, self.n_corpus), dtype=bool)
         relevant[rows, self.indices[start + rows, columns]] = True
@@ -62,12 +62,12 @@ class Neighbors:
 
 @dataclass(frozen=True)
 class Topics:
-    """Relevant to a query are the corpus documents with its label.
+    """The corpus documents with the label of a query are relevant to it.
 
     Parameters
     ----------
     corpus, queries : integer arrays of shape (n_corpus,) and (n_queries,)
-        One label a document. A query's label may be absent from the corpus: then nothing is relevant to it.
+        One label per document. If no corpus document has the label of a query, nothing is relevant to that query.
     """
 
     corpus: npt.NDArray[Any]
@@ -79,8 +79,8 @@ class Topics:
             labels = np.asarray(getattr(self, name))
             if labels.ndim != 1 or not np.issubdtype(labels.dtype, np.integer):
                 raise ValueError(
-                    f"{name} must be a 1-d array of integer labels, got {labels.ndim}-d of {labels.dtype}; "
-                    "np.unique(..., return_inverse=True) turns names into integers"
+                    f"{name} must be a 1-d array of integer labels, got {labels.ndim}-d of {labels.dtype}. "
+                    "np.unique(..., return_inverse=True) turns names into integers."
                 )
             object.__setattr__(self, name, labels.astype(np.int64))
 
@@ -95,7 +95,7 @@ class Topics:
         return len(self.corpus)
 
     def mask(self, start: int, stop: int) -> npt.NDArray[np.bool_]:
-        """Relevance of every corpus document to queries ``start:stop``, one row a query."""
+        """Relevance of every corpus document to queries ``start:stop``, one row per query."""
         same: npt.NDArray[np.bool_] = self.queries[start:stop, None] == self.corpus
         return same
 
@@ -106,8 +106,8 @@ Relevance = Neighbors | Topics
 def nearest_neighbors(train: Any, test: Any, k: int) -> npt.NDArray[np.int64]:
     """Find the k training documents of largest cosine to each test document, nearest first.
 
-    Exact, in double precision. Equal cosines are ordered by the smaller position. A document without terms
-    has cosine 0 to all.
+    The search is exact, in double precision. Of equal cosines the smaller position comes first. A document without
+    terms has cosine 0 to all others.
 
     Parameters
     ----------
@@ -129,9 +129,9 @@ def nearest_neighbors(train: Any, test: Any, k: int) -> npt.NDArray[np.int64]:
     """
     train, test = _unit_sparse_rows(train), _unit_sparse_rows(test)
     if train.shape[1] != test.shape[1]:
-        raise ValueError(f"train has {train.shape[1]} columns, test has {test.shape[1]}; both need the same")
+        raise ValueError(f"train has {train.shape[1]} columns, test has {test.shape[1]}. Both need the same columns.")
     if not 1 <= k <= train.shape[0]:
-        raise ValueError(f"k={k} must lie between 1 and the {train.shape[0]} training documents")
+        raise ValueError(f"k={k} must lie between 1 and the {train.shape[0]} training documents.")
     columns = sparse.csc_array(train.T)
     nearest = np.empty((test.shape[0], k), dtype=np.int64)
     step = max(1, _CELLS // train.shape[0])

@@ -1,8 +1,8 @@
-"""Is one method better than another, or lucky? The micro sign test over single decisions.
+"""Whether one method is better than another, or was lucky: the micro sign test over single decisions.
 
-A system decides for every query and every corpus document whether to retrieve it: a decision is right if it
-retrieves a relevant document or leaves out another. Only the decisions on which exactly one of two systems is
-right tell them apart, and if the systems were equally good, each of those would be the toss of a fair coin.
+A system decides for every query and every corpus document whether to retrieve the document. A decision is right if it
+retrieves a relevant document or does not retrieve another one. Only the decisions on which exactly one of two systems
+is right distinguish them. If the systems were equally good, each of these decisions would be the toss of a fair coin.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sthash.evaluation.relevance import Relevance
 from sthash.evaluation.tallies import check_codes
 
 _CELLS = 1 << 20  # decisions held at once
-_SMALLEST = 1e-290  # below it double precision runs out and only the logarithm of a p-value is told
+_SMALLEST = 1e-290  # below it double precision is not enough, and the logarithm is computed directly
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class SignTest:
         Probability of at least `a_right` heads in ``a_right + b_right`` tosses of a fair coin: small if A is
         better. It is 0 where it is too small for a float.
     log10_p_value : float
-        Its decimal logarithm, which never runs out.
+        Its decimal logarithm, which is exact for any counts.
     """
 
     a_right: int
@@ -76,7 +76,7 @@ def micro_sign_test(
     SignTest(a_right=4, b_right=0, p_value=0.0625, log10_p_value=-1.2041199826559248)
     """
     if n_bits < 1 or radius < 0:
-        raise ValueError(f"n_bits={n_bits} must be positive and radius={radius} must not be negative")
+        raise ValueError(f"n_bits={n_bits} must be positive and radius={radius} must not be negative.")
     for corpus, queries in (a, b):
         check_codes(corpus, queries, relevance, n_bits)
     a_right = b_right = 0
@@ -106,7 +106,7 @@ def sign_test(a_right: int, b_right: int) -> SignTest:
     (0.0, -159851)
     """
     if a_right < 0 or b_right < 0:
-        raise ValueError(f"a_right={a_right} and b_right={b_right} are counts and must not be negative")
+        raise ValueError(f"a_right={a_right} and b_right={b_right} are counts and must not be negative.")
     if a_right == 0:
         return SignTest(a_right, b_right, 1.0, 0.0)
     p_value = float(special.betainc(a_right, b_right + 1, 0.5))

@@ -1,8 +1,8 @@
-"""Counting once what every measure needs: documents, and relevant ones, at each Hamming distance.
+"""Tallies: the counts that every measure needs, of documents and of relevant documents at each Hamming distance.
 
-A query sees the corpus through its codes as a histogram over the distances 0 … l. Balls are its prefix sums,
-and a ranking with ties is the histogram itself, so each measure is a formula over a `Tally`. Distances of
-longer codes are those of their prefixes plus a few bits more: all lengths cost one pass over the bits.
+For a query, the codes of the corpus are a histogram over the distances 0 … l. A ball is a prefix sum of the histogram,
+and a ranking with ties is the histogram itself, so each measure is a formula over a `Tally`. The distance of longer
+codes is that of their prefixes plus that of a few more bits: one pass over the bits serves all lengths.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from sthash.evaluation.relevance import Neighbors, Relevance
 Counts = npt.NDArray[np.int32]
 Distances = npt.NDArray[np.unsignedinteger[Any]]
 
-_CELLS = 1 << 18  # distances held at once: few enough that they and their histogram stay in the cache
+_CELLS = 1 << 18  # distances held at once: so few that they and their histogram fit into the cache
 
 
 @dataclass(frozen=True)
 class Tally:
-    """What the queries see at one code length.
+    """Counts of every query at one code length.
 
     Attributes
     ----------
@@ -34,10 +34,10 @@ class Tally:
     found, relevant : integer arrays of shape (n_queries, l + 1)
         Corpus documents at each distance, and the relevant ones among them.
     votes : integer array of shape (n_queries, l + 1) or None
-        The majority label within each radius, -1 for an empty ball; None if relevance is not by topic. Of the
-        labels with equally many documents the smallest wins, as Matlab's ``mode`` has it.
+        The majority label within each radius, -1 for an empty ball; None if relevance is not by topic. If several
+        labels have equally many documents, the smallest one wins, as in Matlab's ``mode``.
     labels : integer array of shape (n_queries,) or None
-        The queries' own labels as `votes` counts them: 0, 1, … in the order of the labels given.
+        The labels of the queries, numbered as in `votes`: 0, 1, … in the order of the given labels.
     """
 
     n_bits: int
@@ -68,7 +68,7 @@ def tally(corpus: Codes, queries: Codes, relevance: Relevance, lengths: Sequence
     """
     check_codes(corpus, queries, relevance, max(lengths, default=0))
     if not lengths or any(a >= b for a, b in zip([0, *lengths], lengths, strict=False)):
-        raise ValueError(f"lengths={list(lengths)} must be positive and increasing, such as [4, 8, 16]")
+        raise ValueError(f"lengths={list(lengths)} must be positive and increasing, such as [4, 8, 16].")
     n_classes, classes, labels = _classes(relevance)
     tallies = [_blank(n_bits, len(queries), labels) for n_bits in lengths]
     step = max(1, _CELLS // max(len(corpus), n_classes * (lengths[-1] + 1)))
@@ -92,15 +92,15 @@ def check_codes(corpus: Codes, queries: Codes, relevance: Relevance, n_bits: int
         ("queries", queries, relevance.n_queries),
     ):
         if codes.ndim != 2 or codes.dtype != np.uint8:
-            raise ValueError(f"{name} must be a 2-d uint8 array of packed codes, got {codes.ndim}-d {codes.dtype}")
+            raise ValueError(f"{name} must be a 2-d uint8 array of packed codes, got {codes.ndim}-d {codes.dtype}.")
         if len(codes) != rows:
-            raise ValueError(f"{name} has {len(codes)} codes, but relevance is given for {rows} documents")
+            raise ValueError(f"{name} has {len(codes)} codes, but relevance is given for {rows} documents.")
         if codes.shape[1] < n_bytes(n_bits):
-            raise ValueError(f"{name} has codes of {codes.shape[1]} bytes; {n_bits} bits need {n_bytes(n_bits)}")
+            raise ValueError(f"{name} has codes of {codes.shape[1]} bytes; {n_bits} bits need {n_bytes(n_bits)}.")
 
 
 def _classes(relevance: Relevance) -> tuple[int, npt.NDArray[np.intp], Counts | None]:
-    """Count the classes and number the corpus' and the queries'; without topics all are of one class."""
+    """Number the classes of the corpus and of the queries; without topics all documents are of one class."""
     if isinstance(relevance, Neighbors):
         return 1, np.zeros(relevance.n_corpus, dtype=np.intp), None
     names, inverse = np.unique(np.concatenate([relevance.corpus, relevance.queries]), return_inverse=True)
@@ -114,7 +114,7 @@ def _blank(n_bits: int, n_queries: int, labels: Counts | None) -> Tally:
 
 
 def _distances(corpus: Codes, queries: Codes, lengths: Sequence[int]) -> Iterator[Distances]:
-    """Distances (queries × corpus) for each length; the array is the same one, grown bit by bit."""
+    """Give the distances (queries × corpus) for each length, always in the same array."""
     wide = np.uint8 if lengths[-1] < 256 else np.uint16
     distances = np.zeros((len(queries), len(corpus)), dtype=wide)
     done = 0

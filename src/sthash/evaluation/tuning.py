@@ -1,33 +1,34 @@
-"""Choice of code length, neighbors and recipe on held-out documents of one's own corpus, as the paper suggests.
+"""Choice of code length, neighbors and recipe on held-out documents, as the paper suggests.
 
-Some documents are held out as queries. Every setting of a small grid learns from the others, and is judged by what it
-finds of each query's true nearest documents, and by how many of its nearest codes belong to documents of its label.
+Some documents are held out as queries. Every setting of a small grid learns from the other documents. Two shares judge
+it: the share of each query's true nearest documents that it finds, and the share of the nearest codes that belong to
+documents with the label of the query.
 """
 
 from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from sthash.checks import check_choice, check_whole
+from sthash.checks import check_choice, check_whole, resolve_threads
 from sthash.codes import n_bytes, pack
 from sthash.evaluation.relevance import nearest_neighbors
 from sthash.hashing import SelfTaughtHashing
 from sthash.hashing.sth import Recipe
 from sthash.index import HammingIndex
 from sthash.index.hamming import MAX_BITS
+from sthash.progress import Progress, silent
 from sthash.rows import check_vectors
-from sthash.sources import as_document
+from sthash.sources import open_documents
 from sthash.text import TextVectorizer
 
 Aim = Literal["neighbors", "topics"]
-Progress = Callable[[str, int, int | None], None]
 RECIPES: tuple[str, ...] = get_args(Recipe)
 
 N_BITS, N_NEIGHBORS = (32, 64, 128), (10, 25)
@@ -35,10 +36,10 @@ TRUE_NEIGHBORS = 10
 NEAREST_CODES = 100
 FEWEST_DOCUMENTS = 250
 MOST_QUERIES = 500
-RUNS = 3  # the quickest of which counts
-# The ball that is re-ranked holds this share of the corpus, but no more than a search for ten hits looks at.
+RUNS = 3  # the fastest one counts
+# The ball that is re-ranked holds this share of the corpus, but no more than a search for ten hits re-ranks.
 BALL_SHARE, LARGEST_BALL = 0.05, 5000
-# Quality that a shorter code may lack and still be the better choice.
+# A shorter code is the better choice if its quality is at most this much lower.
 TOLERANCE = 0.01
 
 
@@ -51,17 +52,18 @@ class Trial:
     recipe, n_neighbors, n_bits
         The setting.
     recall : float
-        Share of the ten true nearest documents (by cosine) that are found after re-ranking the ball around the query.
+        Share of the ten true nearest documents (by cosine) that re-ranking the ball around the query finds.
     share_in_100 : float
         Share of the ten true nearest documents among the 100 nearest codes.
     precision_at_100 : float or None
         Share of the 100 nearest codes that have the query's label; None without labels.
     bytes : int
-        Of a document's code.
+        Bytes per code.
     microseconds : float
-        A query, in a batch: from its vector to its ball. Re-ranking comes on top, alike for all settings.
+        Time per query in a batch, from its vector to its ball. Re-ranking takes the same time with all settings and is
+        not included.
     fit_seconds : float
-        To learn from the sample.
+        Time to learn from the sample.
     """
 
     recipe: str
@@ -75,13 +77,13 @@ class Trial:
     fit_seconds: float
 
     def quality(self, aim: Aim) -> float:
-        """What counts for an aim."""
+        """Return the measure that counts for an aim."""
         return self.recall if aim == "neighbors" else self.precision_at_100 or 0.0
 
 
 @dataclass(frozen=True)
 class Tuning:
-    """All trials, and the one to take: of those almost as good as the best, that with the shortest code."""
+    """All trials, and the recommended one: the shortest code among those almost as good as the best."""
 
     trials: tuple[Trial, ...]
     recommended: Trial
@@ -102,7 +104,7 @@ class _Data:
 
 
 def tune(
-    documents: Iterable[Any] | None = None,
+    documents: Any = None,
     *,
     vectors: Any = None,
     labels: Sequence[Any] | None = None,
@@ -110,32 +112,35 @@ def tune(
     n_neighbors: Sequence[int] = N_NEIGHBORS,
     recipes: Sequence[str] = RECIPES,
     aim: Aim = "neighbors",
-    sample: int | None = 20_000,
+    sample_size: int | None = 20_000,
     vectorizer: TextVectorizer | None = None,
     random_state: int = 0,
+    threads: int | None = None,
     progress: Progress | None = None,
 ) -> Tuning:
     """Try every combination of code length, neighbors and recipe on held-out documents.
 
     Parameters
     ----------
-    documents : iterable of str, dict or Document
-        Read once; only the sample is kept.
-    vectors : array or sparse array, one row a document
+    documents : iterable of str, dict or Document; path object; table
+        As `sthash.sources.open_documents` takes them. They are read once, and only the sample is kept.
+    vectors : array or sparse array, one row per document
         Instead of documents.
     labels : sequence, optional
-        Of the vectors' documents, None where there is none; documents bring their own.
+        Labels of the vectors, None where there is none. Documents bring their own.
     n_bits, n_neighbors, recipes : sequences
         The grid.
     aim : {"neighbors", "topics"}
-        What the recommendation is for: the true nearest documents after re-ranking, or documents of the same label
-        among the nearest codes.
-    sample : int or None
-        Look at a random sample of so many documents; None takes all.
+        What the recommendation is for: the true nearest documents after re-ranking, or documents with the label of the
+        query among the nearest codes.
+    sample_size : int or None
+        Use a random sample of this many documents; None takes all.
     vectorizer : TextVectorizer, optional
-        With settings of your own.
+        A vectorizer with other settings than the default ones.
     random_state : int
-        Of the sample, the split and the hashers: the same gives the same trials, but for the times.
+        Seed of the sample, the split and the hashers. The same seed gives the same trials, except for the times.
+    threads : int or None
+        None takes one per available core. The measures do not depend on it, the times do.
     progress : callable, optional
         Called with the name of the step, how much is done, and of how much (None if not known).
 
@@ -150,37 +155,36 @@ def tune(
     >>> [trial.n_bits for trial in tuning.trials], tuning.n_queries
     ([8, 32], 80)
     """
-    report = progress or _silent
+    report = progress or silent
     grid = _grid(n_bits, n_neighbors, recipes)
     check_choice("aim", aim, get_args(Aim))
     if (documents is None) == (vectors is None):
-        raise TypeError("tune takes either documents or vectors.")
-    if sample is not None:
-        check_whole("sample", sample, least=FEWEST_DOCUMENTS)
+        raise TypeError("tune takes either documents or vectors. Pass one of them.")
+    if sample_size is not None:
+        check_whole("sample_size", sample_size, least=FEWEST_DOCUMENTS)
+    n_threads = resolve_threads(threads)
     rng = np.random.default_rng(check_whole("random_state", random_state, least=0))
     if documents is not None:
         if labels is not None:
-            raise TypeError("labels= goes with vectors=; documents bring their own labels.")
-        rows, found_labels = _sampled_documents(documents, sample, rng, report)
+            raise TypeError("labels= goes with vectors=. Documents bring their own labels.")
+        rows, found_labels = _sampled_documents(documents, sample_size, rng, report)
     else:
-        rows, found_labels = _sampled_vectors(vectors, labels, sample, rng)
+        rows, found_labels = _sampled_vectors(vectors, labels, sample_size, rng)
     if aim == "topics" and all(label is None for label in found_labels):
-        raise ValueError("aim='topics' needs labels, and there are none; bring labels, or use aim='neighbors'.")
+        raise ValueError("aim='topics' needs labels, and there are none. Bring labels, or use aim='neighbors'.")
     report("splitting", 0, None)
+    vectorizer = TextVectorizer(threads=n_threads) if vectorizer is None else vectorizer
     data = _split(rows, found_labels, max(bits for _, _, bits in grid), vectorizer, rng)
     trials = []
     for done, (recipe, k, bits) in enumerate(grid):
         report("trying", done, len(grid))
-        trials.append(_try(data, SelfTaughtHashing(bits, k, recipe=recipe, random_state=random_state)))
+        hasher = SelfTaughtHashing(bits, k, recipe=recipe, random_state=random_state, threads=n_threads)
+        trials.append(_try(data, hasher))
     report("trying", len(grid), len(grid))
     best = max(trial.quality(aim) for trial in trials)
     good = [trial for trial in trials if trial.quality(aim) >= best - TOLERANCE]
     recommended = min(good, key=lambda trial: (trial.bytes, -trial.quality(aim)))
     return Tuning(tuple(trials), recommended, aim, data.corpus.shape[0], data.queries.shape[0], data.ball)
-
-
-def _silent(step: str, done: int, total: int | None) -> None:
-    pass
 
 
 def _grid(n_bits: Sequence[int], n_neighbors: Sequence[int], recipes: Sequence[str]) -> list[tuple[Recipe, int, int]]:
@@ -198,17 +202,16 @@ def _grid(n_bits: Sequence[int], n_neighbors: Sequence[int], recipes: Sequence[s
 
 
 def _sampled_documents(
-    documents: Iterable[Any], sample: int | None, rng: np.random.Generator, report: Progress
+    documents: Any, sample_size: int | None, rng: np.random.Generator, report: Progress
 ) -> tuple[list[str], list[Any]]:
-    """A random sample of a stream, by reservoir: document i takes a random place of i + 1, if there is such a place."""
+    """Draw a reservoir sample: document i takes a random one of i + 1 places if the sample has that place."""
     kept: list[tuple[int, str, Any]] = []
     position = -1
-    for position, value in enumerate(documents):
-        document = as_document(value, position)
+    for position, document in enumerate(open_documents(documents)):
         row = (position, document.text, document.label)
-        if sample is None or position < sample:
+        if sample_size is None or position < sample_size:
             kept.append(row)
-        elif (place := int(rng.integers(position + 1))) < sample:
+        elif (place := int(rng.integers(position + 1))) < sample_size:
             kept[place] = row
         if position % 1000 == 0:
             report("reading", position, None)
@@ -218,42 +221,44 @@ def _sampled_documents(
 
 
 def _sampled_vectors(
-    vectors: Any, labels: Sequence[Any] | None, sample: int | None, rng: np.random.Generator
+    vectors: Any, labels: Sequence[Any] | None, sample_size: int | None, rng: np.random.Generator
 ) -> tuple[Any, list[Any]]:
     rows = check_vectors(vectors)
     n = rows.shape[0]
     if labels is not None and len(labels) != n:
-        raise ValueError(f"labels must be as many as the vectors, got {len(labels)} for {n} vectors.")
-    chosen = np.arange(n) if sample is None or sample >= n else np.sort(rng.choice(n, sample, replace=False))
+        raise ValueError(
+            f"labels must be as many as the vectors, got {len(labels)} for {n} vectors. Pass one per vector."
+        )
+    chosen = np.arange(n)
+    if sample_size is not None and sample_size < n:
+        chosen = np.sort(rng.choice(n, sample_size, replace=False))
     return rows[chosen], [None if labels is None else labels[i] for i in chosen.tolist()]
 
 
-def _split(
-    rows: Any, labels: list[Any], most_bits: int, vectorizer: TextVectorizer | None, rng: np.random.Generator
-) -> _Data:
+def _split(rows: Any, labels: list[Any], most_bits: int, vectorizer: TextVectorizer, rng: np.random.Generator) -> _Data:
     n = len(labels)
     if n < FEWEST_DOCUMENTS:
-        raise ValueError(f"tuning needs at least {FEWEST_DOCUMENTS} documents, got {n}; bring more.")
+        raise ValueError(f"tuning needs at least {FEWEST_DOCUMENTS} documents, got {n}. Bring more documents.")
     order = rng.permutation(n)
     held_out = min(MOST_QUERIES, n // 5)
     asked, kept = np.sort(order[:held_out]), np.sort(order[held_out:])
     if most_bits > len(kept) - 2:
         raise ValueError(
-            f"n_bits={most_bits} needs at least {most_bits + 2} documents to learn from, got {len(kept)} beside the "
-            f"{held_out} held out; ask for fewer bits or bring more documents."
+            f"n_bits={most_bits} needs at least {most_bits + 2} documents to learn from, got {len(kept)} besides the "
+            f"{held_out} held-out ones. Ask for fewer bits or bring more documents."
         )
     if isinstance(rows, list):
         from sklearn.base import clone
 
-        learned = TextVectorizer() if vectorizer is None else clone(vectorizer)
-        corpus = learned.fit_transform([rows[i] for i in kept.tolist()])
-        queries = learned.transform([rows[i] for i in asked.tolist()])
+        vectorizer = clone(vectorizer)
+        corpus = vectorizer.fit_transform([rows[i] for i in kept.tolist()])
+        queries = vectorizer.transform([rows[i] for i in asked.tolist()])
     else:
         corpus, queries = rows[kept], rows[asked]
     # What has no term in common with the corpus has no nearest documents.
     known = np.flatnonzero(np.asarray(abs(queries).sum(axis=1)).ravel() > 0)
     if len(known) == 0:
-        raise ValueError("no held-out document has a term in common with the others; there is nothing to tune by.")
+        raise ValueError("no held-out document has a term in common with the other documents. Bring more documents.")
     queries, asked = queries[known], asked[known]
     numbers = {label: number for number, label in enumerate(dict.fromkeys(x for x in labels if x is not None))}
     numbered = np.array([numbers.get(label, -1) for label in labels], dtype=np.int64)
@@ -263,7 +268,7 @@ def _split(
 
 
 def _try(data: _Data, hasher: SelfTaughtHashing) -> Trial:
-    """Learn, and search as a collection does: its codes are all predicted ones."""
+    """Learn and search as a collection does: all codes of a collection are predicted ones."""
     start = time.perf_counter()
     hasher.fit(data.corpus)
     fit_seconds = time.perf_counter() - start
@@ -273,7 +278,7 @@ def _try(data: _Data, hasher: SelfTaughtHashing) -> Trial:
     for _run in range(RUNS):
         start = time.perf_counter()
         margins = hasher.decision_function(data.queries)
-        ids, _ = index.search(pack(margins > 0), data.ball, weights=np.abs(margins))
+        ids, _ = index.search(pack(margins > 0), data.ball, weights=np.abs(margins), threads=hasher.threads)
         seconds.append(time.perf_counter() - start)
     labeled = data.query_labels >= 0
     same = data.corpus_labels[ids[labeled, :NEAREST_CODES]] == data.query_labels[labeled, None]

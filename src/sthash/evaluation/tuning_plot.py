@@ -1,4 +1,4 @@
-"""A picture of what tuning has found: quality against bytes, and against time."""
+"""A plot of the trials of tuning: quality against bytes, and against time."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from sthash.evaluation.tuning import Tuning
 from sthash.files import replacing
 
-AXES = (("bytes", "bytes a document"), ("microseconds", "microseconds a query"))
+AXES = (("bytes", "bytes per document"), ("microseconds", "microseconds per query"))
 QUALITY = {
     "neighbors": "recall of the 10 nearest documents\nafter re-ranking {ball:,} of {corpus:,}",
     "topics": "same label among the 100 nearest codes\nof {corpus:,} documents",
@@ -16,12 +16,12 @@ QUALITY = {
 
 
 def draw_tuning(tuning: Tuning, path: str | os.PathLike[str]) -> None:
-    """Write a picture as SVG; a line a recipe and number of neighbors, the recommended setting in a circle."""
+    """Write an SVG with one line per recipe and number of neighbors, and a circle around the recommended setting."""
     try:
         import matplotlib
         from matplotlib.figure import Figure
     except ImportError as error:
-        raise ImportError("a picture needs matplotlib; pip install 'sthash[plot]'.") from error
+        raise ImportError("a plot needs matplotlib. Install it: pip install 'sthash[plot]'.") from error
     # Text stays text, and the same trials give the same file.
     with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "sthash"}):
         figure: Any = Figure(figsize=(10, 4.2), layout="constrained")

@@ -1,8 +1,8 @@
-"""The conditions of the experiments: read from data, not written in code.
+"""The conditions of the experiments: they are data, not code.
 
-A folder of YAML files says how codes are scored (``protocol.yaml``), what is compared (``methods.yaml``), what better
-codes are to reach (``recipes.yaml``), and, one file each, on which corpora. The paper's conditions come with the
-package; `load_conditions` reads them, or anyone's own.
+A folder of YAML files says how codes are scored (``protocol.yaml``), which methods are compared (``methods.yaml``),
+which scores better codes must reach (``recipes.yaml``), and on which corpora (one file per corpus). The conditions of
+the paper come with the package. `load_conditions` reads them, or another folder.
 """
 
 from __future__ import annotations
@@ -39,17 +39,17 @@ class Method:
     Attributes
     ----------
     name : str
-        As the command knows it.
+        Name in the command.
     title : str
-        As the report calls it.
+        Name in the report.
     estimator : str
-        Import path ``package.module:Class`` of a class that is made with ``n_bits`` and `settings`.
+        Import path ``package.module:Class`` of a class that takes ``n_bits`` and `settings`.
     lengths : {"prefix", "each"}
-        Whether shorter codes are the first bits of the longest one, or are learned anew.
+        Whether shorter codes are the first bits of the longest one, or are learned separately.
     reduce : int or None
         Dimensions to which a truncated SVD reduces the vectors first.
     own : bool
-        Given by its import path on the command line.
+        Whether it was given by its import path on the command line.
     """
 
     name: str
@@ -80,7 +80,7 @@ class Experiment:
         return min(self.splits, int(self.fewer_splits.get(method, self.splits)))
 
     def stamp(self) -> str:
-        """What tells this corpus from another: its counts, or the content of one's own file."""
+        """Return what identifies this corpus: its counts, or a digest of its files."""
         if self.path is None:
             return f"{self.source} {self.documents}"
         path = Path(self.path)
@@ -105,7 +105,7 @@ class Conditions:
 
 
 def load_conditions(folder: str | Path | None = None) -> Conditions:
-    """Read a folder of conditions; the paper's without one.
+    """Read a folder of conditions, by default those of the paper.
 
     Examples
     --------
@@ -116,11 +116,11 @@ def load_conditions(folder: str | Path | None = None) -> Conditions:
     """
     where = EXPERIMENTS if folder is None else Path(folder)
     if not where.is_dir():
-        raise ConditionsError(f"--experiments {str(folder)!r} is not a folder; it must hold protocol.yaml and others")
+        raise ConditionsError(f"--experiments {str(folder)!r} is not a folder. Name one with protocol.yaml and others.")
     read = {path.stem: _read(path) for path in sorted(where.glob("*.yaml"))}
     for name in _OTHERS[:2]:
         if name not in read:
-            raise ConditionsError(f"{where} has no {name}.yaml; copy the one in {EXPERIMENTS}")
+            raise ConditionsError(f"{where} has no {name}.yaml. Copy the one in {EXPERIMENTS}.")
     with _naming(where / "protocol.yaml"):
         _check_protocol(read["protocol"])
     methods = {}
@@ -128,7 +128,7 @@ def load_conditions(folder: str | Path | None = None) -> Conditions:
         for name, given in read["methods"].items():
             methods[name] = Method(name=name, **given)
             if methods[name].lengths not in ("prefix", "each"):
-                raise ConditionsError(f"lengths of {name} must be prefix or each, got {methods[name].lengths!r}")
+                raise ConditionsError(f"lengths of {name} must be prefix or each, got {methods[name].lengths!r}.")
     experiments = {}
     for name, given in read.items():
         if name not in _OTHERS:
@@ -138,19 +138,19 @@ def load_conditions(folder: str | Path | None = None) -> Conditions:
 
 
 def own_dataset(path: str) -> Experiment:
-    """Make the conditions of one's own file of labeled texts: its own split, or a random one."""
+    """Return the conditions of a file or folder of labeled texts, with its own split or a random one."""
     return Experiment(name=Path(path).name, title=Path(path).name, source="labeled", path=path)
 
 
 def own_method(estimator: str) -> Method:
-    """Make the conditions of one's own hasher, given by its import path."""
+    """Return the conditions of a hasher that is given by its import path."""
     return Method(estimator, estimator.rpartition(":")[2], estimator, own=True)
 
 
 def _experiment(name: str, given: dict[str, Any], where: Path) -> Experiment:
     found = Experiment(name=name, **given)
     if found.source not in SOURCES:
-        raise ConditionsError(f"source={found.source!r} is not known; use one of: {', '.join(SOURCES)}")
+        raise ConditionsError(f"source={found.source!r} is not known. Use one of: {', '.join(SOURCES)}.")
     if found.source == "labeled":
         if found.path is None:
             raise ConditionsError("source: labeled needs a path. Name a file or a folder of labeled texts.")
@@ -163,14 +163,14 @@ def _check_protocol(protocol: dict[str, Any]) -> None:
         protocol[name]
     lengths, radii, tested = protocol["lengths"], protocol["radii"], protocol["significance"]
     if not lengths or any(a >= b for a, b in zip([0, *lengths], lengths, strict=False)):
-        raise ConditionsError(f"lengths={lengths} must be positive and increasing, such as [4, 8, 16]")
+        raise ConditionsError(f"lengths={lengths} must be positive and increasing, such as [4, 8, 16].")
     if not radii or min(radii) < 0:
-        raise ConditionsError(f"radii={radii} must not be negative")
+        raise ConditionsError(f"radii={radii} must not be negative.")
     if tested["bits"] not in lengths:
-        raise ConditionsError(f"bits={tested['bits']} of significance must be one of the lengths {lengths}")
+        raise ConditionsError(f"bits={tested['bits']} of significance must be one of the lengths {lengths}.")
     for name, radius in (("radius of significance", tested["radius"]), ("curve_radius", protocol["curve_radius"])):
         if radius not in radii:
-            raise ConditionsError(f"{name}={radius} must be one of the radii {radii}")
+            raise ConditionsError(f"{name}={radius} must be one of the radii {radii}.")
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -178,14 +178,14 @@ def _read(path: Path) -> dict[str, Any]:
         import yaml
     except ImportError as error:
         raise ImportError(
-            "the conditions of the experiments are YAML files, which need PyYAML: pip install 'sthash[plot]'"
+            "the conditions of the experiments are YAML files and need PyYAML. Install it: pip install 'sthash[plot]'."
         ) from error
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise ConditionsError(f"{path} cannot be read: {error}") from error
+        raise ConditionsError(f"{path} cannot be read ({error}). Correct the file.") from error
     if not isinstance(content, dict):
-        raise ConditionsError(f"{path} must hold names and values, got {type(content).__name__}")
+        raise ConditionsError(f"{path} must hold names and values, got {type(content).__name__}.")
     return _in_present_words(content)  # type: ignore[no-any-return]
 
 
@@ -205,4 +205,4 @@ def _naming(path: Path) -> Iterator[None]:
     except (TypeError, AttributeError, ConditionsError) as error:
         raise ConditionsError(f"{path}: {error}") from error
     except KeyError as error:
-        raise ConditionsError(f"{path}: {error.args[0]} is missing") from error
+        raise ConditionsError(f"{path}: {error.args[0]} is missing. Copy it from {EXPERIMENTS}.") from error

@@ -1,4 +1,4 @@
-"""A corpus made ready for the experiments: vectors, labels, and both definitions of relevance."""
+"""Corpora, prepared for the experiments: vectors, labels, and both definitions of relevance."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class CorpusSplit:
         return {}
 
     def neighbors(self, k: int) -> Neighbors:
-        """Relevance by the k nearest neighbors in the original space; searched for once."""
+        """Relevance by the k nearest neighbors in the original space; they are searched for once."""
         k = min(k, self.train.shape[0])
         if k not in self.ranked:
             widest = max(self.ranked, default=0)
@@ -50,7 +50,7 @@ class CorpusSplit:
 
 
 def prepare(experiment: Experiment, split: int) -> CorpusSplit:
-    """Load a corpus, split it, and weigh its terms by the training documents."""
+    """Load a corpus, split it, and weight its terms by the training documents."""
     loaded = _load(experiment, split)
     if isinstance(loaded, LabeledTexts):
         from sthash.text import TextVectorizer
@@ -67,7 +67,10 @@ def prepare(experiment: Experiment, split: int) -> CorpusSplit:
     }
     for what, count in (experiment.documents or {}).items():
         if found.get(what) != count:
-            raise DatasetError(f"{experiment.name} has {found.get(what)} {what}, its conditions say {count}")
+            raise DatasetError(
+                f"{experiment.name} has {found.get(what)} {what}, its conditions say {count}. "
+                "Check the corpus or correct the conditions."
+            )
     return CorpusSplit(train, test, loaded.train_labels, loaded.test_labels)
 
 

@@ -1,11 +1,11 @@
-"""The corpora of the paper, and anyone's own labeled texts.
+"""The corpora of the paper.
 
-The paper's corpora are not ours to hand out. Every loader reads a file that people fetch themselves into one
-directory (see `data_dir`), checks what it read against the published counts, and raises `DatasetError` with
-the place to get the file when it is missing. Archives are read in memory; nothing is unpacked to the disk.
+We may not distribute them. Users download the files themselves into one directory (see `data_dir`). Every loader checks
+what it has read against the published counts. If a file is missing, it raises `DatasetError` and says where to get the
+file. Archives are read in memory; nothing is unpacked to the disk.
 
-Labels are integers from 0: in `LabeledTexts` they point into ``label_names``, in counts class c of the
-authors' file is label c - 1.
+Labels are integers from 0. In `LabeledTexts` they are positions in ``label_names``; in counts, class c of the authors'
+file is label c - 1.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class LabeledTexts:
 
 @dataclass(frozen=True)
 class LabeledCounts:
-    """Term counts with one label a row, split into a corpus (train) and queries (test)."""
+    """Term counts with one label per row, split into a corpus (train) and queries (test)."""
 
     name: str
     train: sparse.csr_array[Any]
@@ -67,7 +67,7 @@ class LabeledCounts:
 
 @dataclass(frozen=True)
 class UnsplitCounts:
-    """Term counts with one label a row, not split yet."""
+    """Term counts with one label per row, not split yet."""
 
     name: str
     counts: sparse.csr_array[Any]
@@ -77,12 +77,12 @@ class UnsplitCounts:
 def data_dir() -> Path:
     """Find the datasets: in ``$STHASH_DATA``, else in ``../shared/datasets`` beside the checkout or the cwd.
 
-    A checkout is recognized by its ``pyproject.toml``, so an installed package looks beside the cwd only.
+    A checkout has a ``pyproject.toml``. An installed package looks beside the cwd only.
     """
     if named := os.environ.get("STHASH_DATA"):
         directory = Path(named)
         if not directory.is_dir():
-            raise DatasetError(f"STHASH_DATA={named!r} is not a directory; point it at the datasets")
+            raise DatasetError(f"STHASH_DATA={named!r} is not a directory. Set it to the directory of the datasets.")
         return directory
     checkout = Path(__file__).resolve().parents[3]
     roots = [checkout] if (checkout / "pyproject.toml").is_file() else []
@@ -91,9 +91,7 @@ def data_dir() -> Path:
         if directory.is_dir():
             return directory
     raise DatasetError(
-        "no directory of datasets: set STHASH_DATA to it (looked for "
-        + " and ".join(map(str, dict.fromkeys(candidates)))
-        + ")"
+        f"no directory of datasets at {' and '.join(map(str, dict.fromkeys(candidates)))}. Set STHASH_DATA to it."
     )
 
 
@@ -191,7 +189,7 @@ def split_tdt2(collection: UnsplitCounts, random_state: int) -> LabeledCounts:
     The documents of both parts stay in their order, so a split depends on ``random_state`` alone.
     """
     if collection.counts.shape[0] != 9394:
-        raise DatasetError(f"collection has {collection.counts.shape[0]} documents, TDT2 has 9394; pass load_tdt2()")
+        raise DatasetError(f"collection has {collection.counts.shape[0]} documents, TDT2 has 9394. Pass load_tdt2().")
     order = np.random.default_rng(random_state).permutation(9394)
     train, test = np.sort(order[:5597]), np.sort(order[5597:])
     counts, labels = collection.counts, collection.labels
@@ -199,7 +197,7 @@ def split_tdt2(collection: UnsplitCounts, random_state: int) -> LabeledCounts:
 
 
 def tfidf_counts(train: Any, test: Any) -> tuple[sparse.csr_array[Any], sparse.csr_array[Any]]:
-    """Weigh counts as the authors do: (1 + ln tf) · ln(N / df), N and df of `train`, unit rows, float32.
+    """Weight counts as the authors do: (1 + ln tf) · ln(N / df), N and df of `train`, unit rows, float32.
 
     Terms that no training document has are dropped; a row without any known term stays empty.
 
@@ -214,12 +212,12 @@ def tfidf_counts(train: Any, test: Any) -> tuple[sparse.csr_array[Any], sparse.c
     """
     train, test = (sparse.csr_array(counts, dtype=np.float64, copy=True) for counts in (train, test))
     if train.shape[1] != test.shape[1]:
-        raise ValueError(f"train has {train.shape[1]} terms, test has {test.shape[1]}; both need the same")
+        raise ValueError(f"train has {train.shape[1]} terms, test has {test.shape[1]}. Both need the same terms.")
     for counts in (train, test):
         counts.sum_duplicates()
         counts.eliminate_zeros()
         if counts.nnz and counts.data.min() < 0:
-            raise ValueError(f"counts must not be negative, found {counts.data.min()}")
+            raise ValueError(f"counts must not be negative, found {counts.data.min()}.")
     frequency = np.bincount(train.indices, minlength=train.shape[1])
     known = np.flatnonzero(frequency)
     weight = np.log(train.shape[0] / frequency[known])
@@ -246,7 +244,7 @@ def _story(attributes: str, markup: str) -> tuple[str, str, str] | None:
 
 
 def _element(tag: str, markup: str) -> str:
-    """Content of the first element with this tag; unescape() also drops the wire's control characters."""
+    """Content of the first element with this tag, without the control characters of the wire service."""
     match = re.search(f"<{tag}>(.*?)</{tag}>", markup, re.DOTALL)
     return html.unescape(match[1]).strip() if match else ""
 
@@ -261,7 +259,7 @@ def _find(names: Sequence[str], source: str) -> Path:
     for name in names:
         if (directory / name).is_file():
             return directory / name
-    raise DatasetError(f"{' or '.join(names)} is missing in {directory}; people get it from {source}")
+    raise DatasetError(f"{' or '.join(names)} is missing in {directory}. Get it from {source}.")
 
 
 def _members(path: Path) -> Iterator[tuple[str, bytes]]:
@@ -274,7 +272,7 @@ def _members(path: Path) -> Iterator[tuple[str, bytes]]:
 
 @contextmanager
 def _reading(path: Path) -> Iterator[None]:
-    """Any way in which a damaged file can fail to be read becomes a DatasetError."""
+    """Turn every error that a damaged file can cause into a DatasetError."""
     try:
         yield
     except (
@@ -291,9 +289,9 @@ def _reading(path: Path) -> Iterator[None]:
         zipfile.BadZipFile,
         scipy.io.matlab.MatReadError,
     ) as error:
-        raise DatasetError(f"{path} cannot be read ({error}); fetch it again") from error
+        raise DatasetError(f"{path} cannot be read ({error}). Download it again.") from error
 
 
 def _check(path: Path, what: str, found: int, expected: int) -> None:
     if found != expected:
-        raise DatasetError(f"{path} has {found} {what}, expected {expected}: another version, or damaged")
+        raise DatasetError(f"{path} has {found} {what}, expected {expected}. It is another version or damaged.")

@@ -1,7 +1,7 @@
-"""Dense vectors: how well codes keep the nearest neighbors of a truncated SVD of the corpus.
+"""Dense vectors: how well codes preserve the nearest neighbors of a truncated SVD of the corpus.
 
-Compared at the same length are a recipe of `SelfTaughtHashing`, the signs after a random rotation of the vectors (of
-which so many coordinates are kept as there are bits), and PCA-ITQ.
+Three methods are compared at the same code length: a recipe of `SelfTaughtHashing`, the signs after a random rotation
+of the vectors (one coordinate per bit), and PCA-ITQ.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from sthash.reproduction.error_analysis import ranked
 
 
 def measure_dense(data: CorpusSplit, recipe: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Give the share of the true cosine neighbors among the nearest codes, for each way of coding and length."""
+    """Give the share of the true cosine neighbors among the nearest codes, for each method and length."""
     from sklearn.decomposition import TruncatedSVD
 
     svd = TruncatedSVD(min(settings["dimensions"], min(data.train.shape) - 1), random_state=0).fit(data.train)

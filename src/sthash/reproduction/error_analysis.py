@@ -1,20 +1,20 @@
-"""Where the quality goes: retrieval after each step of Self-Taught Hashing.
+"""Error analysis: the quality of retrieval after each step of Self-Taught Hashing.
 
 The paper says that almost all approximation errors come from the eigenmap, and that the median threshold and the SVMs
-cost little. Each step is put in the place of the original vectors and asked for the same documents:
+cost little. To test this, the same documents are searched for with the result of each step:
 
-*Seen documents*, as the paper's steps have them. Some documents of the corpus are queries, each left out of its own
-answer; the corpus is ranked by cosine of the original vectors, by Euclidean distance in the eigenmap, by Hamming
-distance of the codes cut at the medians, and of the query's code as the SVMs would predict it.
+*Seen documents*, as in the paper's steps. Some documents of the corpus are the queries; each is left out of its own
+answer. The corpus is ranked by cosine of the original vectors, by Euclidean distance in the eigenmap, by Hamming
+distance of the codes cut at the medians, and by Hamming distance to the code that the SVMs predict for the query.
 
-*Unseen documents*. A query has no place in the corpus' eigenmap. So stage 1 runs over corpus and queries together,
-once, which gives the queries the eigenmap and the codes that they would have had; then the SVMs, learned from the
-corpus' part of these codes, predict them anew. Only one step changes from each row to the next. The last row is the
-method itself, whose stage 1 sees the corpus only.
+*Unseen documents*. A query is not part of the eigenmap of the corpus. So stage 1 runs once over corpus and queries
+together, which gives the queries the eigenmap and the codes that they would have had. Then SVMs, learned from the part
+of these codes that belongs to the corpus, predict the codes of the queries. Only one step changes from each row to the
+next. The last row is the method itself, whose stage 1 has only the corpus.
 
-Measures: the share of the k nearest original vectors among the k nearest in the new space (1 for the original vectors,
-by definition), and the share of documents on the query's topic among the nearest ones. Ties of codes count in
-expectation; equal real-valued distances are taken in the order of the corpus.
+There are two measures: the share of the k nearest original vectors among the k nearest in the new space (1 for the
+original vectors, by definition), and the share of documents on the topic of the query among the nearest ones. Ties of
+codes count in expectation. Documents at equal real-valued distances are taken in the order of the corpus.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def _unseen(data: CorpusSplit, settings: Mapping[str, Any], alone: Stages) -> li
 
 @dataclass(frozen=True)
 class Stages:
-    """The steps of the method over some documents: their eigenmap, their bits, and SVMs that predict these."""
+    """The steps of the method over some documents: their eigenmap, their bits, and SVMs that predict the bits."""
 
     embedding: Array
     bits: Array
@@ -109,7 +109,7 @@ class Stages:
 
 
 class StepScorer:
-    """Asks for the same documents in different spaces.
+    """Scores of the same queries in different spaces.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ class StepScorer:
     places : positions of the queries in the corpus, each to be left out of its own answer; None if they are unseen
     queries : vectors of the queries
     corpus_labels, query_labels : integer arrays
-    settings : ``neighbors`` and ``ranking``, the numbers of documents asked for
+    settings : ``neighbors`` and ``ranking``, the numbers of documents to retrieve
     """
 
     def __init__(
@@ -184,7 +184,7 @@ def ranked(
 
 
 def _without(nearest: npt.NDArray[Any], places: npt.NDArray[np.intp]) -> npt.NDArray[Any]:
-    """Drop each query's own place from its row, or the last entry where equals have crowded it out."""
+    """Drop each query's own place from its row, or the last entry if equal documents have displaced it."""
     own = nearest == places[:, None]
     own[~own.any(axis=1), -1] = True
     return np.asarray(nearest[~own].reshape(len(nearest), -1))

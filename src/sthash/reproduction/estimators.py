@@ -1,7 +1,8 @@
-"""Hashers by import path: made, fitted, and their codes checked before anything is scored.
+"""Hashers by import path: they are made and fitted, and their codes are checked before they are scored.
 
-A hasher is any class that is made with ``n_bits``, and has ``fit(X)`` and ``transform(Q)``; the latter gives packed
-codes, as `sthash.codes.pack` makes them. The corpus has the codes ``codes_`` if there are such, else ``transform(X)``.
+A hasher is any class that takes ``n_bits`` and has ``fit(X)`` and ``transform(Q)``. The latter gives packed codes, as
+`sthash.codes.pack` makes them. The codes of the corpus are ``codes_`` if the hasher has it, and otherwise
+``transform(X)``.
 """
 
 from __future__ import annotations
@@ -15,12 +16,12 @@ from sthash import codes
 from sthash.codes import Codes
 from sthash.reproduction.conditions import ConditionsError, Method
 
-ENCODINGS = 10  # of which the fastest counts
+ENCODINGS = 10  # the fastest one counts
 
 
 @dataclass(frozen=True)
 class TimedCodes:
-    """Codes of the corpus and of the queries at one length, and the seconds that they took."""
+    """Codes of the corpus and of the queries at one length, and how long they took in seconds."""
 
     corpus: Codes
     queries: Codes
@@ -32,20 +33,22 @@ def find_class(path: str) -> Any:
     """Import ``package.module:Class``, or say what is wrong with it."""
     module, colon, name = path.partition(":")
     if not (module and colon and name):
-        raise ConditionsError(f"method {path!r} must have the form package.module:Class")
+        raise ConditionsError(f"method {path!r} must have the form package.module:Class.")
     try:
         found: Any = importlib.import_module(module)
     except ImportError as error:
-        raise ConditionsError(f"method {path!r}: module {module!r} cannot be imported ({error})") from error
+        raise ConditionsError(
+            f"method {path!r}: module {module!r} cannot be imported ({error}). Check the path."
+        ) from error
     for part in name.split("."):
         if not hasattr(found, part):
-            raise ConditionsError(f"method {path!r}: {module} has no {part!r}")
+            raise ConditionsError(f"method {path!r}: {module} has no {part!r}. Check the name.")
         found = getattr(found, part)
     if not callable(found):
-        raise ConditionsError(f"method {path!r} is a {type(found).__name__}; it must be a class, made with n_bits")
+        raise ConditionsError(f"method {path!r} is a {type(found).__name__}. Name a class that takes n_bits.")
     for action in ("fit", "transform"):
         if isinstance(found, type) and not callable(getattr(found, action, None)):
-            raise ConditionsError(f"method {path!r} has no {action}(); a hasher needs fit(X) and transform(Q)")
+            raise ConditionsError(f"method {path!r} has no {action}(). A hasher needs fit(X) and transform(Q).")
     return found
 
 
@@ -55,7 +58,9 @@ def make(method: Method, n_bits: int, **more: Any) -> Any:
     try:
         hasher = factory(n_bits=n_bits, **{**method.settings, **more})
     except TypeError as error:
-        raise ConditionsError(f"method {method.name!r} cannot be made with n_bits={n_bits}: {error}") from error
+        raise ConditionsError(
+            f"method {method.name!r} cannot be made with n_bits={n_bits} ({error}). Correct its settings."
+        ) from error
     if method.reduce is None:
         return hasher
     from sklearn.decomposition import TruncatedSVD
@@ -65,7 +70,7 @@ def make(method: Method, n_bits: int, **more: Any) -> Any:
 
 
 def encode(hasher: Any, n_bits: int, train: Any, test: Any, name: str) -> TimedCodes:
-    """Fit a hasher and take its codes; refuse what are no packed codes of this length."""
+    """Fit a hasher and take its codes; refuse anything but packed codes of this length."""
     start = time.perf_counter()
     hasher.fit(train)
     fit_seconds = time.perf_counter() - start
@@ -81,5 +86,7 @@ def encode(hasher: Any, n_bits: int, train: Any, test: Any, name: str) -> TimedC
     for what, given, rows in (("corpus", corpus, train.shape[0]), ("queries", queries, test.shape[0])):
         checked = codes.check(given, n_bits, f"codes of the {what} by {name}")
         if len(checked) != rows:
-            raise ValueError(f"{name} gave {len(checked)} codes for {rows} documents of the {what}")
+            raise ValueError(
+                f"{name} gave {len(checked)} codes for {rows} documents of the {what}. One per document is needed."
+            )
     return TimedCodes(corpus, queries, fit_seconds, min(durations))

@@ -1,4 +1,4 @@
-"""What is measured of one method on one split of a corpus, as plain values for a JSON file."""
+"""Measurements of one method on one split of a corpus, as plain values for a JSON file."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def measure_scores(
 ) -> dict[str, Any]:
     """Score a method at every length and radius under both definitions of relevance.
 
-    The longest code is learned once and cut, unless the method's bits have no order or ``relearn`` is set.
+    The longest code is learned once and cut, unless the bits of the method have no order or ``relearn`` is true.
     """
     lengths = protocol["lengths"]
     groups = [[n] for n in lengths] if relearn or method.lengths == "each" else [list(lengths)]
@@ -58,7 +58,7 @@ def measure_scores(
 
 
 def code_shape(corpus: Codes, n_bits: int) -> dict[str, Any]:
-    """How well codes fill their space: entropy, balance and correlation of bits, documents a bucket.
+    """How well codes fill their space: entropy, balance and correlation of bits, documents per bucket.
 
     Examples
     --------
@@ -87,7 +87,7 @@ def code_shape(corpus: Codes, n_bits: int) -> dict[str, Any]:
 def measure_significance(
     data: CorpusSplit, sth: Mapping[str, Any], baseline: Mapping[str, Any], protocol: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Test STH against a baseline, whose codes their scores have kept, by the one-sided micro sign test."""
+    """Test STH against a baseline by the one-sided micro sign test; both results hold the codes."""
     condition = protocol["significance"]
     ours, theirs = (
         (_codes(result["codes"]["corpus"]), _codes(result["codes"]["queries"])) for result in (sth, baseline)

@@ -1,8 +1,8 @@
-"""Better codes than the paper's: what each recipe of `SelfTaughtHashing` gives, and what it costs.
+"""Recipes of `SelfTaughtHashing`: the quality of the codes of each recipe, and what they cost.
 
-Two aims are measured: documents on the same topic among the 100 nearest codes, and the share of the true nearest
-neighbors among them. Codes are ranked by Hamming distance, or by the query's real-valued margins: a document scores
-the sum of the margins, each with the sign of its bit. Either way documents that tie count in expectation.
+Two shares are measured among the 100 nearest codes: that of documents on the same topic, and that of the true nearest
+neighbors. Codes are ranked by Hamming distance, or by the real-valued margins of the query: the score of a document is
+the sum of the margins, each with the sign of the bit. In both rankings ties count in expectation.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ AMONG = 100
 
 
 def known_recipes() -> tuple[str, ...]:
-    """Recipes that `SelfTaughtHashing` has."""
+    """Return the recipes of `SelfTaughtHashing`."""
     from sthash.hashing.sth import Recipe
 
     return get_args(Recipe)
 
 
 def measure_recipe(
-    data: CorpusSplit, recipe: str, recipes: Mapping[str, Any], seed: int, protocol: Mapping[str, Any]
+    data: CorpusSplit, recipe: str, recipes: Mapping[str, Any], random_state: int, protocol: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Measure one recipe at its lengths; ``prefix`` in its settings learns the longest code only, and cuts it."""
+    """Measure one recipe at its lengths. With ``prefix`` in its settings, the longest code is learned and cut."""
     settings = recipes["recipes"][recipe]
-    method = Method(recipe, recipe, "sthash:SelfTaughtHashing", {"recipe": recipe, "random_state": seed})
+    method = Method(recipe, recipe, "sthash:SelfTaughtHashing", {"recipe": recipe, "random_state": random_state})
     longest = max(settings["lengths"])
     result: dict[str, Any] = {"lengths": {}}
     whole = None
@@ -58,7 +58,7 @@ def measure_recipe(
 def time_recipes(
     data: CorpusSplit, recipes: list[str], n_bits: int, fits: int = 3, encodings: int = 30
 ) -> dict[str, Any]:
-    """Time fitting and encoding of several recipes in turns, so that all meet the same weather; the best counts."""
+    """Time fitting and encoding of several recipes in turns, under the same load; the best time counts."""
     learned: dict[str, Any] = {}
     best = {recipe: {"fit": np.inf, "encode": np.inf} for recipe in recipes}
 

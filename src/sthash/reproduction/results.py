@@ -1,4 +1,4 @@
-"""Results as small JSON files, one a job: written whole or not at all, and found again by a later run."""
+"""Results as small JSON files, one per job. A file is written completely or not at all; a later run finds it again."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sthash.reproduction.conditions import Conditions, Experiment, Method
 
 FORMAT = 2  # 1 spelled the kinds and the relevances otherwise
 
-# What a result of each kind depends on in the protocol.
+# The parts of the protocol that a result of each kind depends on.
 DECIDING = {
     "scores": ("radii", "neighbors", "ranking", "significance"),
     "significance": ("neighbors", "significance"),
@@ -30,8 +30,8 @@ DECIDING = {
 class Job:
     """One thing to measure: a method, or one of its aspects, on one split of a corpus.
 
-    ``kind`` is a key of `DECIDING`; ``method`` a method's name, or a recipe's; ``split`` the number of the random split
-    or, where there is but one, the seed of what is random in learning.
+    ``kind`` is a key of `DECIDING`. ``method`` is the name of a method or a recipe. ``split`` is the number of the
+    random split, or the seed of the learning if there is only one split.
     """
 
     kind: str
@@ -46,7 +46,7 @@ class Job:
 
 
 def _plain(name: str) -> str:
-    """Make a part of a file name of any name; a digest keeps apart what looks alike."""
+    """Turn any name into a part of a file name; a digest distinguishes similar names."""
     plain = re.sub(r"[^A-Za-z0-9_-]+", "-", name)
     return plain if plain == name else f"{plain}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
 
@@ -71,14 +71,14 @@ def fingerprint(job: Job, experiment: Experiment, method: Method | None, conditi
 
 
 def _source(method: Method) -> str | None:
-    """Digest the source file of one's own method; that of the others goes with the version."""
+    """Digest the source file of a user's own method; the version stands for the source of the others."""
     if not method.own:
         return None
     from sthash.reproduction.estimators import find_class
 
     try:
         source = inspect.getsourcefile(find_class(method.estimator))
-    except TypeError:  # made without a source that could be found
+    except TypeError:  # a class without a source file
         source = None
     return hashlib.sha256(Path(source).read_bytes()).hexdigest() if source else None
 
@@ -112,7 +112,7 @@ class Results:
             content = json.loads((self.folder / job.file_name).read_text(encoding="utf-8"))
             return dict(content["result"]) if content["fingerprint"] == mark else None
         except (OSError, ValueError, KeyError, TypeError):
-            return None  # none, or damaged: it is measured again
+            return None  # missing or damaged: it is measured again
 
     def write(self, job: Job, mark: str, result: dict[str, Any]) -> None:
         """Keep a result."""

@@ -1,7 +1,7 @@
-"""The runner: works out what there is to measure, measures what is missing, and keeps every result at once.
+"""The runner: lists the jobs, measures those without a result, and stores every result immediately.
 
-A run that was interrupted, by Ctrl-C or by the power, goes on where it stopped: results of the same conditions are
-found in their folder. A method that fails does not stop the others; its error is told at the end.
+A run that was interrupted goes on where it stopped, because it finds the results of the same conditions in their
+folder. A method that fails does not stop the others; its error is reported at the end.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from sthash.sources import FORMATS
 
 @dataclass(frozen=True)
 class Run:
-    """What is wanted: corpora, methods and recipes, under some conditions."""
+    """What to measure: corpora, methods and recipes, under some conditions."""
 
     conditions: Conditions
     experiments: Sequence[Experiment]
@@ -38,7 +38,7 @@ class Run:
         return self.conditions.protocol
 
     def jobs(self, experiment: Experiment) -> list[Job]:
-        """Everything to be measured on a corpus, in an order in which each job finds what it needs."""
+        """All jobs on a corpus. A job that needs the result of another one comes after it."""
         names = [method.name for method in self.methods]
         jobs: list[Job] = []
         for split in range(max([experiment.splits, *(seed + 1 for seed in self._seeds())])):
@@ -56,7 +56,7 @@ class Run:
 
     @property
     def dense_recipe(self) -> str:
-        """The recipe that is tried on dense vectors: the one for nearest neighbors, if there is such."""
+        """The recipe for dense vectors: the one for nearest neighbors, if it is measured at all."""
         return "neighbors" if "neighbors" in self.recipes else "paper"
 
     def _seeds(self) -> list[int]:
@@ -84,7 +84,10 @@ def _matches(job: Job, kind: str, dataset: str, method: str) -> bool:
 def choose(
     conditions: Conditions, datasets: Sequence[str] = (), methods: Sequence[str] = (), *, relearn: bool = False
 ) -> Run:
-    """Choose corpora and methods by name; none means all. A method may be an import path, a corpus a file of texts."""
+    """Choose corpora and methods by name, by default all of them.
+
+    A method may be an import path, and a corpus may be a file or a folder of labeled texts.
+    """
     from sthash.reproduction.recipes import known_recipes
 
     experiments: dict[str, Experiment] = {}
@@ -101,10 +104,10 @@ def choose(
             chosen[name] = own_method(name)
         elif name not in recipes:
             known = ", ".join([*conditions.methods, *recipes])
-            raise ConditionsError(f"method {name!r} is not known; use one of {known}, or package.module:Class")
+            raise ConditionsError(f"method {name!r} is not known. Use one of {known}, or package.module:Class.")
     wanted = [name for name in recipes if not methods or name in methods]
     if wanted and "paper" in recipes and "paper" not in wanted:
-        wanted.insert(0, "paper")  # what the others are compared with
+        wanted.insert(0, "paper")  # the others are compared with it
     return Run(conditions, list(experiments.values()), list(chosen.values()), wanted, relearn)
 
 
@@ -148,7 +151,7 @@ def _carry_out_on(
                     outcome.measured += 1
             except DatasetError as error:
                 missing = str(error)
-            except Exception as error:  # whatever a method raises, the others go on
+            except Exception as error:  # a method may raise anything, and the others go on
                 outcome.failures[job] = f"{type(error).__name__}: {error}"
             else:
                 if found is not None:
@@ -170,7 +173,7 @@ def _measure(job: Job, data: CorpusSplit, run: Run, outcome: Outcome) -> dict[st
     if job.kind == "significance":
         pair = [outcome.results.get(Job("scores", job.dataset, job.split, name)) for name in ("sth", job.method)]
         if pair[0] is None or pair[1] is None:
-            raise ValueError(f"no scores of sth and {job.method} to compare")
+            raise ValueError(f"no scores of sth and {job.method} to compare. Measure both.")
         return measurements.measure_significance(data, pair[0], pair[1], protocol)
     if job.kind == "error_analysis":
         return measure_error(data, protocol)

@@ -1,4 +1,4 @@
-"""The measures, one a file: each takes a `Tally` and gives one value a query, to be averaged."""
+"""The measures, one per file. Each takes a `Tally` and gives one value per query, to be averaged."""
 
 from sthash.evaluation.measures.average_precision import average_precision
 from sthash.evaluation.measures.correct_votes import correct_votes

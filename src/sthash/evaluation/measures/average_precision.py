@@ -20,7 +20,7 @@ def average_precision(seen: Tally) -> npt.NDArray[np.float64]:
               \quad s = \frac{r - 1}{n - 1}
 
     with the harmonic numbers H; the sum over the groups is divided by the number of relevant documents. A
-    query to which nothing is relevant gets 0. The mean over the queries is MAP.
+    query without relevant documents gets 0. The mean over the queries is MAP.
 
     References
     ----------

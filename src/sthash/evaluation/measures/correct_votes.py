@@ -16,6 +16,6 @@ def correct_votes(seen: Tally, radius: int) -> npt.NDArray[np.float64]:
     Of labels with equally many documents the smallest wins; an empty ball is wrong. The mean is the accuracy.
     """
     if seen.votes is None or seen.labels is None:
-        raise ValueError("votes need labels; tally with Topics as the relevance")
+        raise ValueError("votes need labels. Use tally with Topics as the relevance.")
     correct: npt.NDArray[np.bool_] = seen.votes[:, min(radius, seen.n_bits)] == seen.labels
     return correct.astype(np.float64)

@@ -13,8 +13,8 @@ def precision(seen: Tally, radius: int, empty: float = 1.0) -> npt.NDArray[np.fl
 
     .. math:: P = \frac{|\text{retrieved} \cap \text{relevant}|}{|\text{retrieved}|}
 
-    Retrieved is what lies within `radius`, inclusive. A query that retrieves nothing gets `empty`: 1 as the
-    authors have it, or 0 so that silence earns nothing.
+    Documents within `radius`, inclusive, are retrieved. A query that retrieves nothing gets `empty`: 1 as the authors
+    have it, or 0, so that an empty answer does not count as a good one.
     """
     retrieved = seen.found[:, : radius + 1].sum(axis=1)
     hits = seen.relevant[:, : radius + 1].sum(axis=1)

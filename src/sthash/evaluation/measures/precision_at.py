@@ -19,7 +19,7 @@ def precision_at(seen: Tally, k: int) -> npt.NDArray[np.float64]:
     It is a share of k even if the corpus is smaller.
     """
     if k < 1:
-        raise ValueError(f"k={k} must be at least 1")
+        raise ValueError(f"k={k} must be at least 1.")
     found = seen.found.astype(np.int64)
     before = np.cumsum(found, axis=1) - found
     taken = np.clip(k - before, 0, found)

@@ -13,8 +13,8 @@ def recall(seen: Tally, radius: int) -> npt.NDArray[np.float64]:
 
     .. math:: R = \frac{|\text{retrieved} \cap \text{relevant}|}{|\text{relevant}|}
 
-    Retrieved is what lies within `radius`, inclusive. A query to which nothing is relevant gets 1, as the
-    authors have it.
+    Documents within `radius`, inclusive, are retrieved. A query without relevant documents gets 1, as the authors have
+    it.
     """
     hits = seen.relevant[:, : radius + 1].sum(axis=1)
     relevant = seen.relevant.sum(axis=1)

@@ -1,4 +1,4 @@
-"""The report of the experiments: one Markdown text, the same as an HTML page, and figures."""
+"""The report of the experiments: one Markdown text, the same text as an HTML page, and figures."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TITLE = "Self-Taught Hashing, reproduced"
 
 @dataclass(frozen=True)
 class WrittenReport:
-    """Where a report is, what it says in short, and what is wrong."""
+    """The files of a report, its verdicts, and its problems."""
 
     html: Path
     markdown: Path
@@ -31,10 +31,10 @@ class WrittenReport:
 
 
 def check_tools() -> None:
-    """Say at once, not after half an hour, that a library for the report is missing."""
+    """Refuse to start without a library that the report needs after half an hour."""
     missing = [name for name in ("matplotlib", "yaml", "markdown_it") if importlib.util.find_spec(name) is None]
     if missing:
-        raise ImportError(f"sth reproduce needs {' and '.join(missing)}: pip install 'sthash[plot]'")
+        raise ImportError(f"sth reproduce needs {' and '.join(missing)}. Install: pip install 'sthash[plot]'.")
 
 
 def write_report(run: Run, outcome: Outcome, folder: Path) -> WrittenReport:
@@ -97,9 +97,8 @@ def _opening(run: Run, judged: list[claims.Claim], known: list[known_scores.Comp
     said = f"Of {len(judged)} claims of the paper {held} hold, {partly} hold in part, {failed} do not hold."
     lines = [
         f"# {TITLE}",
-        "What `sth reproduce` measured of the experiments of D. Zhang, J. Wang, D. Cai and J. Lu, *Self-Taught "
-        "Hashing for "
-        "Fast Similarity Search*, SIGIR 2010. This page is its output and is not edited by hand.",
+        "Measurements by `sth reproduce` of the experiments of D. Zhang, J. Wang, D. Cai and J. Lu, *Self-Taught "
+        "Hashing for Fast Similarity Search*, SIGIR 2010. The command writes this page; nobody edits it.",
         f"Corpora: {', '.join(one.title for one in run.experiments)}. Methods: "
         f"{', '.join([*(one.title for one in run.methods), *(f'recipe {name}' for name in run.recipes)])}.",
         said if judged else "",
@@ -112,9 +111,8 @@ def _claims(judged: list[claims.Claim]) -> str:
     if not judged:
         return ""
     return (
-        "## The paper's claims\n\nA claim about several corpora holds in part if it holds on some. From which number "
-        "on a "
-        "claim counts as held is set in `protocol.yaml`; the paper gives none.\n\n"
+        "## The paper's claims\n\nA claim about several corpora holds in part if it holds on some of them. The limits "
+        "from which a claim holds are set in `protocol.yaml`; the paper gives none.\n\n"
         + table(("claim", "measured", "verdict"), judged, words=3)
     )
 
@@ -128,7 +126,7 @@ def _checks(summary: Summary, references: dict[str, dict[str, object]]) -> Itera
 
 
 def _figures(summary: Summary, references: dict[str, dict[str, object]], drawings: dict[str, str]) -> str:
-    """Draw what the paper's Figures 2 to 5 show, in both ways of counting empty answers."""
+    """Draw the paper's Figures 2 to 5, with both ways of counting empty answers."""
     parts = []
     has_sth = any(summary.has(experiment, "sth") for experiment in summary.experiments)
     for kind, first, title in (("f1", 2, "F1 of STH"), ("curves", 4, "Precision and recall of all methods")):
@@ -159,7 +157,7 @@ def _recipe_figures(summary: Summary, drawings: dict[str, str]) -> str:
             summary, measure, lambda *wanted: better_codes.values(summary, *wanted)
         )
         parts.append(
-            f"![{title} Whole lines by Hamming distance, broken ones by margins.](results/recipes-{measure}.svg)"
+            f"![{title} Solid lines: by Hamming distance. Dashed lines: by margins.](results/recipes-{measure}.svg)"
         )
     return "\n\n".join(parts)
 

@@ -1,4 +1,4 @@
-"""The section on better codes: what each recipe reaches, beside its targets."""
+"""The section on better codes: the scores of each recipe, and its targets."""
 
 from __future__ import annotations
 
@@ -32,15 +32,14 @@ def better_section(summary: Summary, figures: str) -> str:
         *_balance(summary, wanted["targets"]),
         *_dense(summary),
     ]
-    note = f" Not run: {', '.join(absent)} (not asked for, or not in this version)." if absent else ""
+    note = f" Not run: {', '.join(absent)} (not requested, or not in this version)." if absent else ""
     return (
         "## Better codes than the paper's\n\nThe recipes of `SelfTaughtHashing` on the test split, mean over the seeds "
-        f"{', '.join(map(str, wanted['seeds']))}. Plain Hamming ranking unless margins are named: then a document "
-        f"scores "
-        "the sum of the query's real-valued margins, each with the sign of the document's bit. Ties count in "
-        "expectation."
+        f"{', '.join(map(str, wanted['seeds']))}. Rankings are by Hamming distance unless margins are named: then the "
+        "score of a document is the sum of the query's real-valued margins, each with the sign of the document's bit. "
+        "Ties count in expectation."
         f"{note}\n\n{figures}\n\n{_measured(summary)}\n\n### Targets\n\n"
-        + table(("target", "corpus", "asked", "measured", "verdict"), rows, words=5)
+        + table(("target", "corpus", "target value", "measured", "verdict"), rows, words=5)
     )
 
 

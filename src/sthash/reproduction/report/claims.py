@@ -22,7 +22,7 @@ class Claim(NamedTuple):
 
 
 def judge(summary: Summary) -> list[Claim]:
-    """Judge every claim on what was measured."""
+    """Judge every claim by what was measured."""
     return [
         *_documents(summary),
         *_longer_codes(summary),
@@ -74,7 +74,7 @@ def _longer_codes(summary: Summary) -> Iterator[Claim]:
     if parts:
         yield Claim(
             "With longer codes STH achieves a higher F1, using a bigger radius.",
-            f"Best F1 (at so many bits) at the radii {radii[0]}–{radii[-1]}, empty answers counted as 0. "
+            f"Best F1 (with its number of bits) at the radii {radii[0]}–{radii[-1]}; an empty answer counts as 0. "
             + "; ".join(parts),
             _verdict(outcomes),
         )
@@ -92,7 +92,7 @@ def share_above(upper: list[Point], lower: list[Point]) -> float | None:
     """
     curves = []
     for points in (upper, lower):
-        # Of several lengths with one recall the curve shows the best.
+        # If several lengths have the same recall, the curve shows the best one.
         best: dict[float, float] = {}
         for point in points:
             best[point.recall] = max(point.precision, best.get(point.recall, 0.0))
@@ -187,8 +187,8 @@ def _spectral_hashing(summary: Summary) -> Iterator[Claim]:
             parts.append(f"{experiment.title}, {title}: {shown}")
     if parts:
         yield Claim(
-            "SpH works much better than LSH, stacked RBM and boosted SSC (said of earlier work).",
-            "Best F1 at radius 1, empty answers counted as 0. " + "; ".join(parts),
+            "SpH works much better than LSH, stacked RBM and boosted SSC (a statement about earlier work).",
+            "Best F1 at radius 1; an empty answer counts as 0. " + "; ".join(parts),
             _verdict(outcomes),
         )
 
@@ -202,14 +202,12 @@ def _boltzmann(summary: Summary) -> Iterator[Claim]:
             if summary.has(experiment, "rbm"):
                 baseline = summary.best(experiment, "rbm", "topics", "f1_strict")
                 measured += (
-                    f"; our stacked RBM: at most {baseline['f1_strict'].mean:.3f} ({baseline.n_bits} bits, radius "
-                    f"{baseline.radius}, "
-                    "empty answers counted as 0)"
+                    f"; our stacked RBM: at most {baseline['f1_strict'].mean:.3f} ({baseline.n_bits} bits, "
+                    f"radius {baseline.radius}; an empty answer counts as 0)"
                 )
             yield Claim(
                 f"On {experiment.title} stacked RBM reaches at most F1 = {given['best_f1']} for same-topic documents; "
-                f"STH "
-                f"has that with {given['sth_bits']} bits.",
+                f"STH reaches that with {given['sth_bits']} bits.",
                 measured,
                 _verdict([best["f1"].mean >= given["best_f1"]]),
             )
@@ -238,20 +236,20 @@ def _error_analysis(summary: Summary) -> Iterator[Claim]:
     if held:
         yield Claim(
             "Almost all approximation errors come from the eigenmap; the median threshold and the SVMs cost little.",
-            "Share of the loss of nearest neighbors, from original vectors to predicted codes of unseen documents, "
-            f"that the eigenmap makes, at {', '.join(map(str, lengths))} bits: {'; '.join(losses)}",
+            "Share of the eigenmap in the loss of nearest neighbors, from original vectors to predicted codes of "
+            f"unseen documents, at {', '.join(map(str, lengths))} bits: {'; '.join(losses)}",
             _verdict(held),
         )
         yield Claim(
             "The eigenmap works better than alternatives such as LSI for the first step.",
-            "Real-valued eigenmap / LSI of as many dimensions, each by its better distance, before any bit is made, at "
+            "Real-valued eigenmap / LSI of as many dimensions, each by its better distance, before binarization, at "
             f"{', '.join(map(str, lengths))} dimensions. {'; '.join(better)}",
             _verdict(beats),
         )
 
 
 def eigenmap_share(rows: list[dict[str, Any]], n_bits: int) -> float:
-    """Share of the loss of nearest neighbors, from original vectors to predicted codes, that the eigenmap makes."""
+    """Share of the eigenmap in the loss of nearest neighbors, from original vectors to predicted codes."""
     step = {row["step"]: row["neighbors"] for row in rows if row["bits"] in (0, n_bits)}
     total = step["original vectors"] - step["predicted codes"]
     return float((step["original vectors"] - step["eigenmap"]) / total) if total > 0 else 0.0
@@ -310,7 +308,7 @@ def _speed(summary: Summary) -> Iterator[Claim]:
         ("prediction", "encode_a_document", given["predict_seconds"]),
     ):
         yield Claim(
-            f"64-bit STH takes no more than {known} s a document for {text} (there Matlab on a Pentium 4).",
+            f"64-bit STH takes no more than {known} s per document for {text} (in the paper: Matlab on a Pentium 4).",
             ", ".join(f"{title} {one[key]:.2g} s" for title, one in seconds.items()),
             _verdict([one[key] <= known for one in seconds.values()]),
         )
@@ -321,7 +319,7 @@ def _speed(summary: Summary) -> Iterator[Claim]:
             near = summary.run.protocol["judging"]["speed_ratio"]
             yield Claim(
                 f"Training STH is about {times} times faster than {summary.method(name).title}.",
-                "With both as they are here: "
+                "With both implementations of this package: "
                 + ", ".join(f"{title} {ratio:.1f} times" for title, ratio in ratios.items()),
                 _verdict([times / near <= ratio <= times * near for ratio in ratios.values()]),
             )

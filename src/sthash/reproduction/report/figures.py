@@ -1,4 +1,4 @@
-"""The figures, drawn by Matplotlib as small SVG files whose ink follows the page: dark on light, light on dark."""
+"""The figures: small SVG files, drawn by Matplotlib, whose lines take the text color of the page."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 from sthash.reproduction.conditions import Experiment
 from sthash.reproduction.report.summary import RELEVANCE_TITLES, Summary
 
-# Stands for the page's own text color until the file is written.
+# A placeholder for the text color of the page.
 INK = "#010203"
 COLORS = (
     "#e0344e", "#2f7fe0", "#159a68", "#e08600", "#7c848f", "#9a5be0", "#d163a7", "#8c6d46", "#0f9fb5", "#8f9a12",
@@ -24,7 +24,7 @@ STANDALONE = "<style>svg{color:#1f2328}@media(prefers-color-scheme:dark){svg{col
 
 
 def f1_figure(summary: Summary, relevance: str, strict: bool, references: dict[str, Any]) -> str:
-    """Draw F1 of STH against the code length, a curve a radius and a panel a corpus: the paper's Figures 2 and 3."""
+    """Draw F1 of STH against the code length, one curve per radius, as in the paper's Figures 2 and 3."""
     measure = "f1_strict" if strict else "f1"
 
     def panel(axes: Any, experiment: Experiment) -> None:
@@ -47,7 +47,7 @@ def f1_figure(summary: Summary, relevance: str, strict: bool, references: dict[s
 
 
 def curve_figure(summary: Summary, relevance: str, strict: bool) -> str:
-    """Draw precision against recall of every method, a panel a corpus: the paper's Figures 4 and 5."""
+    """Draw precision against recall of every method, one panel per corpus, as in the paper's Figures 4 and 5."""
     names = [method.name for method in summary.run.methods]
 
     def panel(axes: Any, experiment: Experiment) -> None:
@@ -94,7 +94,7 @@ def _draw(
     panel: Callable[[Any, Experiment], None],
     order: Sequence[str] = (),
 ) -> str:
-    """Draw a panel for each corpus, with one legend under all, in this order of its labels."""
+    """Draw one panel per corpus, and one legend under all of them with its labels in this order."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
@@ -143,14 +143,14 @@ def _draw(
 
 
 def _tidy(svg: str, name: str) -> str:
-    """Remove what a page does not need, let the ink follow the page, and shorten the numbers."""
+    """Remove what a page does not need, take the text color of the page, and shorten the numbers."""
     ElementTree.register_namespace("", SVG)
     ElementTree.register_namespace("xlink", XLINK)
     root = ElementTree.fromstring(svg)  # noqa: S314  # our own drawing
     for metadata in root.findall(f"{{{SVG}}}metadata"):
         root.remove(metadata)
     del root.attrib["height"]
-    # Points become so many pixels that three panels fill a page.
+    # In pixels; three panels fill a page.
     root.set("width", str(round(1.5 * float(root.attrib["width"].removesuffix("pt")))))
     for element in root.iter():
         for attribute, value in element.items():
@@ -160,7 +160,7 @@ def _tidy(svg: str, name: str) -> str:
 
 
 def _own(attribute: str, value: str, name: str) -> str:
-    """Adapt the value of an attribute to a page with several figures, whose identifiers must not meet."""
+    """Adapt the value of an attribute to a page with several figures, whose identifiers must differ."""
     if attribute == "id":
         return f"{name}-{value}"
     if attribute == f"{{{XLINK}}}href":
@@ -170,13 +170,13 @@ def _own(attribute: str, value: str, name: str) -> str:
 
 
 def standalone(svg: str) -> str:
-    """Make a file of its own of a drawing: it then follows the color scheme of the reader by itself."""
+    """Make a drawing a separate file, which follows the color scheme of the reader."""
     root, _, content = svg.partition(">")
     return f"{root}>{STANDALONE}{content}"
 
 
 def caption(kind: str, relevance: str, strict: bool) -> str:
-    """Word the caption of a figure."""
+    """Return the caption of a figure."""
     variant = " An empty answer has precision 0." if strict else " An empty answer has precision 1, as in the paper."
     if kind == "f1":
         return f"F1 of STH for retrieving {RELEVANCE_TITLES[relevance]}.{variant}"

@@ -1,4 +1,4 @@
-"""Scores against those that are known: the authors' toolbox, point by point, and other computations."""
+"""Comparison with known scores: those of the authors' toolbox, point by point, and of other computations."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sthash.reproduction.datasets import DatasetError, data_dir
 from sthash.reproduction.report.markup import table
 from sthash.reproduction.report.summary import RELEVANCE_TITLES, Summary
 
-# Names in the reference file, with the relevance and the measure that they stand for.
+# Names in the reference file, each with its relevance and its measure.
 REFERENCE_SERIES = {
     "nn_f1": ("neighbors", "f1"),
     "topic_f1": ("topics", "f1"),
@@ -21,7 +21,7 @@ REFERENCE_SERIES = {
 
 @dataclass(frozen=True)
 class Comparison:
-    """A comparison with known scores: its text, and what is wrong, if anything."""
+    """A comparison with known scores: its text, its verdict, and the problem if there is one."""
 
     markdown: str
     verdict: str
@@ -42,11 +42,11 @@ def load_references(summary: Summary) -> dict[str, dict[str, Any]]:
 
 
 def check_reference(summary: Summary, experiment: Experiment, known: dict[str, Any] | None) -> Comparison:
-    """Compare STH with the authors' toolbox at every point; one point too far off is a failure."""
+    """Compare STH with the authors' toolbox at every point; one point outside the tolerance is a failure."""
     settings = experiment.reference or {}
     title = f"### {experiment.title} against the authors' toolbox"
     if known is None:
-        text = f"not checked: {settings.get('file')} is missing beside the corpora, or cannot be read"
+        text = f"not checked: {settings.get('file')} is missing in the folder of the corpora, or cannot be read"
         return Comparison(f"{title}\n\n{text}.", f"{experiment.title}: {text}")
     tolerance = float(settings["tolerance"])
     rows, total, far = [], 0, []
@@ -62,7 +62,7 @@ def check_reference(summary: Summary, experiment: Experiment, known: dict[str, A
             rows.append((RELEVANCE_TITLES[relevance], measure, radius, f"{differences[worst]:.4f}", worst))
     largest = max(float(row[3]) for row in rows)
     verdict = f"{total - len(far)} of {total} points within {tolerance}; largest difference {largest:.4f}"
-    text = f"{title}\n\n**{verdict}.**" + (f" Too far off: {far}." if far else "")
+    text = f"{title}\n\n**{verdict}.**" + (f" Outside the tolerance: {far}." if far else "")
     headings = ("relevance", "measure", "radius", "largest difference", "at bits")
     problem = (
         f"STH on {experiment.title}: {len(far)} of {total} points are off by more than {tolerance}" if far else None

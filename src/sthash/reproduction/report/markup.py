@@ -51,7 +51,7 @@ CLASSES = {
 
 
 def table(headings: Sequence[str], rows: Sequence[Sequence[Any]], *, words: int = 1) -> str:
-    """Write a Markdown table; the first columns, so many as said, are words, the others numbers.
+    """Write a Markdown table. The first ``words`` columns hold words, the others numbers.
 
     Examples
     --------

@@ -13,7 +13,7 @@ Draw = Callable[[str, str, str], str]
 
 
 def data_section(summary: Summary) -> str:
-    """Tell which corpora there are."""
+    """Tabulate the corpora."""
     rows = []
     for experiment in summary.experiments:
         found = summary.scores(experiment, summary.methods(experiment)[0])[0]["documents"]
@@ -23,10 +23,9 @@ def data_section(summary: Summary) -> str:
         rows.append((experiment.title, found["train"], found["test"], found["terms"], categories, splits))
     headings = ("corpus", "documents", "queries", "terms", "categories", "random splits")
     return (
-        "## Data\n\nTerms are weighed (1 + ln tf) · ln(N / df), with N and df of the training documents. A corpus with "
-        "one split has the usual one; of several random splits the mean is shown ± one standard deviation. Slow "
-        "methods "
-        "run on fewer splits, as given in brackets.\n\n" + table(headings, rows)
+        "## Data\n\nTerms are weighted (1 + ln tf) · ln(N / df), with N and df of the training documents. A corpus "
+        "with one split has the usual split. For several random splits, the tables show the mean ± one standard "
+        "deviation. Slow methods run on fewer splits; the number is in brackets.\n\n" + table(headings, rows)
     )
 
 
@@ -37,14 +36,10 @@ def score_section(summary: Summary) -> str:
     k = summary.run.protocol["ranking"]
     parts = [
         "## Scores\n\nP, R and F1 are averages over the queries as the authors compute them (an empty answer has "
-        "precision "
-        "1); F1⁰ counts an empty answer as precision 0. *Answered* is the share of the queries with a non-empty "
-        "answer, "
-        "*votes* the accuracy of the majority of the ball. *Best F1⁰* is over all lengths and radii, with bits and "
-        "radius "
-        f"in brackets. Rankings are by Hamming distance; documents that tie count in expectation: P@{k} and mean "
-        f"average "
-        "precision (MAP)."
+        "precision 1). For F1⁰ an empty answer has precision 0. *Answered* is the share of the queries with a "
+        "non-empty answer. *Votes* is the accuracy of the majority label in the ball. *Best F1⁰* is the best over all "
+        "lengths and radii, with bits and radius in brackets. Rankings are by Hamming distance, with ties in "
+        f"expectation: P@{k} is the precision of the first {k}, MAP is the mean average precision."
     ]
     for experiment in summary.experiments:
         for relevance, title in RELEVANCE_TITLES.items():
@@ -103,13 +98,12 @@ def significance_section(summary: Summary) -> str:
         f"splits with p < {level}",
     )
     return (
-        "## Significance\n\nThe one-sided micro sign test (Yang & Liu 1999) over all decisions, one for each query and "
-        f"document, on which exactly one of two systems is right, at {condition['bits']} bits and radius "
-        f"{condition['radius']}. Exact, also for large counts. A small p says that STH is better; a p near 1 says "
-        f"that the "
-        "baseline is: a system that retrieves little is right about nearly everything it leaves out. Counts are sums "
-        "over the "
-        "splits, p is the largest of them.\n\n" + table(headings, rows, words=3)
+        "## Significance\n\nThe one-sided micro sign test (Yang & Liu 1999). There is one decision per query and "
+        "document. The test counts the decisions on which exactly one of two systems is right, at "
+        f"{condition['bits']} bits and radius {condition['radius']}. It is exact, also for large counts. A small p "
+        "says that STH is better. A p near 1 says that the baseline is better: a system that retrieves little is right "
+        "about nearly everything that it does not retrieve. Counts are sums over the splits; p is the largest one of "
+        "the splits.\n\n" + table(headings, rows, words=3)
     )
 
 
@@ -144,23 +138,20 @@ def error_section(summary: Summary) -> str:
         return ""
     k, at = settings["neighbors"], settings["ranking"]
     return (
-        "## Error analysis\n\nThe same documents are asked for after each step. *Neighbors*: share of the "
-        f"{k} nearest original vectors among the {k} nearest of the step. *Topics*: share of documents on the query's "
-        f"topic "
-        f"among the {at} nearest. Original vectors rank by cosine, the eigenmap by Euclidean distance (by cosine where "
-        "said), codes by Hamming distance with ties in expectation.\n\n"
-        "An unseen document has no place in the corpus' eigenmap. So stage 1 ran once over corpus and queries "
-        "together, "
-        "which gives the queries the places and codes that they would have had; SVMs learned from the corpus' part of "
-        "these "
-        "codes then predict the queries' anew. Only one step changes from each row to the next; the last row is the "
-        "method "
-        "itself, whose stage 1 sees the corpus alone. Thresholds are medians over the corpus.\n\n" + "\n\n".join(parts)
+        "## Error analysis\n\nThe same documents are searched for after each step. *Neighbors* is the share of the "
+        f"{k} nearest original vectors among the {k} nearest of the step. *Topics* is the share of documents on the "
+        f"topic of the query among the {at} nearest. Original vectors are ranked by cosine, the eigenmap by Euclidean "
+        "distance (by cosine where the row says so), codes by Hamming distance with ties in expectation.\n\n"
+        "An unseen document is not part of the eigenmap of the corpus. So stage 1 ran once over corpus and queries "
+        "together, which gives the queries the positions and codes that they would have had. SVMs, learned from the "
+        "part of these codes that belongs to the corpus, then predict the codes of the queries. Only one step changes "
+        "from each row to the next. The last row is the method itself, whose stage 1 has only the corpus. Thresholds "
+        "are medians over the corpus.\n\n" + "\n\n".join(parts)
     )
 
 
 def efficiency_section(summary: Summary) -> str:
-    """Tabulate the seconds a document takes, and how the codes fill their space."""
+    """Tabulate the seconds per document, and how the codes fill their space."""
     given = summary.run.protocol["paper"]
     headings = ["method", *(f"{one.title}, {what}" for one in summary.experiments for what in ("train", "predict"))]
     rows = [
@@ -177,20 +168,18 @@ def efficiency_section(summary: Summary) -> str:
                 row.append(f"{spread(one[key] for one in seconds).mean:.2g}" if seconds else "–")
         rows.append(row)
     return (
-        "## Efficiency\n\nSeconds a document, longest code (64 bits), from vectors to codes; prediction as a batch of "
-        "all "
-        "queries, best of three.\n\n" + table(headings, rows) + "\n\n" + _shapes(summary)
+        "## Efficiency\n\nSeconds per document for the longest code (64 bits), from vectors to codes. Prediction is "
+        "one batch of all queries; the fastest run counts.\n\n" + table(headings, rows) + "\n\n" + _shapes(summary)
     )
 
 
 def _shapes(summary: Summary) -> str:
     longest, short = summary.run.protocol["lengths"][-1], summary.run.protocol["significance"]["bits"]
     parts = [
-        f"### How the codes fill their space\n\nEntropy of the corpus' codes in bits; the shares of ones of the bits "
-        f"that "
-        f"are on least and most; mean and largest |correlation| of two bits; buckets that are used by {short}-bit "
-        f"codes, "
-        "documents in the largest one, and share of the documents that have a bucket to themselves. First split."
+        "### How the codes fill their space\n\nEntropy of the codes of the corpus in bits; the smallest and the "
+        "largest share of ones of a bit; mean and largest |correlation| of two bits; "
+        f"number of buckets that {short}-bit codes use, documents in the largest bucket, and share of the documents "
+        "that are alone in a bucket. First split."
     ]
     for experiment in summary.experiments:
         rows = []
@@ -217,7 +206,7 @@ def _shapes(summary: Summary) -> str:
 
 
 def failures_section(summary: Summary) -> str:
-    """Tell what could not be measured, and why."""
+    """List what could not be measured, and why."""
     if not summary.outcome.failures:
         return ""
     rows = [
@@ -236,19 +225,18 @@ def conditions_section(summary: Summary, machine: dict[str, str]) -> str:
     rows += [
         (
             "code lengths",
-            "every one learned anew"
+            "each learned separately"
             if summary.run.relearn
-            else "64 bits learned once, shorter ones are prefixes" + _anew(summary),
+            else "64 bits learned once; shorter codes are prefixes" + _anew(summary),
         )
     ]
     took = sum(float(result["took"]) for result in summary.outcome.results.values())
     rows += [("all measurements took", f"{took / 60:.1f} minutes")]
     return (
         "## Conditions\n\n" + table(("what", "value"), rows, words=2) + "\n\nThe conditions and expected scores are "
-        "data, `src/sthash/evaluation/experiments/*.yaml`. STH has the paper's settings; those of the other recipes "
-        "were "
-        "chosen on held-out training documents, as their modules say. Learning rates of the stacked RBM were chosen by "
-        "test scores of Reuters21578: its scores there flatter it."
+        "data, `src/sthash/reproduction/experiments/*.yaml`. STH has the settings of the paper. Those of the other "
+        "recipes were chosen on held-out training documents, as their modules say. The learning rates of the stacked "
+        "RBM were chosen by test scores of Reuters21578, so its scores there are too favorable."
     )
 
 
@@ -262,4 +250,4 @@ def _seeds(summary: Summary) -> str:
 
 def _anew(summary: Summary) -> str:
     unordered = [method.title for method in summary.run.methods if method.lengths == "each"]
-    return f"; {', '.join(unordered)} (bits without an order): learned anew" if unordered else ""
+    return f"; {', '.join(unordered)} (bits without an order): each learned separately" if unordered else ""

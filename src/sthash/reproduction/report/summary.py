@@ -1,4 +1,4 @@
-"""Results looked up the way a report needs them: averages over the splits, with their spread."""
+"""Results as the report needs them: averages over the splits, with their spread."""
 
 from __future__ import annotations
 
@@ -59,11 +59,11 @@ class Summary:
 
     @property
     def experiments(self) -> list[Experiment]:
-        """Corpora of which there are any scores."""
+        """Corpora with scores."""
         return [one for one in self.run.experiments if any(self.scores(one, method) for method in self.run.methods)]
 
     def methods(self, experiment: Experiment) -> list[Method]:
-        """Methods of which there are scores on a corpus."""
+        """Methods with scores on a corpus."""
         return [method for method in self.run.methods if self.scores(experiment, method)]
 
     def has(self, experiment: Experiment, *names: str) -> bool:
@@ -75,7 +75,7 @@ class Summary:
         return next(method for method in self.run.methods if method.name == name)
 
     def scores(self, experiment: Experiment, method: Method | str) -> list[dict[str, Any]]:
-        """Scores of a method, one entry a split."""
+        """Scores of a method, one entry per split."""
         name = method if isinstance(method, str) else method.name
         return self.outcome.of("scores", experiment.name, name)
 
@@ -110,7 +110,7 @@ class Summary:
     def best(
         self, experiment: Experiment, method: Method | str, relevance: str, measure: str = "f1", **fixed: int
     ) -> BallScores:
-        """Find the code length and radius (or with one of them fixed) at which a measure is best."""
+        """Find the code length and radius at which a measure is best; one of them may be fixed."""
         balls = self.balls(experiment, method, relevance)
         for name, value in fixed.items():
             balls = [ball for ball in balls if getattr(ball, name) == value]
@@ -125,7 +125,7 @@ class Summary:
 
 @dataclass(frozen=True)
 class BallScores:
-    """Scores at one code length and radius, one entry a split."""
+    """Scores at one code length and radius, one entry per split."""
 
     n_bits: int
     radius: int

@@ -1,0 +1,69 @@
+"""The conditions: what is wrong with a file is said, and words of an earlier version are read."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+import yaml
+
+from sthash.reproduction.conditions import ConditionsError, Experiment, load_conditions
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "message"),
+    [
+        ("protocol", "lengths: [", r"protocol\.yaml cannot be read"),
+        ("protocol", "[1]", r"protocol\.yaml must hold names and values, got list"),
+        ("protocol", "radii: [1]", r"protocol\.yaml: neighbors is missing"),
+        ("methods", "a: {title: A}", r"methods\.yaml: .*estimator"),
+        ("methods", "a: {title: A, estimator: 'x:Y', lengths: some}", "lengths of a must be prefix or each"),
+        ("small", "{title: Small, source: moon}", "source='moon' is not known. Use one of: reuters21578_counts"),
+        ("small", "{title: Small, source: labeled}", "source: labeled needs a path"),
+        ("small", "{title: Small, source: tdt2, color: red}", r"small\.yaml: .*color"),
+    ],
+)
+def test_bad_conditions_are_named(experiments, file, content, message):
+    (experiments / f"{file}.yaml").write_text(content)
+    with pytest.raises(ConditionsError, match=message):
+        load_conditions(experiments)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"lengths": [8, 4]}, "must be positive and increasing"),
+        ({"radii": [-1]}, "must not be negative"),
+        ({"curve_radius": 9}, "curve_radius=9 must be one of the radii"),
+        ({"significance": {"bits": 5, "radius": 1, "level": 0.1}}, "bits=5 of significance must be one of the lengths"),
+    ],
+)
+def test_a_protocol_that_contradicts_itself_is_refused(experiments, change, message):
+    protocol = yaml.safe_load((experiments / "protocol.yaml").read_text())
+    (experiments / "protocol.yaml").write_text(yaml.safe_dump(protocol | change))
+    with pytest.raises(ConditionsError, match=message):
+        load_conditions(experiments)
+
+
+def test_words_of_version_0_1_are_understood(experiments):
+    present = load_conditions(experiments)
+    former = {"neighbors": "neighbours", "error_analysis": "anatomy", "baselines": "rivals", "labeled": "labelled"}
+    for path in experiments.glob("*.yaml"):
+        text = path.read_text().replace("sthash.baselines", "SAME")
+        for now, before in former.items():
+            text = re.sub(rf"\b{now}\b(?=:|$)", before, text, flags=re.MULTILINE)
+        path.write_text(text.replace("SAME", "sthash.baselines"))
+    assert "anatomy:" in (experiments / "protocol.yaml").read_text()
+    assert load_conditions(experiments) == present
+
+
+def test_missing_conditions_are_named(tmp_path):
+    with pytest.raises(ConditionsError, match="is not a folder"):
+        load_conditions(tmp_path / "absent")
+    with pytest.raises(ConditionsError, match=r"has no protocol\.yaml. Copy the one in"):
+        load_conditions(tmp_path)
+
+
+def test_splits_of_slow_methods():
+    experiment = Experiment("x", "X", "tdt2", splits=2, fewer_splits={"slow": 1, "eager": 9})
+    assert [experiment.splits_of(name) for name in ("slow", "eager", "other")] == [1, 2, 2]
