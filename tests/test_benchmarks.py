@@ -12,6 +12,7 @@ import pytest
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 # Packages that a script needs beyond those of the tests. Spark's script is not tried: it starts two JVMs, for a minute.
 PEERS = {
+    "alternatives": ("bm25s", "faiss", "hnswlib"),
     "baselines": (),
     "collection": (),
     "duplicates": ("datasketch",),
