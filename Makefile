@@ -94,12 +94,12 @@ $(VENV)/installed: $(VENV)/ready $(SOURCES)
 	@touch $@
 
 # Without an engine its tests skip, and one line says why; in CI that is an error.
-ENGINES := spark milvus
+EXTRAS := spark milvus bench
 $(VENV)/installed-dev: $(VENV)/installed
 	@[ ! -x .ci/install ] || .ci/install
 	$(QUIETLY) "installing what the tests need (pip)" $(PIP) 'sthash[dev]'
-	@for engine in $(ENGINES); do \
-	  QUIETLY_LINES=$$([ "$$CI" ] && echo 40 || echo 1) tools/quietly "installing the extra $$engine (pip)" $(PIP) "sthash[$$engine]" || [ -z "$$CI" ] || exit 1; \
+	@for extra in $(EXTRAS); do \
+	  QUIETLY_LINES=$$([ "$$CI" ] && echo 40 || echo 1) tools/quietly "installing the extra $$extra (pip)" $(PIP) "sthash[$$extra]" || [ -z "$$CI" ] || exit 1; \
 	done
 	@touch $@
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
-from contextlib import closing
 from dataclasses import dataclass
 
 import numpy as np
@@ -48,6 +46,5 @@ def duplicate_groups(collection: Collection, min_cosine: float) -> list[list[str
 
 def model_bytes(collection: Collection) -> int:
     """Bytes of the weights in a collection's file. Terms outside the learning sample have none, so it must be read."""
-    with closing(sqlite3.connect(f"{collection.path.resolve().as_uri()}?mode=ro", uri=True)) as file:
-        (size,) = file.execute("SELECT sum(length(weights)) FROM terms").fetchone()
-    return int(size)
+    with collection.snapshot() as now:
+        return sum(len(term.weights) for term in now.model.terms)

