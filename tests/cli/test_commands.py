@@ -202,7 +202,7 @@ def test_no_command_takes_what_is_no_collection(sth, built, tmp_path, command):
     (tmp_path / "folder.sth").mkdir()
     for name, message in {
         "other.sth": "not a collection",
-        "newer.sth": "upgrade",
+        "newer.sth": "Upgrade",
         "text.sth": "not a collection",
         "empty.sth": "not a collection",
         "folder.sth": "directory",
@@ -247,7 +247,7 @@ def test_the_installed_command(built, tmp_path):
     assert len(result.stdout.splitlines()) == 5
     result = subprocess.run([command, "info", "docs.jsonl"], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (result.returncode, result.stdout) == (1, "")
-    assert result.stderr == "sth: docs.jsonl is not a collection; pass a file that sth build has made.\n"
+    assert result.stderr == "sth: docs.jsonl is not a collection. Pass a file that sth build has made.\n"
 
 
 def test_version_and_help(sth):

@@ -50,8 +50,7 @@ def test_a_cluster_answers_as_one_machine_does_even_if_a_worker_is_killed(needs_
 def check(answers, folder):
     """Compare with what the same model says on one machine."""
     texts = corpus()
-    vectorizer, hasher = (sthash.load(folder / "model" / f"{part}.safetensors") for part in ("vectorizer", "hasher"))
-    codes = hasher.transform(vectorizer.transform(texts))
+    codes = sthash.TextModel.load(folder / "model" / "model.safetensors").encode(texts).codes
     assert (answers["hosts"], answers["hosts left"]) == (2, 1)
     assert answers["codes"] == {str(number): code.tobytes().hex() for number, code in enumerate(codes)}
     index = sthash.HammingIndex(BITS)

@@ -280,7 +280,7 @@ def test_bad_input_gets_clear_errors(spark, table, model, encoded):
         model.approxSimilarityJoin(encoded, encoded, 0)
     with pytest.raises(ValueError, match="numNearestNeighbors=0"):
         model.approxNearestNeighbors(encoded, "a", 0)
-    with pytest.raises(TypeError, match="pass the binary column"):
+    with pytest.raises(TypeError, match="Pass the binary column"):
         hamming_self_join(encoded, 3, n_bits=BITS, id_col="id", code_col="text")
     distance = encoded.limit(1).select(
         hamming_distance("code", "code"), hamming_distance("code", lit(None).cast("binary"))
@@ -301,7 +301,8 @@ def test_an_exported_table_is_a_collection(model, encoded, codes, tmp_path):
         assert len(made) == len(TEXTS)
         document = made.get("key7")
         assert (document.text, document.label, document.metadata) == (TEXTS[7], "1", {"place": 7})
-        assert (made._view.shelf().codes == codes).all()
+        with made.snapshot() as now:
+            assert (now.codes == codes).all()
         assert made.search(TEXTS[3], k=1)[0].score == pytest.approx(1)
     with pytest.raises(FileExistsError, match="overwrite=True"):
         export_collection(model, encoded, path)
@@ -332,3 +333,15 @@ def test_scatter(table, model):
     found = {row["id"]: bytes(row["code"]) for row in fitted.transform(table).collect()}
     assert found == {number: code.tobytes() for number, code in enumerate(fitted.model.encode(TEXTS).codes)}
     assert (fitted.model.encode(TEXTS).codes != model.model.encode(TEXTS).codes).any()
+
+
+def test_an_exported_table_of_vectors_is_a_collection(spark, tmp_path):
+    from sthash.spark import SelfTaughtHashing, export_collection
+
+    X = np.random.default_rng(0).normal(size=(120, 10))
+    table = spark.createDataFrame([(n, row.tolist()) for n, row in enumerate(X)], "id long, features array<double>")
+    model = SelfTaughtHashing(inputCol="features", numBits=8, numNeighbors=6).fit(table)
+    with export_collection(model, table.orderBy("id"), tmp_path / "v.sth", key_col="id") as made:
+        assert made.check().documents == 120
+        assert made.search(X[5], k=1)[0].key == "5"
+        assert (made.encode(X) == model.encode(X.tolist())).all()
