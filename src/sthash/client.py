@@ -198,7 +198,7 @@ class Client:
             response = self._http.request(method, path, content=content, headers=headers, params=params)
         except self._failures as error:
             raise ServiceError(
-                f"{self._http.base_url} does not answer ({error}); check that sth serve runs there."
+                f"{self._http.base_url} does not answer ({error}). Check that sth serve runs there."
             ) from error
         try:
             answer = response.json()
@@ -207,7 +207,7 @@ class Client:
         except (ValueError, KeyError, TypeError) as error:
             status = response.status_code
             raise ServiceError(
-                f"{self._http.base_url} answers {status}, but not as sth serve does; check the address."
+                f"{self._http.base_url} answers {status}, but not as sth serve does. Check the address."
             ) from error
         if raised is not None:
             raise raised

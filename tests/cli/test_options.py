@@ -12,7 +12,7 @@ import typer
 
 from sthash import Collection
 from sthash.cli import COMMANDS
-from sthash.cli.groups import spread
+from sthash.cli.option_groups import spread
 from sthash.cli.options import LearningOptions, SourceOptions, conditions
 from support.corpus import make_documents
 
@@ -82,7 +82,7 @@ def test_every_command_has_a_file_and_help_of_its_own(sth, command):
 
 def test_every_file_is_a_command_or_shared():
     folder = Path(sys.modules["sthash.cli"].__file__).parent
-    shared = {"__init__", "__main__", "groups", "options", "output", "standard_library"}
+    shared = {"__init__", "__main__", "option_groups", "options", "output", "standard_library"}
     assert {path.stem for path in folder.glob("*.py")} - shared == {command.__name__ for command in COMMANDS}
 
 

@@ -1,4 +1,4 @@
-"""One suite that every engine passes: the codes, the neighbours and their order are those of a plain scan."""
+"""One suite that every engine passes: the codes, the neighbors and their order are those of a plain scan."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_the_same_codes_to_the_bit(engine, corpus):
 
 
 @pytest.mark.parametrize("query", QUERIES, ids=range(len(QUERIES)))
-def test_the_same_neighbours_in_the_same_order(engine, corpus, query):
+def test_the_same_neighbors_in_the_same_order(engine, corpus, query):
     everything = scan(corpus, query)
     for k in (10, len(corpus.texts) + 5):
         assert engine.nearest(query, k) == everything[:k]

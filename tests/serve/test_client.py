@@ -184,7 +184,7 @@ def test_one_of_several_collections(path, tmp_path, server_of):
 
 
 def test_who_does_not_answer():
-    with Client("http://127.0.0.1:9") as client, pytest.raises(ServiceError, match="check that sth serve runs there"):
+    with Client("http://127.0.0.1:9") as client, pytest.raises(ServiceError, match="Check that sth serve runs there"):
         client.search("a")
 
 

@@ -73,7 +73,7 @@ def test_a_port_that_is_taken(path, monkeypatch, capsys):
         port = taken.getsockname()[1]
         errors = refused([path, "--port", port], monkeypatch, capsys)
     assert f"cannot listen on 127.0.0.1 port {port}" in errors
-    assert "pass another --port" in errors
+    assert "Pass another --port" in errors
 
 
 def refused(words, monkeypatch, capsys):

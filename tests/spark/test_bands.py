@@ -17,8 +17,8 @@ from sthash.spark.bands import BOTH, Bands, find_links, find_pairs, first_shared
 
 def some_codes(n, n_bits, seed=0):
     rng = np.random.default_rng(seed)
-    centres = rng.random((4, n_bits)) < 0.5
-    return np.unique(sthash.codes.pack(centres[rng.integers(4, size=n)] ^ (rng.random((n, n_bits)) < 0.05)), axis=0)
+    centers = rng.random((4, n_bits)) < 0.5
+    return np.unique(sthash.codes.pack(centers[rng.integers(4, size=n)] ^ (rng.random((n, n_bits)) < 0.05)), axis=0)
 
 
 def task(codes, bands, order):

@@ -1,4 +1,4 @@
-"""Spark in local mode: the same codes, neighbours, pairs and groups as on one machine, and clear errors."""
+"""Spark in local mode: the same codes, neighbors, pairs and groups as on one machine, and clear errors."""
 
 import json
 from pathlib import Path

@@ -19,7 +19,7 @@ from sthash import HammingIndex, SelfTaughtHashing, TextVectorizer
 from sthash.codes import Codes
 from support.components import require
 
-Neighbour = tuple[int, int]  # distance, position
+Neighbor = tuple[int, int]  # distance, position
 Pair = tuple[int, int, int]  # positions, the smaller first, and distance
 
 
@@ -55,10 +55,10 @@ class Engine(Protocol):
     def codes(self) -> Codes:
         """Give the codes it holds, by position."""
 
-    def nearest(self, query: str, k: int) -> list[Neighbour]:
+    def nearest(self, query: str, k: int) -> list[Neighbor]:
         """Give the k nearest documents."""
 
-    def within(self, query: str, radius: int) -> list[Neighbour]:
+    def within(self, query: str, radius: int) -> list[Neighbor]:
         """Give all documents within a radius."""
 
     def pairs(self, radius: int) -> set[Pair]:
@@ -74,13 +74,13 @@ class IndexEngine:
     def codes(self) -> Codes:
         return self._index.codes(self._index.ids())
 
-    def nearest(self, query: str, k: int) -> list[Neighbour]:
+    def nearest(self, query: str, k: int) -> list[Neighbor]:
         ids, distances = self._index.search(self._corpus.encode([query]), k)
-        return neighbours(ids[0], distances[0])
+        return neighbors(ids[0], distances[0])
 
-    def within(self, query: str, radius: int) -> list[Neighbour]:
+    def within(self, query: str, radius: int) -> list[Neighbor]:
         _, ids, distances = self._index.radius_search(self._corpus.encode([query]), radius)
-        return neighbours(ids, distances)
+        return neighbors(ids, distances)
 
     def pairs(self, radius: int) -> set[Pair]:
         blocks = self._index.pairs(radius=radius)
@@ -105,13 +105,13 @@ class MilvusEngine:
         stored = {row["id"] - self._first: row["code"][0] for row in rows}
         return np.array([np.frombuffer(stored[place], np.uint8) for place in range(len(stored))])
 
-    def nearest(self, query: str, k: int) -> list[Neighbour]:
+    def nearest(self, query: str, k: int) -> list[Neighbor]:
         ids, distances = self._there.nearest(self._corpus.encode([query]), k)
-        return neighbours(ids[0] - np.where(ids[0] < 0, 0, self._first), distances[0])
+        return neighbors(ids[0] - np.where(ids[0] < 0, 0, self._first), distances[0])
 
-    def within(self, query: str, radius: int) -> list[Neighbour]:
+    def within(self, query: str, radius: int) -> list[Neighbor]:
         _, ids, distances = self._there.radius_search(self._corpus.encode([query]), radius)
-        return neighbours(ids - self._first, distances)
+        return neighbors(ids - self._first, distances)
 
     def pairs(self, radius: int) -> set[Pair]:
         pytest.skip("Milvus has no self-join")
@@ -138,11 +138,11 @@ class SparkEngine:
         rows = self._table.select("id", "code").orderBy("id").collect()
         return np.array([np.frombuffer(row["code"], np.uint8) for row in rows])
 
-    def nearest(self, query: str, k: int) -> list[Neighbour]:
+    def nearest(self, query: str, k: int) -> list[Neighbor]:
         found = self._model.approxNearestNeighbors(self._table, query, k).select("distCol", "id").collect()
         return [(int(row["distCol"]), row["id"]) for row in found]
 
-    def within(self, query: str, radius: int) -> list[Neighbour]:
+    def within(self, query: str, radius: int) -> list[Neighbor]:
         pairs = self._model.approxSimilarityJoin(self._documents([query]), self._table, radius + 1)
         found = pairs.selectExpr("distCol", "datasetB.id as id").orderBy("distCol", "id").collect()
         return [(int(row["distCol"]), row["id"]) for row in found]
@@ -155,7 +155,7 @@ class SparkEngine:
         return {(row["idA"], row["idB"], int(row["distCol"])) for row in found}
 
 
-def neighbours(ids: npt.NDArray[np.int64], distances: npt.NDArray[np.int32]) -> list[Neighbour]:
+def neighbors(ids: npt.NDArray[np.int64], distances: npt.NDArray[np.int32]) -> list[Neighbor]:
     """Put distances and positions together; -1 marks a missing one."""
     found = zip(distances.tolist(), ids.tolist(), strict=True)
     return [(distance, place) for distance, place in found if distance >= 0]

@@ -61,6 +61,8 @@ class AnchorGraphHashing(Baseline):
         Anchors that a document is joined to.
     random_state : int, RandomState or None, default=0
         Of the first centers of k-means.
+    threads : int or None, default=None
+        None takes one per available core. The codes do not depend on it.
 
     Attributes
     ----------
@@ -96,12 +98,14 @@ class AnchorGraphHashing(Baseline):
         n_anchors: int = 300,
         n_nearest: int = 2,
         random_state: int | np.random.RandomState | None = 0,
+        threads: int | None = None,
     ) -> None:
         self.n_bits = n_bits
         self.layers = layers
         self.n_anchors = n_anchors
         self.n_nearest = n_nearest
         self.random_state = random_state
+        self.threads = threads
 
     def _learn(self, X: Vectors) -> None:
         if self.layers not in (1, 2):
@@ -109,7 +113,7 @@ class AnchorGraphHashing(Baseline):
         check_whole("n_nearest", self.n_nearest, 1)
         if check_whole("n_anchors", self.n_anchors, 2) < self.n_nearest:
             raise ValueError(f"n_nearest={self.n_nearest} must be at most n_anchors={self.n_anchors}. Lower n_nearest.")
-        self.anchors_ = k_means(X, self.n_anchors, self._generator())
+        self.anchors_ = k_means(X, self.n_anchors, self._generator(), threads=self.threads)
         nearest, distances = self._nearest_anchors(X)
         self.bandwidth_ = np.array([np.sqrt(distances.max(axis=1)).mean() ** 2 or 1.0])
         Z = self._membership(nearest, distances)
@@ -120,7 +124,7 @@ class AnchorGraphHashing(Baseline):
         self.splits_ = np.array([second_thresholds(Z, y) for y in Y.T]).T if self.layers == 2 else np.zeros((2, 0))
 
     def _nearest_anchors(self, X: Vectors) -> tuple[npt.NDArray[np.intp], Array]:
-        distances = squared_distances(X, self.anchors_)
+        distances = squared_distances(X, self.anchors_, self.threads)
         k = min(self.n_nearest, len(self.anchors_))
         nearest = np.argsort(distances, axis=1, kind="stable")[:, :k]
         return nearest, np.take_along_axis(distances, nearest, axis=1)
@@ -177,12 +181,14 @@ def second_thresholds(Z: sp.csr_array, y: Array) -> tuple[float, float]:
     return mean + c / n_positive, -(mean - c / n_other)
 
 
-def k_means(X: Vectors, k: int, rng: np.random.Generator, rounds: int = 10) -> npt.NDArray[np.float32]:
+def k_means(
+    X: Vectors, k: int, rng: np.random.Generator, rounds: int = 10, threads: int | None = None
+) -> npt.NDArray[np.float32]:
     """Return the centers of k clusters, or of as many as there are distinct documents among k drawn ones."""
     drawn = X[rng.choice(X.shape[0], size=min(k, X.shape[0]), replace=False)]
     centers = np.unique(dense(drawn), axis=0)
     for _ in range(rounds):
-        nearest = squared_distances(X, centers).argmin(axis=1)
+        nearest = squared_distances(X, centers, threads).argmin(axis=1)
         places = (nearest, np.arange(len(nearest)))
         member = sp.csr_array((np.ones(len(nearest)), places), shape=(len(centers), len(nearest)))
         sizes = np.bincount(nearest, minlength=len(centers))
@@ -195,7 +201,7 @@ def k_means(X: Vectors, k: int, rng: np.random.Generator, rounds: int = 10) -> n
     return np.ascontiguousarray(centers, dtype=np.float32)
 
 
-def squared_distances(X: Vectors, centers: npt.NDArray[np.float32]) -> Array:
+def squared_distances(X: Vectors, centers: npt.NDArray[np.float32], threads: int | None = None) -> Array:
     """Squared Euclidean distances, rows of X by centers; never negative."""
-    products = project(X, np.ascontiguousarray(centers.T), None)
+    products = project(X, np.ascontiguousarray(centers.T), threads)
     return np.maximum(squared_norms(X)[:, None] + squared_norms(centers) - 2 * products.astype(np.float64), 0)

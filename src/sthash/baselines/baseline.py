@@ -50,7 +50,7 @@ class Baseline(Hasher):
         return tags
 
     def _state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
-        settings = self.get_params(deep=False)
+        settings = {name: value for name, value in self.get_params(deep=False).items() if name != "threads"}
         if "random_state" in settings:
             settings["random_state"] = saved_seed(settings["random_state"])
         settings = {name: value.item() if isinstance(value, np.generic) else value for name, value in settings.items()}

@@ -35,6 +35,8 @@ class BinarizedLSI(Baseline):
     ----------
     n_bits : int, default=64
         At most the rank of the corpus.
+    threads : int or None, default=None
+        None takes one per available core. The codes do not depend on it.
 
     Attributes
     ----------
@@ -60,16 +62,17 @@ class BinarizedLSI(Baseline):
         "singular_values_": (np.float64, ("l",)),
     }
 
-    def __init__(self, n_bits: int = 64) -> None:
+    def __init__(self, n_bits: int = 64, *, threads: int | None = None) -> None:
         self.n_bits = n_bits
+        self.threads = threads
 
     def _learn(self, X: Vectors) -> None:
         factors = leading_svd(X, self.n_bits)
         check_rank(self.n_bits, len(factors.values), X)
         self.singular_values_ = factors.values
         self.components_ = factors.right.astype(np.float32)
-        values = project(X, self.components_, None)
+        values = project(X, self.components_, self.threads)
         self.thresholds_ = median_thresholds(values)
 
     def _margins(self, X: Vectors) -> npt.NDArray[Any]:
-        return np.asarray(project(X, self.components_, None) - self.thresholds_)
+        return np.asarray(project(X, self.components_, self.threads) - self.thresholds_)

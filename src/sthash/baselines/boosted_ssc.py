@@ -53,6 +53,8 @@ class BoostedSSC(StumpHasher):
         Largest number of pairs to learn from, of either kind.
     random_state : int, RandomState or None, default=0
         Source of the random pairs.
+    threads : int or None, default=None
+        None takes one per available core. The codes do not depend on it.
 
     Attributes
     ----------
@@ -84,7 +86,7 @@ class BoostedSSC(StumpHasher):
 
     def _learn(self, X: Vectors) -> None:
         rng = self._generator()
-        similar, W = similar_pairs(X, self.n_neighbors, self.n_pairs, rng)
+        similar, W = similar_pairs(X, self.n_neighbors, self.n_pairs, rng, self.threads)
         dissimilar = dissimilar_pairs(W, self.n_pairs, rng)
         if len(dissimilar) == 0:
             raise ValueError(

@@ -50,6 +50,8 @@ class ForgivingHashing(StumpHasher):
         Largest number of pairs to learn from.
     random_state : int, RandomState or None, default=0
         Source of the random pairs.
+    threads : int or None, default=None
+        None takes one per available core. The codes do not depend on it.
 
     Attributes
     ----------
@@ -75,7 +77,7 @@ class ForgivingHashing(StumpHasher):
     }
 
     def _learn(self, X: Vectors) -> None:
-        pairs, _ = similar_pairs(X, self.n_neighbors, self.n_pairs, self._generator())
+        pairs, _ = similar_pairs(X, self.n_neighbors, self.n_pairs, self._generator(), self.threads)
         stumps = PairStumps(X, pairs)
         on = stumps.share_on(X)
         strangers = on**2 + (1 - on) ** 2

@@ -39,6 +39,8 @@ class IterativeQuantization(Baseline):
         Turns at most.
     random_state : int, RandomState or None, default=0
         Of the first rotation.
+    threads : int or None, default=None
+        None takes one per available core. The codes do not depend on it.
 
     Attributes
     ----------
@@ -69,11 +71,17 @@ class IterativeQuantization(Baseline):
     }
 
     def __init__(
-        self, n_bits: int = 64, *, max_iter: int = 50, random_state: int | np.random.RandomState | None = 0
+        self,
+        n_bits: int = 64,
+        *,
+        max_iter: int = 50,
+        random_state: int | np.random.RandomState | None = 0,
+        threads: int | None = None,
     ) -> None:
         self.n_bits = n_bits
         self.max_iter = max_iter
         self.random_state = random_state
+        self.threads = threads
 
     def _learn(self, X: Vectors) -> None:
         check_whole("max_iter", self.max_iter, 1)
@@ -91,4 +99,4 @@ class IterativeQuantization(Baseline):
         return len(self.losses_)
 
     def _margins(self, X: Vectors) -> npt.NDArray[Any]:
-        return project(X, self.weights_, None) - self.offsets_
+        return project(X, self.weights_, self.threads) - self.offsets_

@@ -47,6 +47,8 @@ class LaplacianCoHashing(Baseline):
     ----------
     n_bits : int, default=64
         At most the rank of the corpus minus one.
+    threads : int or None, default=None
+        None takes one per available core. The codes do not depend on it.
 
     Attributes
     ----------
@@ -73,8 +75,9 @@ class LaplacianCoHashing(Baseline):
 
     _non_negative: ClassVar[bool] = True
 
-    def __init__(self, n_bits: int = 64) -> None:
+    def __init__(self, n_bits: int = 64, *, threads: int | None = None) -> None:
         self.n_bits = n_bits
+        self.threads = threads
 
     def _learn(self, X: Vectors) -> None:
         documents, terms = sums(X, axis=1), sums(X, axis=0)
@@ -92,7 +95,7 @@ class LaplacianCoHashing(Baseline):
 
     def _places(self, X: Vectors) -> npt.NDArray[np.float32]:
         shares = inverses(sums(X, axis=1))
-        return project(X, self.terms_, None) * shares[:, None].astype(np.float32)
+        return project(X, self.terms_, self.threads) * shares[:, None].astype(np.float32)
 
     def _margins(self, X: Vectors) -> npt.NDArray[Any]:
         return np.asarray(self._places(X) - self.thresholds_)

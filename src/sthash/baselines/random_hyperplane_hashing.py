@@ -43,6 +43,8 @@ class RandomHyperplaneHashing(Baseline):
         None takes hyperplanes through the origin, for cosines. A number takes stripes of that width with random
         offsets, for Euclidean distances: documents much nearer than ``width`` share most bits.
     random_state : int, RandomState or None, default=0
+    threads : int or None, default=None
+        None takes one per available core. The codes do not depend on it.
 
     Attributes
     ----------
@@ -69,10 +71,12 @@ class RandomHyperplaneHashing(Baseline):
         *,
         width: float | None = None,
         random_state: int | np.random.RandomState | None = 0,
+        threads: int | None = None,
     ) -> None:
         self.n_bits = n_bits
         self.width = width
         self.random_state = random_state
+        self.threads = threads
 
     def _learn(self, X: Vectors) -> None:
         if self.width is not None:
@@ -84,7 +88,7 @@ class RandomHyperplaneHashing(Baseline):
         self.offsets_ = shifts.random(self.n_bits, dtype=np.float32) * np.float32(self.width or 0)
 
     def _margins(self, X: Vectors) -> npt.NDArray[Any]:
-        values = project(X, self.weights_, None)
+        values = project(X, self.weights_, self.threads)
         if self.width is None:
             return values
         # Negative on even stripes, positive on odd ones, zero on the borders.

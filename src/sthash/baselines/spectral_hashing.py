@@ -35,6 +35,8 @@ class SpectralHashing(Baseline):
     ----------
     n_bits : int, default=64
         May exceed the rank of the corpus: an axis then gives several bits.
+    threads : int or None, default=None
+        None takes one per available core. The codes do not depend on it.
 
     Attributes
     ----------
@@ -64,12 +66,13 @@ class SpectralHashing(Baseline):
         "frequency_": (np.float64, ("l",)),
     }
 
-    def __init__(self, n_bits: int = 64) -> None:
+    def __init__(self, n_bits: int = 64, *, threads: int | None = None) -> None:
         self.n_bits = n_bits
+        self.threads = threads
 
     def _learn(self, X: Vectors) -> None:
         axes = principal_components(X, self.n_bits)[1].astype(np.float32)
-        values = project(X, axes, None)
+        values = project(X, axes, self.threads)
         spread = values.max(axis=0) > values.min(axis=0)
         if not spread.any():
             raise ValueError(
@@ -85,5 +88,5 @@ class SpectralHashing(Baseline):
         self.axis_, self.frequency_ = axis[smallest], frequencies[smallest]
 
     def _margins(self, X: Vectors) -> npt.NDArray[Any]:
-        values = project(X, self.components_, None) - self.low_
+        values = project(X, self.components_, self.threads) - self.low_
         return np.asarray(np.sin(np.pi / 2 + values[:, self.axis_] * self.frequency_))

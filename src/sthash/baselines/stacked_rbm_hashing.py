@@ -84,6 +84,8 @@ class StackedRBMHashing(Baseline):
     threshold : float or "median", default=0.1
         Activity above which a bit is on; ``median`` takes each unit's median over the corpus.
     random_state : int, RandomState or None, default=0
+    threads : int or None, default=None
+        None takes one per available core. The codes do not depend on it.
 
     Attributes
     ----------
@@ -132,6 +134,7 @@ class StackedRBMHashing(Baseline):
         noise: float = 4.0,
         threshold: float | Literal["median"] = 0.1,
         random_state: int | np.random.RandomState | None = 0,
+        threads: int | None = None,
     ) -> None:
         self.n_bits = n_bits
         self.hidden_units = hidden_units
@@ -146,6 +149,7 @@ class StackedRBMHashing(Baseline):
         self.noise = noise
         self.threshold = threshold
         self.random_state = random_state
+        self.threads = threads
 
     def _learn(self, X: Vectors) -> None:
         self._validate()
@@ -179,7 +183,7 @@ class StackedRBMHashing(Baseline):
             rate = self.count_learning_rate if layer == 0 else self.learning_rate
             descent = Descent(rate, self.pretrain_epochs, self.batch_size)
             errors.append(train_rbm(below, rbm, descent, rng, word_counts=layer == 0))
-            below = sigmoid(project(below, rbm.weights, None) + rbm.hidden)
+            below = sigmoid(project(below, rbm.weights, self.threads) + rbm.hidden)
             machines.append(rbm)
         self.reconstruction_errors_ = np.array(errors)
         return machines
@@ -216,9 +220,9 @@ class StackedRBMHashing(Baseline):
     def _code_inputs(self, X: Vectors) -> Array:
         values: Any = self._words(X)
         for weights, biases in self._layers[:-1]:
-            values = sigmoid(project(values, weights, None) + biases)
+            values = sigmoid(project(values, weights, self.threads) + biases)
         weights, biases = self._layers[-1]
-        return project(values, weights, None) + biases
+        return project(values, weights, self.threads) + biases
 
     def _margins(self, X: Vectors) -> npt.NDArray[Any]:
         return np.asarray(self._code_inputs(X) - self.thresholds_)

@@ -34,11 +34,13 @@ class StumpHasher(Baseline):
         n_neighbors: int = 25,
         n_pairs: int = 10_000,
         random_state: int | np.random.RandomState | None = 0,
+        threads: int | None = None,
     ) -> None:
         self.n_bits = n_bits
         self.n_neighbors = n_neighbors
         self.n_pairs = n_pairs
         self.random_state = random_state
+        self.threads = threads
 
     def _keep(self, X: Vectors, stumps: PairStumps, picked: list[int]) -> None:
         """Take one stump per bit, or say that there are not enough."""
@@ -104,7 +106,9 @@ def splits(X: Vectors, pairs: Pairs, feature: int, threshold: float) -> npt.NDAr
     return apart
 
 
-def similar_pairs(X: Vectors, n_neighbors: int, n_pairs: int, rng: np.random.Generator) -> tuple[Pairs, Any]:
+def similar_pairs(
+    X: Vectors, n_neighbors: int, n_pairs: int, rng: np.random.Generator, threads: int | None = None
+) -> tuple[Pairs, Any]:
     """Draw pairs of near neighbors by cosine, all different; also return the graph they come from."""
     check_whole("n_pairs", n_pairs)
     if check_whole("n_neighbors", n_neighbors) >= X.shape[0]:
@@ -112,7 +116,7 @@ def similar_pairs(X: Vectors, n_neighbors: int, n_pairs: int, rng: np.random.Gen
             f"n_neighbors={n_neighbors} must be less than the number of documents, n_samples={X.shape[0]}. "
             "Lower n_neighbors or bring more documents."
         )
-    W = knn_graph(X, n_neighbors)
+    W = knn_graph(X, n_neighbors, threads=threads)
     edges = sp.coo_array(sp.triu(W, k=1))
     pairs = np.column_stack([edges.row, edges.col]).astype(np.int64)
     if len(pairs) == 0:

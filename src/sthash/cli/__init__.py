@@ -27,7 +27,7 @@ from sthash.cli import (
     tune,
     version,
 )
-from sthash.cli.groups import spread
+from sthash.cli.option_groups import spread
 
 # In the order in which --help lists them.
 COMMANDS = (

@@ -1,6 +1,6 @@
 """Arguments and options that several commands share, alone or in groups.
 
-A group is a dataclass; a command takes it as one parameter, and `sthash.cli.groups` shows its fields to typer.
+A group is a dataclass; a command takes it as one parameter, and `sthash.cli.option_groups` shows its fields to typer.
 """
 
 from __future__ import annotations

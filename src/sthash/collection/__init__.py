@@ -5,9 +5,9 @@ from __future__ import annotations
 from sthash.collection.collection import Collection
 from sthash.collection.document_table import StoredDocument
 from sthash.collection.hits import Hit
-from sthash.collection.options import SearchKeywords, SearchOptions, Where, meets
 from sthash.collection.packed_vectors import PackedVectors, packed
 from sthash.collection.protocol import DocumentCollection
+from sthash.collection.search_options import SearchKeywords, SearchOptions, Where, meets
 from sthash.collection.snapshot import Snapshot
 from sthash.collection.store import CollectionBusyError, CollectionError
 from sthash.collection.verification import Verification

@@ -18,9 +18,9 @@ from sthash.codes import Codes
 from sthash.collection import builder
 from sthash.collection.document_table import StoredDocument, remove
 from sthash.collection.hits import Hit
-from sthash.collection.options import SearchKeywords, SearchOptions, Where
 from sthash.collection.packed_vectors import Ids
 from sthash.collection.search import answer
+from sthash.collection.search_options import SearchKeywords, SearchOptions, Where
 from sthash.collection.snapshot import Snapshot
 from sthash.collection.store import WAIT_SECONDS, Store
 from sthash.collection.stored_model import load_model

@@ -8,8 +8,8 @@ import numpy as np
 
 from sthash.checksums import encode_text
 from sthash.collection.document_table import fields_of
-from sthash.collection.options import Where, check_where, meets
 from sthash.collection.packed_vectors import Ids
+from sthash.collection.search_options import Where, check_where, meets
 from sthash.collection.store import Store
 
 MANY_VALUES = 10_000  # SQLite takes 32,766 in one statement

@@ -7,7 +7,7 @@ from typing import Any, Protocol, Self, Unpack
 
 from sthash.codes import Codes
 from sthash.collection.hits import Hit
-from sthash.collection.options import SearchKeywords
+from sthash.collection.search_options import SearchKeywords
 from sthash.sources import Document
 
 

@@ -9,8 +9,8 @@ import numpy as np
 from sthash.codes import row_distances
 from sthash.collection.code_table import CodeTable, Positions, Ranking
 from sthash.collection.hits import Hit
-from sthash.collection.options import SearchOptions
 from sthash.collection.packed_vectors import PackedVectors
+from sthash.collection.search_options import SearchOptions
 from sthash.collection.snapshot import Snapshot
 from sthash.model import EncodedRows, TextModel
 

@@ -20,8 +20,8 @@ from sthash.collection.document_table import (
     read_page,
 )
 from sthash.collection.filters import ids_where
-from sthash.collection.options import Where
 from sthash.collection.packed_vectors import Ids, PackedVectors, load_vectors
+from sthash.collection.search_options import Where
 from sthash.collection.store import Store
 from sthash.index import HammingIndex
 from sthash.model import EncodedRows, Margins, Model

@@ -67,7 +67,7 @@ class Catalog:
             Collection.open(source).close()  # a file that is not a collection is an error at once
         self.refresh()
         if not self._served:
-            raise FileNotFoundError(f"there is no collection (*{SUFFIX}) in {source}; make one with sth build.")
+            raise FileNotFoundError(f"there is no collection (*{SUFFIX}) in {source}. Make one with sth build.")
 
     def refresh(self) -> None:
         """Add the files that are new in a folder, and close those that are gone."""

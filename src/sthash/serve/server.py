@@ -59,5 +59,5 @@ def listen(host: str, port: int) -> socket.socket:
         return socket.create_server(address[:2], family=family, backlog=BACKLOG)
     except OSError as error:
         raise OSError(
-            f"cannot listen on {host} port {port} ({error.strerror or error}); pass another --port."
+            f"cannot listen on {host} port {port} ({error.strerror or error}). Pass another --port."
         ) from error

@@ -29,7 +29,7 @@ def kept_terms(
         raise ValueError("the corpus is empty. Pass at least one document.")
     if counts.n_tokens == 0:
         raise ValueError(
-            f"none of the {n_documents} documents has a term; they are blank or hold stop words only. "
+            f"none of the {n_documents} documents has a term: they are blank or hold stop words only. "
             "Check the input, or pass stop_words=None."
         )
     low = min_df if isinstance(min_df, Integral) else min_df * n_documents
