@@ -74,7 +74,7 @@ for command in COMMANDS:
 def main() -> None:
     """Run the command; an error is one line on standard error."""
     try:
-        status: Any = app(standalone_mode=False)
+        status: Any = app(prog_name="sth", standalone_mode=False)
         sys.stdout.flush()
     except (KeyboardInterrupt, typer.Abort):
         sys.exit(130)
