@@ -13,6 +13,9 @@ from sthash.reproduction.datasets import DatasetError, data_dir
 from support.components import require, set_java_home
 
 set_java_home()
+# Spark starts Java by a fork. With a connection to Milvus open, gRPC's handlers for forks can kill the child before it
+# becomes Java (https://github.com/grpc/grpc/issues/43055).
+os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "false")
 
 # The same examples on every run, no deadline: a slow machine must not make a test fail.
 settings.register_profile("sthash", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
