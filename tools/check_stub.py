@@ -86,7 +86,7 @@ def _agree(stub: str, module: str) -> bool:
 
 def _loosely(parameters: str) -> str:
     """Drop what is inside a list: a parameter's C++ type does not say it."""
-    return parameters.replace("list[str]", "list")
+    return parameters.replace("list[str]", "list").replace("list[bytes]", "list")
 
 
 def main() -> int:

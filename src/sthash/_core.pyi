@@ -185,3 +185,50 @@ def pair_scores(
     vectors: PackedView, left: npt.NDArray[np.int64], right: npt.NDArray[np.int64], *, threads: int
 ) -> npt.NDArray[np.float32]: ...
 def scatter(rows: CsrView, *, words: int, seed: int, threads: int) -> npt.NDArray[np.float32]: ...
+
+# postings
+
+def pack_counts(
+    indptr: npt.NDArray[np.int64], columns: npt.NDArray[np.int32], counts: npt.NDArray[np.int32], *, threads: int
+) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]: ...
+def unpack_counts(
+    content: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], *, n_columns: int, threads: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.int32]]: ...
+def pack_postings(
+    indptr: npt.NDArray[np.int64],
+    columns: npt.NDArray[np.int32],
+    counts: npt.NDArray[np.int32],
+    ids: npt.NDArray[np.int64],
+    *,
+    n_columns: int,
+    threads: int,
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uint8], npt.NDArray[np.int64]]: ...
+
+class PostingLists:
+    def __init__(self, ids: npt.NDArray[np.int64], lengths: npt.NDArray[np.int32]) -> None: ...
+    def put(self, column: int, contents: list[bytes]) -> None: ...
+    def put_counts(
+        self,
+        indptr: npt.NDArray[np.int64],
+        columns: npt.NDArray[np.int32],
+        counts: npt.NDArray[np.int32],
+        ids: npt.NDArray[np.int64],
+    ) -> None: ...
+    def holds(self, column: int) -> bool: ...
+    def document_frequency(self, column: int) -> int: ...
+    def positions(self, column: int) -> npt.NDArray[np.int32]: ...
+    @property
+    def nbytes(self) -> int: ...
+    def search(
+        self,
+        indptr: npt.NDArray[np.int64],
+        columns: npt.NDArray[np.int32],
+        weights: npt.NDArray[np.float32],
+        *,
+        k: int,
+        k1: float,
+        b: float,
+        mean_length: float,
+        allowed: npt.NDArray[np.uint8] | None,
+        threads: int,
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]: ...

@@ -78,5 +78,6 @@ void bind_graph(nb::module_& module);
 void bind_svm(nb::module_& module);
 void bind_hamming(nb::module_& module);
 void bind_collection(nb::module_& module);
+void bind_postings(nb::module_& module);
 
 }  // namespace sthash

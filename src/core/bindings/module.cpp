@@ -42,6 +42,7 @@ NB_MODULE(_core, module) {
     bind_svm(module);
     bind_hamming(module);
     bind_collection(module);
+    bind_postings(module);
 }
 
 }  // namespace sthash
