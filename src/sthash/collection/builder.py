@@ -9,13 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, get_args
 
 import numpy as np
+import numpy.typing as npt
 
 from sthash.batches import batched
 from sthash.checks import check_choice, check_positive, check_whole
 from sthash.collection.corpus import LearningCorpus, TextCorpus, VectorCorpus
-from sthash.collection.document_table import all_ids, count_documents, put_documents, put_encoded, read_texts
+from sthash.collection.document_table import all_ids, count_documents, put_documents, read_texts
 from sthash.collection.store import CollectionBusyError, CollectionError, Store
 from sthash.collection.stored_model import write_model
+from sthash.collection.writers import writer_for
 from sthash.files import sync
 from sthash.model import Model
 from sthash.model.linear import new_hasher, sample
@@ -28,6 +30,9 @@ if TYPE_CHECKING:
     from sthash.text import TextVectorizer
 
 SAMPLE_SIZE = 20_000
+# A collection without hash functions learns them in the `add` that brings it to this number of documents. Up to it, a
+# search compares the query with all documents, exactly and fast.
+LEARN_AT = 1000
 
 
 @dataclass(frozen=True)
@@ -95,8 +100,6 @@ def build(
         else:
             write_model(store, plan)
             add_documents(store, plan, documents, vectors, replace_keys=replace_keys, progress=report)
-            if count_documents(store) == 0:
-                raise ValueError("the corpus is empty. Pass at least one document.")
 
     write_whole(target, fill)
 
@@ -133,29 +136,43 @@ def stored_texts(store: Store, vectorizer: TextVectorizer) -> TextCorpus:
 
 
 def learn(store: Store, corpus: LearningCorpus, plan: LearningPlan, generation: int, report: Progress) -> None:
-    """Learn a model from a corpus, write it, and encode all documents by it."""
-    corpus.finish()
+    """Learn a model from a corpus, write it, and encode all documents by it.
+
+    If there is too little to learn from, the model has no hash functions, and all codes are zero.
+    """
     report("learning", 0, None)
     ids = np.array(all_ids(store), dtype=np.int64)
-    chosen = ids[sample(len(ids), plan.sample_size, plan.random_state)]
-    hasher = plan.new_hasher().fit(corpus.sample(chosen))
-    model = corpus.model(
-        hasher,
-        scatter=float(plan.scatter),
-        random_state=plan.random_state,
-        learned_on=len(chosen),
-        threads=plan.threads,
-    )
+    model = _learned(corpus, ids, plan)
     model.settings |= {
         "generation": generation,
         "sample_size": plan.sample_size,
         "random_state": plan.random_state,
     }
+    if not model.learned:
+        model.settings["tried_on"] = len(ids)
     write_model(store, model)
     done = 0
     for count in corpus.encode(model):
         done += count
         report("encoding", done, len(ids))
+
+
+def _learned(corpus: LearningCorpus, ids: npt.NDArray[np.int64], plan: LearningPlan) -> Model:
+    hasher = plan.new_hasher()
+    chosen = ids[sample(len(ids), plan.sample_size, plan.random_state)]
+    common: dict[str, Any] = {
+        "scatter": float(plan.scatter),
+        "random_state": plan.random_state,
+        "threads": plan.threads,
+    }
+    from sthash.hashing.embedding import TooFewDocumentsError
+
+    try:
+        corpus.finish()
+        hasher.fit(corpus.sample(chosen))
+    except TooFewDocumentsError:
+        return corpus.unlearned(hasher, **common)
+    return corpus.model(hasher, learned_on=len(chosen), **common)
 
 
 class RelearnChanges(TypedDict, total=False):
@@ -212,21 +229,35 @@ def add_documents(
     vectors: Iterable[Any] | None,
     *,
     replace_keys: bool,
+    threads: int | None = None,
     progress: Progress = silent,
 ) -> int:
-    """Store documents and encode them by the model; return how many were given."""
+    """Store documents and encode them by the model; return how many were given.
+
+    A collection without hash functions learns them if there are now enough documents.
+    """
     if model.dense and vectors is None:
         raise TypeError("this collection is of vectors, but got only documents. Pass vectors= beside them.")
     if not model.dense and vectors is not None:
         raise TypeError("this collection is of texts, and makes its own vectors. Leave vectors= out.")
     done = 0
+    writer = writer_for(store, model, threads)
     for batch in document_batches(documents, vectors):
         kept = put_documents(store, [document for document, _ in batch], replace=replace_keys)
         inputs = [batch[position][1] if model.dense else batch[position][0].text for position, _ in kept]
-        put_encoded(store, [number for _, number in kept], model.encode(inputs), dense=model.dense)
+        writer.put([number for _, number in kept], inputs)
         done += len(batch)
         progress("adding", done, None)
+    if not model.learned and _is_enough(store, model):
+        relearn(store, {}, threads, progress)
+    else:
+        writer.finish()
     return done
+
+
+def _is_enough(store: Store, model: Model) -> bool:
+    """Whether it is time to learn hash functions, or to try again: after a failure, with twice as many documents."""
+    return count_documents(store) >= max(LEARN_AT, model.n_bits + 2, 2 * int(model.settings.get("tried_on", 0)))
 
 
 def document_batches(documents: Any, vectors: Iterable[Any] | None) -> Iterable[list[tuple[Document, Any]]]:

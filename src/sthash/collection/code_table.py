@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +19,7 @@ from sthash.model import EncodedRows
 Positions = npt.NDArray[np.int64]
 # Up to this length a ball weighs bits by the query's margins; longer codes find as much in a larger plain ball, sooner.
 MOST_WEIGHTED_BITS = 256
+MOST_CHUNKS = 1 << 42  # ids fit into 52 bits
 
 
 @dataclass(frozen=True)
@@ -32,12 +33,13 @@ class Ranking:
 
 @dataclass(frozen=True)
 class CodeTable:
-    """The codes of documents: ids ascending, codes as bytes and as 64-bit words."""
+    """The codes of documents: ids ascending, codes as bytes and as 64-bit words, and the numbers of their words."""
 
     n_bits: int
     ids: Ids
     codes: Codes
     words: npt.NDArray[np.uint64]
+    lengths: npt.NDArray[np.int32]
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -48,7 +50,9 @@ class CodeTable:
 
     def at(self, positions: Positions) -> CodeTable:
         """Return only the documents at some positions, which ascend."""
-        return CodeTable(self.n_bits, self.ids[positions], self.codes[positions], self.words[positions])
+        return CodeTable(
+            self.n_bits, self.ids[positions], self.codes[positions], self.words[positions], self.lengths[positions]
+        )
 
     def ball(self, query: EncodedRows, radius: int | None, wanted: int) -> Positions:
         """Return the positions within the radius of a query, or the nearest: those wanted, and more if they tie."""
@@ -88,37 +92,57 @@ class CodeTable:
 
 
 def load_codes(store: Store, n_bits: int) -> CodeTable:
-    """Read all codes."""
+    """Read all codes and lengths."""
     width = n_bytes(n_bits)
-    ids, parts = [np.zeros(0, np.int64)], [np.zeros((0, width), np.uint8)]
-    for chunk, held, content in store.rows("codes", "ORDER BY chunk"):
-        if len(content) != width * len(held):
-            raise store.damaged(f"chunk {chunk} has codes of the wrong size")
-        slots = np.flatnonzero(np.frombuffer(held, dtype=np.uint8))
-        ids.append(chunk * CHUNK + slots)
-        parts.append(np.frombuffer(content, dtype=np.uint8).reshape(-1, width)[slots])
+    ids, parts, lengths = [np.zeros(0, np.int64)], [np.zeros((0, width), np.uint8)], [np.zeros(0, np.int32)]
+    for row in store.rows("codes", "ORDER BY chunk"):
+        held, codes, own = _parts(store, row, width)
+        slots = np.flatnonzero(held)
+        ids.append(row[0] * CHUNK + slots)
+        parts.append(codes[slots])
+        lengths.append(own[slots])
     codes = np.concatenate(parts)
-    return CodeTable(n_bits, np.concatenate(ids), codes, as_words(codes))
+    return CodeTable(n_bits, np.concatenate(ids), codes, as_words(codes), np.concatenate(lengths))
 
 
-def put_codes(store: Store, ids: Iterable[int], codes: Codes | None) -> None:
-    """Put codes at some ids, or clear them where ``codes`` is None."""
+def put_codes(
+    store: Store, ids: Sequence[int], codes: Codes | None, lengths: npt.NDArray[np.integer] | None = None
+) -> None:
+    """Put codes and lengths at some ids, or clear them where ``codes`` is None; dense vectors have no lengths."""
     order = sorted((number, position) for position, number in enumerate(ids))
     for chunk, group in itertools.groupby(order, key=lambda pair: pair[0] // CHUNK):
         members = list(group)
         slots = np.array([number % CHUNK for number, _ in members])
+        places = [position for _, position in members]
         stored = next(store.rows("codes", "WHERE chunk = ?", (chunk,)), None)
         if stored is None and codes is None:
             continue  # while a collection is being built, documents come before their codes
-        old_held, old_codes = (b"", b"") if stored is None else stored[1:]
-        width = len(old_codes) // len(old_held) if codes is None else codes.shape[1]
-        held = np.zeros(max(int(slots.max()) + 1, len(old_held)), dtype=np.uint8)
-        held[: len(old_held)] = np.frombuffer(old_held, dtype=np.uint8)
-        content = np.zeros((len(held), width), dtype=np.uint8)
-        content[: len(old_held)] = np.frombuffer(old_codes, dtype=np.uint8).reshape(-1, width)
+        width = len(stored[2]) // max(len(stored[1]), 1) if codes is None and stored is not None else 0
+        width = width if codes is None else codes.shape[1]
+        old_held, old_codes, old_lengths = _parts(store, stored or (chunk, b"", b"", b""), width)
+        old = len(old_held)
+        size = max(int(slots.max()) + 1, old)
+        held, content = np.zeros(size, dtype=np.uint8), np.zeros((size, width), dtype=np.uint8)
+        counted = np.zeros(size, dtype=np.int32)
+        held[:old], content[:old], counted[:old] = old_held, old_codes, old_lengths
         held[slots] = codes is not None
-        content[slots] = 0 if codes is None else codes[[position for _, position in members]]
+        content[slots] = 0 if codes is None else codes[places]
+        counted[slots] = 0 if lengths is None else lengths[places]
         if held.any():
-            store.put("codes", chunk, held.tobytes(), content.tobytes())
+            store.put("codes", chunk, held.tobytes(), content.tobytes(), counted.tobytes())
         else:
             store.execute("DELETE FROM codes WHERE chunk = ?", (chunk,))
+
+
+def _parts(
+    store: Store, row: tuple[int, bytes, bytes, bytes], width: int
+) -> tuple[npt.NDArray[np.uint8], Codes, npt.NDArray[np.int32]]:
+    """Return what a chunk holds: which ids are there, their codes, their lengths."""
+    chunk, held, content, lengths = row
+    size = len(held)
+    if size > CHUNK or len(content) != width * size or len(lengths) != 4 * size or not 0 <= chunk < MOST_CHUNKS:
+        raise store.damaged(f"chunk {chunk} has codes of the wrong size")
+    own = np.frombuffer(lengths, dtype=np.int32)
+    if size and own.min() < 0:
+        raise store.damaged(f"chunk {chunk} has a document of negative length")
+    return np.frombuffer(held, dtype=np.uint8), np.frombuffer(content, dtype=np.uint8).reshape(size, width), own

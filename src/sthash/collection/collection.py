@@ -19,11 +19,14 @@ from sthash.collection import builder
 from sthash.collection.document_table import StoredDocument, remove
 from sthash.collection.hits import Hit
 from sthash.collection.packed_vectors import Ids
+from sthash.collection.posting_table import settle
 from sthash.collection.search import answer
 from sthash.collection.search_options import SearchKeywords, SearchOptions, Where
 from sthash.collection.snapshot import Snapshot
 from sthash.collection.store import WAIT_SECONDS, Store
 from sthash.collection.stored_model import load_model
+from sthash.collection.term_table import next_column
+from sthash.collection.upgrade import prepare_reading, prepare_writing
 from sthash.collection.verification import Verification, verify
 from sthash.model import Margins, Model
 from sthash.progress import Progress, silent
@@ -180,6 +183,7 @@ class Collection:
         with self._reading():
             version = self._store.version()
             if self._current is None or self._current.version != version:
+                prepare_reading(self._store, version, self._threads)
                 self._current = Snapshot(self._store, version, self._present_model(), self._threads)
             yield self._current
 
@@ -194,9 +198,10 @@ class Collection:
         with self._lock:
             try:
                 with self._store.writing():
+                    prepare_writing(self._store, self._threads)
                     yield
             except BaseException:
-                self._current = None
+                self._current = self._store.prepared_for = None
                 raise
 
     def _present_model(self) -> Model:
@@ -280,6 +285,8 @@ class Collection:
                 "documents": len(now),
                 "bytes": self.path.stat().st_size,
                 **{shown: settings[name] for name, shown in SHOWN.items() if name in settings},
+                "learned": now.learned,
+                **({} if now.model.dense else {"words": now.n_columns}),
             }
 
     def check(self) -> Verification:
@@ -307,7 +314,9 @@ class Collection:
         with self._changing():
             # Another process may have learned a new model; from here on the lock keeps it as it is.
             model = self._present_model()
-            return builder.add_documents(self._store, model, documents, vectors, replace_keys=replace_keys)
+            return builder.add_documents(
+                self._store, model, documents, vectors, replace_keys=replace_keys, threads=self._threads
+            )
 
     def delete(self, keys: str | Iterable[str], *, missing_ok: bool = False) -> int:
         """Delete documents by their keys, none if one is missing; return how many were deleted."""
@@ -318,6 +327,7 @@ class Collection:
                     continue
                 ids[self._id(now, key, "; nothing was deleted")] = None
             remove(self._store, list(ids))
+            settle(self._store, next_column(self._store), self._threads)
             return len(ids)
 
     def compact(self) -> None:

@@ -13,10 +13,13 @@ import numpy as np
 from sthash.batches import batched
 from sthash.codes import pack
 from sthash.collection.code_table import put_codes
-from sthash.collection.document_table import put_encoded, read_texts
-from sthash.collection.packed_vectors import Ids, join_vectors
+from sthash.collection.count_table import CountRows
+from sthash.collection.document_table import read_texts
+from sthash.collection.packed_vectors import Ids, dense_vectors
 from sthash.collection.store import Store
-from sthash.model import EncodedRows, Model, TextModel, VectorModel
+from sthash.collection.term_table import append_terms
+from sthash.collection.writers import TextWriter
+from sthash.model import Model, TextModel, VectorModel
 from sthash.rows import check_dense, unit_rows
 
 if TYPE_CHECKING:
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
 
 # Term counts take about this much memory at the most; a larger corpus is scanned again from the file.
 KEPT_BYTES = 1 << 29
+FEW_DOCUMENTS = 1000
 
 
 class LearningCorpus(Protocol):
@@ -34,7 +38,7 @@ class LearningCorpus(Protocol):
         """Take in the texts or vectors of documents."""
 
     def finish(self) -> None:
-        """Take note that all documents have been added."""
+        """Take note that all documents have been added; ValueError if there is nothing to learn from."""
 
     def sample(self, ids: Ids) -> Any:
         """Return the unit rows of some documents, for `SelfTaughtHashing.fit`."""
@@ -42,8 +46,11 @@ class LearningCorpus(Protocol):
     def model(self, hasher: SelfTaughtHashing, **settings: Any) -> Model:
         """Return the model that a fitted hasher makes."""
 
+    def unlearned(self, hasher: SelfTaughtHashing, **settings: Any) -> Model:
+        """Return the model of documents that nothing can be learned from."""
+
     def encode(self, model: Any) -> Iterator[int]:
-        """Write the vectors and codes of all documents anew; yield how many there are per batch."""
+        """Write what follows from the documents anew; yield how many there are per batch."""
 
 
 class TextCorpus:
@@ -68,8 +75,17 @@ class TextCorpus:
             self._kept.append((ids, counts))
 
     def finish(self) -> None:
-        """Settle the vocabulary."""
-        self._counter.finish()
+        """Settle the vocabulary of the model; TooFewDocumentsError if it is empty."""
+        from sthash.hashing.embedding import TooFewDocumentsError
+
+        try:
+            self._counter.finish()
+        except ValueError as error:
+            # Limits that leave no term are a mistake, unless there are few documents, or no words at all.
+            totals = self._counter.totals
+            if totals.n_tokens and totals.n_documents >= FEW_DOCUMENTS:
+                raise
+            raise TooFewDocumentsError(str(error)) from error
 
     def sample(self, ids: Ids) -> Any:
         """Return the unit rows of some documents."""
@@ -89,25 +105,50 @@ class TextCorpus:
         """Return the model that a fitted hasher makes."""
         return TextModel.of(self._vectorizer, hasher, frequent_first=True, **settings)
 
-    def encode(self, model: TextModel) -> Iterator[int]:
-        """Write the vectors and codes of all documents anew."""
-        self._store.execute("DELETE FROM vectors")
-        self._store.execute("DELETE FROM codes")
-        for ids, rows in self._encoded(model):
-            put_encoded(self._store, ids, rows, dense=False)
-            yield len(ids)
+    def unlearned(self, hasher: SelfTaughtHashing, **settings: Any) -> TextModel:
+        """Return the model of documents that nothing can be learned from."""
+        return TextModel.unlearned(self._vectorizer, hasher, **settings)
 
-    def _encoded(self, model: TextModel) -> Iterator[tuple[list[int], EncodedRows]]:
+    def encode(self, model: TextModel) -> Iterator[int]:
+        """Write words, counts, codes and lists of all documents anew; the model and its terms are there already."""
+        for table in ("frequencies", "counts", "codes", "segments", "postings"):
+            self._store.execute(f"DELETE FROM {table}")  # noqa: S608
+        column_of = self._append_words(model)
+        writer = TextWriter(self._store, model, self._vectorizer.threads)
+        for ids, rows in self._counted(column_of):
+            writer.put_rows(ids, rows)
+            yield len(ids)
+        self._kept = None
+        writer.finish()
+
+    def _append_words(self, model: TextModel) -> dict[str, int]:
+        """Append the words that the model does not have, by falling frequency; return the columns of all."""
+        totals = self._counter.totals
+        names = totals.terms.tolist()
+        columns = np.array([model.terms.get(name) for name in names], dtype=np.int64)
+        rest = np.flatnonzero(columns < 0)
+        rest = rest[np.argsort(-totals.document_frequency[rest], kind="stable")]
+        columns[rest] = len(model.terms) + np.arange(len(rest))
+        append_terms(self._store, [names[place] for place in rest.tolist()])
+        return dict(zip(names, columns.tolist(), strict=True))
+
+    def _counted(self, column_of: dict[str, int]) -> Iterator[tuple[list[int], CountRows]]:
+        """Iterate over the counts of all documents in the columns of the file."""
         if self._kept is None:
+            counter = self._counter.frozen(column_of)
             for batch in batched(read_texts(self._store), length=lambda pair: len(pair[1])):
-                yield [number for number, _ in batch], model.encode([text for _, text in batch])
+                counts = counter.count([text for _, text in batch])
+                yield [number for number, _ in batch], _count_rows(counts)
             return
         from sthash.text.vocabulary import take_columns
 
-        column_of = np.array([model.terms.get(term) for term in self._vectorizer.vocabulary_], dtype=np.int32)
+        columns = np.fromiter(column_of.values(), dtype=np.int32, count=len(column_of))
         for ids, provisional in self._kept:
-            counts = take_columns(self._counter.settled(provisional), column_of, len(column_of))
-            yield ids, model.encode_counts(counts.indptr.astype(np.int64), counts.indices, counts.data)
+            yield ids, _count_rows(take_columns(provisional, columns, len(columns)))
+
+
+def _count_rows(counts: Any) -> CountRows:
+    return CountRows(counts.indptr.astype(np.int64), counts.indices, counts.data)
 
 
 class VectorCorpus:
@@ -131,17 +172,23 @@ class VectorCorpus:
     def sample(self, ids: Ids) -> Any:
         """Return the unit rows of some documents."""
         rows = (row for number in ids.tolist() for row in self._store.rows("vectors", "WHERE id = ?", (number,)))
-        return np.frombuffer(b"".join(content for _, content in rows), np.float32).reshape(-1, self._width or 0)
+        vectors = dense_vectors(self._store, [content for _, content in rows], self._width or 0)
+        return vectors.content.view(np.float32).reshape(-1, self._width or 0)
 
     def model(self, hasher: SelfTaughtHashing, **settings: Any) -> VectorModel:
         """Return the model that a fitted hasher makes."""
         return VectorModel.of(hasher, **settings)
 
+    def unlearned(self, hasher: SelfTaughtHashing, **settings: Any) -> VectorModel:
+        """Return the model of documents that nothing can be learned from."""
+        settings.pop("random_state")  # there are no random weights to draw
+        return VectorModel.unlearned(self._width or 0, hasher, **settings)
+
     def encode(self, model: VectorModel) -> Iterator[int]:
         """Write the codes of all documents anew."""
         self._store.execute("DELETE FROM codes")
         for page in batched(self._store.rows("vectors", "ORDER BY id")):
-            vectors = join_vectors([content for _, content in page], dense=True, n_columns=model.n_columns)
+            vectors = dense_vectors(self._store, [content for _, content in page], model.n_columns)
             margins = model.margins(vectors.encoded(model.n_bits))
             put_codes(self._store, [number for number, _ in page], pack(margins > 0))
             yield len(page)

@@ -8,11 +8,14 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from sthash.checksums import decode_text, encode_text, row_checksum
 from sthash.collection.code_table import put_codes
-from sthash.collection.packed_vectors import stored_vector
+from sthash.collection.count_table import stored_contents, unpacked
+from sthash.collection.posting_table import indexed_end, note_removed
 from sthash.collection.store import Store
-from sthash.model import EncodedRows
+from sthash.collection.term_table import change_frequencies, next_column
 from sthash.sources import Document
 
 DocumentFields = tuple[str, str, str | None, dict[str, Any]]
@@ -65,8 +68,8 @@ def put_documents(store: Store, documents: list[Document], *, replace: bool) -> 
 
 
 def next_id(store: Store) -> int:
-    """Return the id that the next document gets."""
-    return int(store.value("SELECT coalesce(max(id), -1) + 1 FROM documents"))
+    """Return the id that the next document gets; never one that posting lists know."""
+    return max(int(store.value("SELECT coalesce(max(id), -1) + 1 FROM documents")), indexed_end(store))
 
 
 def count_documents(store: Store) -> int:
@@ -89,18 +92,16 @@ def find(store: Store, key: bytes) -> int | None:
     return int(row[0])
 
 
-def put_encoded(store: Store, ids: list[int], rows: EncodedRows, *, dense: bool) -> None:
-    """Put the vectors and codes of documents."""
-    vectors = [(number, stored_vector(rows, position, dense=dense)) for position, number in enumerate(ids)]
-    store.put_many("vectors", vectors)
-    put_codes(store, ids, rows.codes)
-
-
 def remove(store: Store, ids: list[int]) -> None:
-    """Delete documents with their vectors and codes."""
+    """Delete documents with all that follows from them."""
+    if not ids:
+        return
+    contents = list(stored_contents(store, np.array(ids, dtype=np.int64)))
+    change_frequencies(store, unpacked(store, contents, next_column(store)).columns, -1)
+    note_removed(store, ids)
     arguments = [(number,) for number in ids]
-    store.execute_many("DELETE FROM documents WHERE id = ?", arguments)
-    store.execute_many("DELETE FROM vectors WHERE id = ?", arguments)
+    for table in ("documents", "counts", "vectors"):
+        store.execute_many(f"DELETE FROM {table} WHERE id = ?", arguments)  # noqa: S608
     put_codes(store, ids, None)
 
 

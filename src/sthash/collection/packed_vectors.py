@@ -79,14 +79,23 @@ def packed(
     return PackedVectors(content, 2 * indptr[:-1], 2 * indptr[1:], dense=False, n_columns=n_columns)
 
 
-def stored_vector(rows: EncodedRows, position: int, *, dense: bool) -> bytes:
-    """Return the bytes of a row as the file keeps it."""
-    columns, values = rows.row(position)
-    return values.tobytes() if dense else columns.tobytes() + values.tobytes()
+def joined_vectors(parts: list[PackedVectors], n_columns: int) -> PackedVectors:
+    """Put sparse vectors one after the other."""
+    ends = np.cumsum([0, *(len(part.content) for part in parts)])
+    starts = [part.starts + start for part, start in zip(parts, ends[:-1], strict=True)]
+    stops = [part.ends + start for part, start in zip(parts, ends[:-1], strict=True)]
+    none = [np.zeros(0, np.int64)]
+    return PackedVectors(
+        np.concatenate([np.zeros(0, np.int32), *(part.content for part in parts)]),
+        np.concatenate(none + starts),
+        np.concatenate(none + stops),
+        dense=False,
+        n_columns=n_columns,
+    )
 
 
-def load_vectors(store: Store, ids: Ids, *, dense: bool, n_columns: int, whole: bool) -> PackedVectors:
-    """Read the vectors of some ids, which ascend; ``whole`` says that these are all there are."""
+def load_vectors(store: Store, ids: Ids, *, n_columns: int, whole: bool) -> PackedVectors:
+    """Read the dense vectors of some ids, which ascend; ``whole`` says that these are all there are."""
     contents: list[bytes] = []
     if whole:
         contents.extend(content for _, content in store.rows("vectors", "ORDER BY id"))
@@ -95,13 +104,16 @@ def load_vectors(store: Store, ids: Ids, *, dense: bool, n_columns: int, whole: 
             contents.extend(content for _, content in store.rows("vectors", "WHERE id = ?", (wanted,)))
     if len(contents) != len(ids):
         raise store.damaged(f"it has vectors for {len(contents)} of {len(ids)} documents")
-    return join_vectors(contents, dense=dense, n_columns=n_columns)
+    return dense_vectors(store, contents, n_columns)
 
 
-def join_vectors(contents: list[bytes], *, dense: bool, n_columns: int) -> PackedVectors:
-    """Put stored vectors one after the other."""
-    ends = np.cumsum(np.fromiter(map(len, contents), dtype=np.int64, count=len(contents))) // 4
-    starts = np.concatenate([np.zeros(1, np.int64), ends[:-1]]) if len(ends) else ends
+def dense_vectors(store: Store, contents: list[bytes], n_columns: int) -> PackedVectors:
+    """Put stored dense vectors, which must all have the width of the model, one after the other."""
+    if any(len(content) != 4 * n_columns for content in contents):
+        raise store.damaged("a vector has the wrong size")
+    bounds = np.arange(len(contents) + 1, dtype=np.int64) * n_columns
     # A copy of its own, because NumPy asks for large pages of memory, over which a search jumps faster.
     content = np.frombuffer(b"".join(contents), dtype=np.int32).copy()
-    return PackedVectors(content, starts, ends, dense, n_columns)
+    if not np.isfinite(content.view(np.float32)).all():
+        raise store.damaged("a vector is not finite")
+    return PackedVectors(content, bounds[:-1], bounds[1:], dense=True, n_columns=n_columns)

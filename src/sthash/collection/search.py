@@ -12,7 +12,7 @@ from sthash.collection.hits import Hit
 from sthash.collection.packed_vectors import PackedVectors
 from sthash.collection.search_options import SearchOptions
 from sthash.collection.snapshot import Snapshot
-from sthash.model import EncodedRows, TextModel
+from sthash.model import EncodedRows
 
 # Queries of a batch that are answered together.
 QUERIES_TOGETHER = 512
@@ -99,14 +99,13 @@ def _hits(
     ids = [[] if no else table.ids[row[row >= 0]].tolist() for no, row in zip(blank, ranking.positions, strict=True)]
     documents = snapshot.fields({number for row in ids for number in row})
     distances, scores = ranking.distances.tolist(), ranking.scores.tolist()
-    model = snapshot.model
     answers = []
     for query, row in enumerate(ids):
         hits = []
         for rank, number in enumerate(row):
             terms = tuple[str, ...]()
-            if explain and isinstance(model, TextModel):
-                terms = model.matching_terms(queries.row(query), vectors.row(int(ranking.positions[query, rank])))
+            if explain:
+                terms = snapshot.matching_terms(queries.row(query), vectors.row(int(ranking.positions[query, rank])))
             hits.append(Hit(*documents[number], distances[query][rank], scores[query][rank], terms))
         answers.append(hits)
     return answers

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from sthash import _core
+from sthash.batches import batched
 from sthash.checksums import encode_text
 from sthash.codes import Codes
 from sthash.collection.code_table import CodeTable, Positions, load_codes
+from sthash.collection.count_table import CountRows, CurrentWeights, load_counts, weighted_vectors
 from sthash.collection.document_table import (
     DocumentFields,
     StoredDocument,
@@ -21,17 +24,24 @@ from sthash.collection.document_table import (
 )
 from sthash.collection.filters import ids_where
 from sthash.collection.packed_vectors import Ids, PackedVectors, load_vectors
+from sthash.collection.posting_table import PostingTable
 from sthash.collection.search_options import Where
 from sthash.collection.store import Store
+from sthash.collection.term_table import Columns, Frequencies, TermTable
 from sthash.index import HammingIndex
-from sthash.model import EncodedRows, Margins, Model
+from sthash.model import EncodedRows, Margins, Model, TextModel
+from sthash.model.encoded import Row, shared_columns, stacked
 from sthash.sources import Document
+from sthash.text.counters import WordCounter
 
 
 class Snapshot:
     """One state of a collection's file, from `Collection.snapshot`; valid inside the ``with`` statement.
 
     Everything is read when it is first needed, and kept for as long as the file does not change.
+
+    Texts have two sides. Their codes and margins come from the model: its own terms, weighted as when it was learned.
+    Their vectors, and so all cosines, come from all words, weighted by the documents that are there now.
 
     Attributes
     ----------
@@ -84,6 +94,21 @@ class Snapshot:
         """The codes as 64-bit words."""
         return self.table.words
 
+    @property
+    def learned(self) -> bool:
+        """Whether hash functions have been learned; without them all codes are zero."""
+        return self.model.learned
+
+    @property
+    def lengths(self) -> npt.NDArray[np.int32]:
+        """Number of counted words of each text, in the order of `ids`."""
+        return self.table.lengths
+
+    @cached_property
+    def mean_length(self) -> float:
+        """Mean number of counted words per text."""
+        return float(self.lengths.mean()) if len(self) else 0.0
+
     @cached_property
     def table(self) -> CodeTable:
         """All codes, as the ball search reads them."""
@@ -121,6 +146,54 @@ class Snapshot:
         """Return the first documents whose ids are greater than ``after``, at most ``limit`` of them."""
         return read_page(self._store, after, limit)
 
+    # Words
+
+    @cached_property
+    def terms(self) -> TermTable:
+        """All words of the texts, and their columns."""
+        return TermTable(self._store)
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns of a vector: of words, or of values of a dense vector."""
+        return self.model.n_columns if self.model.dense else len(self.terms)
+
+    def frequencies(self, columns: Columns) -> npt.NDArray[np.int32]:
+        """Return in how many documents some words are."""
+        return self._frequencies.at(columns)
+
+    def posting_lists(self, columns: npt.ArrayLike) -> _core.PostingLists:
+        """Return the documents per word, by their positions in `ids`, for these columns at least."""
+        return self._postings.lists(columns)
+
+    def matching_terms(self, query: Row, document: Row, most: int = 5) -> tuple[str, ...]:
+        """Return the words that two rows share, the one with the greatest part in their cosine first."""
+        return () if self.model.dense else tuple(self.terms.names(shared_columns(query, document)[:most]))
+
+    @cached_property
+    def _frequencies(self) -> Frequencies:
+        return Frequencies(self._store, len(self.terms))
+
+    @cached_property
+    def _weights(self) -> CurrentWeights:
+        return CurrentWeights(self._frequencies, len(self), self.mean_length, self._text_model.weighting)
+
+    @cached_property
+    def _postings(self) -> PostingTable:
+        return PostingTable(self._store, self.table, len(self.terms), self.threads)
+
+    @cached_property
+    def _counter(self) -> WordCounter:
+        return self._text_model.new_counter(self.terms)
+
+    @property
+    def _text_model(self) -> TextModel:
+        if not isinstance(self.model, TextModel):
+            raise TypeError("this collection is of vectors, which have no words. Use a collection of texts.")
+        return self.model
+
+    # Vectors and codes
+
     def vectors(self, ids: Ids | None = None) -> PackedVectors:
         """Return the vectors of some documents, whose ids ascend, or of all.
 
@@ -128,36 +201,68 @@ class Snapshot:
         """
         ids = self.ids if ids is None else ids
         self._read_singly += len(ids)
-        model = self.model
         if self._vectors is None and 2 * self._read_singly > len(self):
-            self._vectors = load_vectors(
-                self._store, self.ids, dense=model.dense, n_columns=model.n_columns, whole=True
-            )
+            self._vectors = self._load_vectors(self.ids, whole=True)
         if self._vectors is not None:
             return self._vectors if len(ids) == len(self) else self._vectors.at(self.positions(ids))
-        return load_vectors(self._store, ids, dense=model.dense, n_columns=model.n_columns, whole=False)
+        return self._load_vectors(ids, whole=False)
+
+    def _load_vectors(self, ids: Ids, *, whole: bool) -> PackedVectors:
+        if self.model.dense:
+            return load_vectors(self._store, ids, n_columns=self.n_columns, whole=whole)
+        return weighted_vectors(self._counts(ids, whole=whole), self._weights, self.n_columns)
+
+    def _counts(self, ids: Ids, *, whole: bool = False) -> Iterator[CountRows]:
+        return load_counts(self._store, ids, self.n_columns, whole=whole, threads=self.threads)
 
     def encode(self, queries: list[Any]) -> EncodedRows:
-        """Return the rows, margins and codes of texts or of vectors, whichever the collection is of."""
+        """Return the rows, margins and codes of texts or of vectors, whichever the collection is of.
+
+        Words that are in no document are left out.
+        """
         if not self.model.dense:
             for query in queries:
                 if not isinstance(query, str):
                     raise TypeError(
                         f"this collection is of texts, but a query is a {type(query).__name__}. Pass a str."
                     )
-            return self.model.encode(queries)
+            return self._checked(
+                stacked([self._encoded(batch) for batch in batched(queries, length=len)] or [self._encoded([])])
+            )
         if any(isinstance(query, str) for query in queries):
             raise TypeError("this collection is of vectors, but a query is a str. Pass an array, or search by key.")
-        return self.model.encode(np.array(queries, dtype=np.float32).reshape(len(queries), -1))
+        return self._checked(self.model.encode(np.array(queries, dtype=np.float32).reshape(len(queries), -1)))
+
+    def _encoded(self, texts: list[str]) -> EncodedRows:
+        return self._encoded_counts(CountRows(*self._counter.count_parts(texts)))
+
+    def _encoded_counts(self, counted: CountRows) -> EncodedRows:
+        rows = self._weights.known(counted)
+        return EncodedRows(rows.indptr, rows.columns, self._weights.values(rows), self._margins(counted))
+
+    def _margins(self, rows: CountRows) -> Margins:
+        own = rows.below(self.model.n_columns)
+        return self._text_model.encode_counts(own.indptr, own.columns, own.counts).margins
+
+    def _checked(self, rows: EncodedRows) -> EncodedRows:
+        if not np.isfinite(rows.margins).all():
+            raise self._store.damaged("its weights are too large")
+        return rows
 
     def encode_stored(self, id: int) -> EncodedRows:  # noqa: A002
         """Return the row, the margins and the code of a document of the collection."""
-        rows = self.vectors(np.array([id])).encoded(self.n_bits)
-        return EncodedRows(rows.indptr, rows.indices, rows.values, self.model.margins(rows))
+        ids = np.array([id], dtype=np.int64)
+        if not self.model.dense:
+            return self._checked(self._encoded_counts(next(self._counts(ids))))
+        rows = self.vectors(ids).encoded(self.n_bits)
+        return self._checked(EncodedRows(rows.indptr, rows.indices, rows.values, self.model.margins(rows)))
 
     def margins(self, ids: Ids) -> Margins:
         """Return the margins of documents of the collection, in the order of ``ids``."""
         order = np.argsort(ids, kind="stable")
         margins = np.empty((len(ids), self.n_bits), dtype=np.float32)
-        margins[order] = self.model.margins(self.vectors(ids[order]).encoded(self.n_bits))
+        if self.model.dense:
+            margins[order] = self.model.margins(self.vectors(ids[order]).encoded(self.n_bits))
+        elif len(ids):
+            margins[order] = np.concatenate([self._margins(part) for part in self._counts(ids[order])])
         return margins

@@ -1,24 +1,35 @@
 """The file: an SQLite database. This is the only place that touches the disk, and SQLite does all of it.
 
-Version 2 of the format, named by ``application_id`` and ``user_version``:
+Version 3 of the format, named by ``application_id`` and ``user_version``:
 
 ``settings`` (name, content, sum)
     JSON values: what kind of model it is and how it was learned. For dense vectors, also its weights.
 ``terms`` (column, term, frequency, weights, sum)
-    The vocabulary: in how many documents a term occurs, and its float32 weight for each bit; no weights where the
-    term was in no document that the hash functions were learned from.
+    The open vocabulary. The first columns, ``n_terms`` of the model's settings, are those of the learned model: in how
+    many documents a term was when it was learned, and its float32 weight per bit; no weights where the term was in no
+    document that the hash functions were learned from. All other words of documents follow, with frequency 0 and
+    without weights.
+``frequencies`` (chunk, content, sum)
+    In how many documents each term is now: int32, of the columns from 256 chunk on.
 ``documents`` (id, key, label, metadata, text, sum)
     Strings as UTF-8 with lone surrogates let through; metadata as a JSON object in ASCII. The text comes late, so that
     what stands before it can be read without it.
-``vectors`` (id, content, sum)
-    For re-ranking: int32 columns, ascending, then as many float32 values; or just the values of a dense vector.
-``codes`` (chunk, held, content, sum)
+``counts`` (id, content, sum)
+    The term counts of a text, all words included, as ``_core.pack_counts`` packs them.
+``codes`` (chunk, held, content, lengths, sum)
     Chunk c has the packed codes of the ids from ``CHUNK`` c on, one after the other; ``held`` has a byte for each,
-    which is 1 where there is such a document.
+    which is 1 where there is such a document. ``lengths`` has the int32 number of counted words of each text.
+``segments`` (segment, first, last, indexed, live, size, sum)
+    The ids from first to last that are in posting lists: how many documents were indexed, how many of them are still
+    there, and how many bytes their counts took. Documents after the last segment are in no list yet.
+``postings`` (place, content, sum)
+    The posting list of a term in a segment, as ``_core.pack_postings`` packs it; place is segment << 32 | column.
+``vectors`` (id, content, sum)
+    The float32 values of dense vectors. Collections of texts have none: their rows follow from counts and frequencies.
 
 Every row ends with a CRC-32 over its other columns, so that no altered byte is taken for data.
 
-Version 1 is read too; a model of its is without random weights.
+Versions 1 and 2 are read too (``upgrade``).
 """
 
 from __future__ import annotations
@@ -35,7 +46,7 @@ from urllib.parse import quote
 from sthash.checksums import row_checksum
 
 APPLICATION_ID = 0x53544861  # "STHa"
-FORMAT = 2
+FORMAT = 3
 OLDEST_FORMAT = 1
 CHUNK = 1024
 WAIT_SECONDS = 30.0
@@ -49,10 +60,29 @@ CREATE TABLE terms (column INTEGER PRIMARY KEY, term BLOB NOT NULL UNIQUE, frequ
 CREATE TABLE documents (id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, label BLOB, metadata BLOB NOT NULL,
                         text BLOB NOT NULL, sum INTEGER NOT NULL);
 CREATE TABLE vectors (id INTEGER PRIMARY KEY, content BLOB NOT NULL, sum INTEGER NOT NULL);
-CREATE TABLE codes (chunk INTEGER PRIMARY KEY, held BLOB NOT NULL, content BLOB NOT NULL, sum INTEGER NOT NULL);
+CREATE TABLE frequencies (chunk INTEGER PRIMARY KEY, content BLOB NOT NULL, sum INTEGER NOT NULL);
+CREATE TABLE counts (id INTEGER PRIMARY KEY, content BLOB NOT NULL, sum INTEGER NOT NULL);
+CREATE TABLE codes (chunk INTEGER PRIMARY KEY, held BLOB NOT NULL, content BLOB NOT NULL, lengths BLOB NOT NULL,
+                    sum INTEGER NOT NULL);
+CREATE TABLE segments (segment INTEGER PRIMARY KEY, first INTEGER NOT NULL, last INTEGER NOT NULL,
+                       indexed INTEGER NOT NULL, live INTEGER NOT NULL, size INTEGER NOT NULL, sum INTEGER NOT NULL);
+CREATE TABLE postings (place INTEGER PRIMARY KEY, content BLOB NOT NULL, sum INTEGER NOT NULL);
 """
 _READ_ONLY = "cannot be changed: the file or its folder is read-only. Change the permissions, or copy it"
-TABLES = ("settings", "terms", "documents", "vectors", "codes")
+OLD_TABLES = ("settings", "terms", "documents", "vectors", "codes")
+TABLES = (*OLD_TABLES, "frequencies", "counts", "segments", "postings")
+# The types of a row's values. SQLite keeps whatever it is given, and a stranger's file may hold anything.
+TYPES: dict[str, tuple[tuple[type, ...], ...]] = {
+    "settings": ((str, bytes),),
+    "terms": ((int, bytes, int, bytes),),
+    "documents": ((int, bytes, bytes, bytes, bytes), (int, bytes, type(None), bytes, bytes)),
+    "vectors": ((int, bytes),),
+    "frequencies": ((int, bytes),),
+    "counts": ((int, bytes),),
+    "codes": ((int, bytes, bytes, bytes),),
+    "segments": ((int, int, int, int, int, int),),
+    "postings": ((int, bytes),),
+}
 
 
 class CollectionError(ValueError):
@@ -89,6 +119,7 @@ class Store:
             )
         self._read_only = mode == "ro"
         self._own_changes = 0
+        self.prepared_for: int | None = None  # the version of a file of an old format that temporary tables are of
         # Text stands only where bytes have been altered; the sums tell, so reading it must not fail first.
         self.connection.text_factory = lambda content: content.decode("utf-8", "replace")
         try:
@@ -125,7 +156,7 @@ class Store:
                 "Upgrade sthash."
             )
         present = {row[0] for row in self.connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-        if version < OLDEST_FORMAT or not present.issuperset(TABLES):
+        if version < OLDEST_FORMAT or not present.issuperset(TABLES if version == FORMAT else OLD_TABLES):
             raise self.damaged("its tables are not those of a collection")
         with self.reading():
             pages, size = (self.connection.execute(f"PRAGMA page_{what}").fetchone()[0] for what in ("count", "size"))
@@ -226,6 +257,8 @@ class Store:
             right = False
         if not right:
             raise self.damaged(f"the table {table} has a row whose checksum does not match")
+        if tuple(map(type, row[:-1])) not in TYPES[table]:
+            raise self.damaged(f"the table {table} has a row with values of the wrong type")
         return row[:-1]
 
     def setting(self, name: str) -> Any:

@@ -13,10 +13,16 @@ import numpy as np
 import numpy.typing as npt
 
 from sthash.batches import batched
+from sthash.checks import check_choice, check_positive, check_whole
 from sthash.checksums import decode_text, encode_text
-from sthash.collection.store import Store
+from sthash.collection.store import CollectionError, Store
+from sthash.collection.term_table import next_column
 from sthash.model import Model, TextModel, VectorModel
+from sthash.model.linear import check_settings
+from sthash.model.scatter import Scatter
 from sthash.model.terms import Columns, Term, TermRows, padded
+from sthash.text.analyzer import check_stemmer
+from sthash.text.weighting import WEIGHTINGS
 
 # A batch with more terms than this reads the whole vocabulary, once, instead of one term after the other.
 MANY_TERMS = 2000
@@ -26,12 +32,32 @@ def load_model(store: Store, threads: int | None = None) -> Model:
     """Return the model of a file."""
     settings = store.setting("model")
     try:
-        if settings["kind"] == "text":
-            return TextModel(settings, StoredTerms(store, settings["n_terms"], settings["n_bits"]), threads=threads)
-        shape = (settings["n_columns"], settings["n_bits"])
+        kind = settings["kind"]
+        check_settings(settings, kind)
+        n_bits = check_whole("n_bits", settings["n_bits"])
+        check_whole("learnt_on", settings["learnt_on"], least=0)
+        if not np.isfinite(np.array(settings["intercept"], dtype=np.float32)).all():
+            raise ValueError("its intercept is not finite")
+        if kind == "text":
+            n_terms = check_whole("n_terms", settings["n_terms"], least=0)
+            if n_terms > next_column(store):
+                raise ValueError("it has more terms than the file")
+            check_whole("n_documents", settings["n_documents"], least=0)
+            check_positive("mean_length", settings["mean_length"], or_zero=True)
+            check_choice("weighting", settings["weighting"], WEIGHTINGS)
+            check_stemmer(settings["stemmer"])
+            scatter = Scatter(**settings.get("random_weights", {}))
+            check_positive("weight", scatter.weight, or_zero=True)
+            check_whole("seed", scatter.seed, least=0)
+            return TextModel(settings, StoredTerms(store, n_terms, n_bits), threads=threads)
+        shape = (check_whole("n_columns", settings["n_columns"]), n_bits)
         weights = np.frombuffer(store.blob("weights"), dtype=np.float32).reshape(shape)
+        if not np.isfinite(weights).all():
+            raise ValueError("a weight is not finite")
         return VectorModel(settings, weights, threads=threads)
-    except (KeyError, TypeError, ValueError) as error:
+    except CollectionError:
+        raise
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise store.damaged(f"its model cannot be read ({error})") from error
 
 
@@ -49,7 +75,7 @@ def write_model(store: Store, model: Model) -> None:
 
 
 class StoredTerms:
-    """The vocabulary of a file, looked up term by term, or read whole where many terms are needed."""
+    """The terms of a model in its file: the first columns. They are looked up one by one, or read whole if many."""
 
     def __init__(self, store: Store, size: int, n_bits: int) -> None:
         self._store = store
@@ -66,7 +92,7 @@ class StoredTerms:
         for row in self._store.rows("terms", "WHERE term = ?", (wanted,)):
             if row[1] != wanted:  # SQLite trusts its index of the terms, which has no checksums
                 raise self._store.damaged("the index of the terms does not fit them")
-            return int(row[0])
+            return int(row[0]) if 0 <= row[0] < self._size else default
         return default
 
     def look_up(self, columns: Columns) -> tuple[TermRows, npt.NDArray[np.integer]]:
@@ -93,11 +119,12 @@ class StoredTerms:
         ]
 
     def __iter__(self) -> Iterator[Term]:
-        return (Term(*row) for row in self._store.rows("terms", "ORDER BY column"))
+        return (Term(*row) for row in self._store.rows("terms", "WHERE column < ? ORDER BY column", (self._size,)))
 
     def checksums(self) -> Iterator[int]:
         """Iterate over the checksums of all terms in the order of their columns."""
-        return (checksum for (checksum,) in self._store.execute("SELECT sum FROM terms ORDER BY column"))
+        rows = self._store.execute("SELECT sum FROM terms WHERE column < ? ORDER BY column", (self._size,))
+        return (checksum for (checksum,) in rows)
 
     def _joined(self, rows: Iterator[Any], count: int) -> TermRows:
         """Put rows of the table together; all terms without weights share the first row, which is zero."""
@@ -110,5 +137,11 @@ class StoredTerms:
                 weights.append(content)
         if len(frequency) != count:
             raise self._store.damaged(f"it has {len(frequency)} of {count} terms")
+        if any(len(content) != 4 * self._n_bits for content in weights):
+            raise self._store.damaged("a term has weights of the wrong size")
+        if frequency and not 0 < min(frequency) <= max(frequency) < 1 << 31:
+            raise self._store.damaged("a term has a document frequency that cannot be")
         matrix = np.frombuffer(b"".join(weights), dtype=np.float32).reshape(len(weights), self._n_bits)
+        if not np.isfinite(matrix).all():
+            raise self._store.damaged("a weight of a term is not finite")
         return TermRows(np.array(frequency, np.int64), np.array(row_of, np.int32), padded(matrix))

@@ -28,6 +28,10 @@ MISSED_GAP = 1e-4
 BLOCK_DEPTH, BLOCK_ROUNDS = 4, 100
 
 
+class TooFewDocumentsError(ValueError):
+    """There are too few documents, or too few with neighbors, to learn so many bits from."""
+
+
 class Eigenpairs(NamedTuple):
     """Solutions of L v = λ D v: ``values`` ascending, ``vectors`` in columns with vᵀ D v = 1."""
 
@@ -77,7 +81,7 @@ def laplacian_eigenpairs(W: Any, n_components: int) -> Eigenpairs:
     joined = np.flatnonzero(degrees > 0)
     n_components = check_whole("n_components", n_components)
     if n_components > len(joined) - 2:
-        raise ValueError(
+        raise TooFewDocumentsError(
             f"n_components={n_components} needs at least {n_components + 2} documents with neighbors, "
             f"got {len(joined)} of {n}. Ask for fewer bits, bring more documents, or raise n_neighbors."
         )

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sthash import codes, model_file
 from sthash.checks import check_whole
+from sthash.hashing.embedding import TooFewDocumentsError
 from sthash.rows import Vectors, check_vectors
 
 Estimator = TypeVar("Estimator", bound=BaseEstimator)
@@ -102,7 +103,7 @@ class Hasher(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Refuse what no hasher can learn from: a code length that is none, or documents without any weight."""
         check_whole("n_bits", self.n_bits)
         if not (X.data if hasattr(X, "indptr") else X).any():
-            raise ValueError(
+            raise TooFewDocumentsError(
                 f"all {X.shape[0]} documents are blank, because every weight is zero. Check the text and the stop "
                 "words, and whether all documents have the same terms, which then weigh nothing in TF-IDF."
             )

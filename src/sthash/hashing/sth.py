@@ -17,7 +17,7 @@ from sthash.checks import check_choice, check_whole
 from sthash.codes import Bits
 from sthash.hashing.binarizer import median_bits
 from sthash.hashing.classifier_per_bit import ClassifierPerBit
-from sthash.hashing.embedding import check_graph, laplacian_eigenmap
+from sthash.hashing.embedding import TooFewDocumentsError, check_graph, laplacian_eigenmap
 from sthash.hashing.gaussian_svm import GaussianSVM
 from sthash.hashing.graph import knn_graph
 from sthash.hashing.hasher import Hasher, saved_seed
@@ -200,7 +200,7 @@ class SelfTaughtHashing(Hasher):
         n = X.shape[0]
         check_whole("n_bits", self.n_bits)
         if self.n_bits > n - 2:
-            raise ValueError(
+            raise TooFewDocumentsError(
                 f"n_bits={self.n_bits} needs at least {self.n_bits + 2} documents, got n_samples = {n}. "
                 "Ask for fewer bits or bring more documents."
             )

@@ -36,6 +36,10 @@ class Model(Protocol):
     def fingerprint(self) -> str:
         """The same for the same model, wherever it was loaded from; another one for any other model."""
 
+    @property
+    def learned(self) -> bool:
+        """Whether hash functions have been learned; without them all codes are zero."""
+
     def encode(self, inputs: Any) -> EncodedRows:
         """Return the rows and the margins of texts, or of vectors."""
 

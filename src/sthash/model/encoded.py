@@ -52,6 +52,15 @@ class EncodedRows:
         return self.indices[own], self.values[own]
 
 
+def shared_columns(query: Row, document: Row) -> list[int]:
+    """Return the columns in which two rows agree, the one with the greatest part in their cosine first."""
+    shared, left, right = np.intersect1d(query[0], document[0], assume_unique=True, return_indices=True)
+    parts = query[1][left] * document[1][right]
+    order = np.argsort(-parts, kind="stable")
+    columns: list[int] = shared[order][parts[order] > 0].tolist()
+    return columns
+
+
 def stacked(parts: Sequence[EncodedRows]) -> EncodedRows:
     """Put rows under each other."""
     if len(parts) == 1:

@@ -16,11 +16,11 @@ from sthash import _core, model_file
 from sthash.batches import batched
 from sthash.checks import check_positive, check_whole, resolve_threads
 from sthash.model import base
-from sthash.model.encoded import EncodedRows, Margins, Row, stacked
+from sthash.model.encoded import EncodedRows, Margins, Row, shared_columns, stacked
 from sthash.model.linear import check_settings, linear_parts, new_hasher, restored_weights, sample
 from sthash.model.scatter import Scatter
 from sthash.model.terms import MemoryTerms, TermRows, Terms
-from sthash.text.analyzer import WordAnalyzer
+from sthash.text.analyzer import WordAnalyzer, resolve_stop_words
 from sthash.text.counters import WordCounter
 from sthash.text.weighting import CorpusStatistics, Weighting, term_weights
 
@@ -169,26 +169,45 @@ class TextModel:
         row = np.where(used[order], np.cumsum(used[order]), 0).astype(np.int32)
         learned = np.concatenate([np.zeros((1, weights.shape[1]), np.float32), weights[order[used[order]]]])
         terms = MemoryTerms(names, frequency[order], row, learned)
-        settings = {
-            "kind": "text",
-            "generation": 1,
-            "n_bits": int(hasher.n_bits),
-            "n_neighbors": int(hasher.n_neighbors),
-            "recipe": hasher.recipe,
+        settings = _settings(vectorizer, hasher, scatter) | {
             "learnt_on": len(hasher.codes_) if learned_on is None else learned_on,
             "n_terms": len(frequency),
-            "weighting": vectorizer.weighting,
-            "stemmer": vectorizer.stemmer,
-            "min_df": vectorizer.min_df,
-            "max_df": vectorizer.max_df,
-            "max_features": vectorizer.max_features,
             "stop_words": sorted(vectorizer.stop_words_),
             "n_documents": vectorizer.statistics_.n_documents,
             "mean_length": vectorizer.statistics_.mean_length,
             "intercept": [float(value) for value in intercept],
-            "scatter": scatter,
             "random_weights": asdict(Scatter.relative_to(weights[used], scatter, random_state)),
         }
+        return cls(settings, terms, threads=threads)
+
+    @classmethod
+    def unlearned(
+        cls,
+        vectorizer: TextVectorizer,
+        hasher: SelfTaughtHashing,
+        *,
+        scatter: float = 0.0,
+        random_state: int = 0,
+        threads: int | None = None,
+    ) -> Self:
+        """Make a model of a vectorizer and a hasher that are not fitted: it knows no term, and all codes are zero.
+
+        A collection has such a model until it has enough documents to learn from.
+        """
+        check_positive("scatter", scatter, or_zero=True)
+        vectorizer._validate()
+        n_bits = int(hasher.n_bits)
+        settings = _settings(vectorizer, hasher, scatter) | {
+            "learnt_on": 0,
+            "n_terms": 0,
+            "stop_words": sorted(resolve_stop_words(vectorizer.stop_words)),
+            "n_documents": 0,
+            "mean_length": 1.0,
+            "intercept": [0.0] * n_bits,
+            "random_weights": asdict(Scatter(0.0, random_state)),
+        }
+        nothing = np.zeros(0, np.int64)
+        terms = MemoryTerms([], nothing, nothing.astype(np.int32), np.zeros((1, n_bits), np.float32))
         return cls(settings, terms, threads=threads)
 
     def with_threads(self, threads: int | None) -> TextModel:
@@ -209,6 +228,20 @@ class TextModel:
     def fingerprint(self) -> str:
         """The same for the same model, wherever it was loaded from; another one for any other model."""
         return base.fingerprint(json.dumps(self.settings, sort_keys=True).encode(), self.terms.checksums())
+
+    @property
+    def weighting(self) -> Weighting:
+        """How terms are weighted."""
+        return self._weighting
+
+    @property
+    def learned(self) -> bool:
+        """Whether hash functions have been learned; without them all codes are zero."""
+        return bool(self.settings["learnt_on"])
+
+    def new_counter(self, columns: Any, *, grow: bool = False) -> WordCounter:
+        """Return a counter that analyzes texts as this model does, over another vocabulary; see `WordCounter`."""
+        return WordCounter(self._counter.analyzer, columns, grow=grow, threads=self._threads)
 
     def encode(self, inputs: Iterable[str]) -> EncodedRows:
         """Return the unit rows and the margins of texts; a text without a known term has a row without a value."""
@@ -248,10 +281,7 @@ class TextModel:
 
     def matching_terms(self, query: Row, document: Row, most: int = 5) -> tuple[str, ...]:
         """Return the terms that two rows share, the one with the greatest part in their cosine first."""
-        shared, left, right = np.intersect1d(query[0], document[0], assume_unique=True, return_indices=True)
-        parts = query[1][left] * document[1][right]
-        order = np.argsort(-parts, kind="stable")[:most]
-        return tuple(self.terms.names(shared[order][parts[order] > 0].tolist()))
+        return tuple(self.terms.names(shared_columns(query, document)[:most]))
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model to a file, which `load` and `sthash.load` read. An interrupted write leaves no trace."""
@@ -284,6 +314,23 @@ class TextModel:
         row = np.where(used, np.cumsum(used), 0).astype(np.int32)
         learned = np.concatenate([np.zeros((1, n_bits), np.float32), weights])
         return cls(config, MemoryTerms(names, arrays["document_frequency"], row, learned))
+
+
+def _settings(vectorizer: TextVectorizer, hasher: SelfTaughtHashing, scatter: float) -> dict[str, Any]:
+    """Return what the settings of a model take over from a vectorizer and a hasher, fitted or not."""
+    return {
+        "kind": "text",
+        "generation": 1,
+        "n_bits": int(hasher.n_bits),
+        "n_neighbors": int(hasher.n_neighbors),
+        "recipe": hasher.recipe,
+        "weighting": vectorizer.weighting,
+        "stemmer": vectorizer.stemmer,
+        "min_df": vectorizer.min_df,
+        "max_df": vectorizer.max_df,
+        "max_features": vectorizer.max_features,
+        "scatter": scatter,
+    }
 
 
 def _checked_text(position: int, text: object) -> str:

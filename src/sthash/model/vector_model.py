@@ -110,6 +110,31 @@ class VectorModel:
         }
         return cls(settings, np.ascontiguousarray(mixed, dtype=np.float32), threads=threads)
 
+    @classmethod
+    def unlearned(
+        cls, n_columns: int, hasher: SelfTaughtHashing, *, scatter: float = 0.0, threads: int | None = None
+    ) -> Self:
+        """Make a model of a hasher that is not fitted: all codes are zero; see `sthash.TextModel.unlearned`."""
+        check_positive("scatter", scatter, or_zero=True)
+        n_bits = int(hasher.n_bits)
+        settings = {
+            "kind": "vectors",
+            "generation": 1,
+            "n_bits": n_bits,
+            "n_neighbors": int(hasher.n_neighbors),
+            "recipe": hasher.recipe,
+            "learnt_on": 0,
+            "n_columns": n_columns,
+            "intercept": [0.0] * n_bits,
+            "scatter": scatter,
+        }
+        return cls(settings, np.zeros((n_columns, n_bits), np.float32), threads=threads)
+
+    @property
+    def learned(self) -> bool:
+        """Whether hash functions have been learned; without them all codes are zero."""
+        return bool(self.settings["learnt_on"])
+
     def with_threads(self, threads: int | None) -> VectorModel:
         """Return the same model with another number of threads."""
         return VectorModel(self.settings, self.weights, threads=threads)

@@ -284,6 +284,10 @@ class CorpusCounter:
         self._column_of = column_of
         return self._vectorizer
 
+    def frozen(self, columns: dict[str, int]) -> WordCounter | TokenCounter:
+        """Return a counter over columns of the caller's own, which knows the words of all texts that were added."""
+        return self._counter.frozen(columns)
+
     def settled(self, counts: sp.csr_array) -> sp.csr_array:
         """Return counts that `add` gave, or some rows of them, in the columns of the vocabulary."""
         if self._column_of is None:

@@ -1,0 +1,165 @@
+"""The open vocabulary of a collection: each word of its documents has a column and a current document frequency."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from sthash.checksums import decode_text, encode_text
+from sthash.collection.store import Store
+
+Columns = npt.NDArray[np.int32]
+
+FREQUENCY_CHUNK = 256
+MOST_TERMS = 1 << 30
+# More names than this are read in one pass over the table.
+MANY_NAMES = 2000
+
+
+class TermTable:
+    """The words of a file and their columns; `sthash.text.counters.WordCounter` takes it for its columns.
+
+    Parameters
+    ----------
+    store : Store
+    grow : bool
+        Whether `setdefault` may append words. They are in the file after `flush`.
+    """
+
+    def __init__(self, store: Store, *, grow: bool = False) -> None:
+        self._store = store
+        self._size = count_terms(store)
+        self._known: dict[str, int] | None = {} if grow else None
+        self._new: list[tuple[int, bytes, int, bytes]] = []
+
+    def __len__(self) -> int:
+        return self._size
+
+    def get(self, term: str, default: int = -1, /) -> int:
+        """Return the column of a word."""
+        if self._known is not None and term in self._known:
+            return self._known[term]
+        wanted = encode_text(term)
+        for row in self._store.rows("terms", "WHERE term = ?", (wanted,)):
+            if row[1] != wanted:  # SQLite trusts its index of the terms, which has no checksums
+                raise self._store.damaged("the index of the terms does not fit them")
+            if not 0 <= row[0] < self._size:
+                raise self._store.damaged("a term has a column that cannot be")
+            if self._known is not None:
+                self._known[term] = row[0]
+            return int(row[0])
+        return default
+
+    def setdefault(self, term: str, column: int, /) -> int:
+        """Return the column of a word; one that is new gets ``column``, which must be the next."""
+        found = self.get(term)
+        if found >= 0:
+            return found
+        if self._known is None:
+            raise TypeError("this table does not grow.")
+        self._known[term] = column
+        self._new.append((column, encode_text(term), 0, b""))
+        self._size += 1
+        return column
+
+    def flush(self) -> None:
+        """Write the words that are new."""
+        self._store.put_many("terms", self._new)
+        self._new.clear()
+
+    def names(self, columns: Sequence[int]) -> list[str]:
+        """Return the words of some columns."""
+        if len(columns) > MANY_NAMES:
+            rows = self._store.rows("terms", "ORDER BY column")
+        else:
+            single = "WHERE column = ?"
+            rows = (row for column in columns for row in self._store.rows("terms", single, (int(column),)))
+        found = {row[0]: row[1] for row in rows}
+        try:
+            return [decode_text(found[column]) for column in columns]
+        except (KeyError, UnicodeDecodeError) as error:
+            raise self._store.damaged("a term is missing or cannot be read") from error
+
+
+def count_terms(store: Store) -> int:
+    """Return the number of words, whose columns must have no gaps."""
+    count = int(store.value("SELECT count(*) FROM terms"))
+    if count != next_column(store) or count > MOST_TERMS or (count and store.value("SELECT min(column) FROM terms")):
+        raise store.damaged("the columns of its terms have gaps")
+    return count
+
+
+def next_column(store: Store) -> int:
+    """Return the column after the last word."""
+    return int(store.value("SELECT coalesce(max(column) + 1, 0) FROM terms"))
+
+
+def append_terms(store: Store, names: Sequence[str]) -> None:
+    """Append words, none of which may be there."""
+    start = next_column(store)
+    store.put_many("terms", [(start + place, encode_text(name), 0, b"") for place, name in enumerate(names)])
+
+
+class Frequencies:
+    """The current document frequencies of all words, read as they are needed."""
+
+    def __init__(self, store: Store, size: int) -> None:
+        self._store = store
+        chunks = -(-size // FREQUENCY_CHUNK)
+        self._values = np.zeros((chunks, FREQUENCY_CHUNK), dtype=np.int32)
+        self._missing = np.ones(chunks, dtype=bool)
+        self.size = size
+
+    def at(self, columns: Columns) -> npt.NDArray[np.int32]:
+        """Return the frequencies of some columns."""
+        self._read(np.unique(columns // FREQUENCY_CHUNK) if len(columns) < len(self._missing) else None)
+        return self._values.reshape(-1)[columns]
+
+    def all(self) -> npt.NDArray[np.int32]:
+        """Return the frequencies of all columns."""
+        self._read(None)
+        return self._values.reshape(-1)[: self.size]
+
+    def _read(self, chunks: npt.NDArray[np.int32] | None) -> None:
+        if not self._missing.any():
+            return
+        if chunks is None:
+            rows = self._store.rows("frequencies", "WHERE chunk < ?", (len(self._missing),))
+        else:
+            missing = chunks[self._missing[chunks]].tolist()
+            rows = (row for chunk in missing for row in self._store.rows("frequencies", "WHERE chunk = ?", (chunk,)))
+        for chunk, content in rows:
+            if chunk < 0:
+                raise self._store.damaged("a document frequency has a place that cannot be")
+            self._values[chunk] = _checked_chunk(self._store, content)
+        self._missing[slice(None) if chunks is None else chunks] = False
+
+
+def change_frequencies(store: Store, columns: Columns, sign: int) -> None:
+    """Add ``sign`` to the frequency of a column, as often as it is in ``columns``."""
+    if len(columns) == 0:
+        return
+    if len(columns) > int(columns.max()) // 8:
+        amounts = np.bincount(columns)
+        used = np.flatnonzero(amounts)
+        amounts = amounts[used]
+    else:
+        used, amounts = np.unique(columns, return_counts=True)
+    cuts = np.flatnonzero(np.diff(used // FREQUENCY_CHUNK)) + 1
+    for places, own in zip(np.split(used, cuts), np.split(sign * amounts, cuts), strict=True):
+        chunk = int(places[0]) // FREQUENCY_CHUNK
+        row = next(store.rows("frequencies", "WHERE chunk = ?", (chunk,)), None)
+        content = bytes(4 * FREQUENCY_CHUNK) if row is None else row[1]
+        values = _checked_chunk(store, content).copy()
+        values[places % FREQUENCY_CHUNK] += own.astype(np.int32)
+        if values.min() < 0:
+            raise store.damaged("a document frequency is too small")
+        store.put("frequencies", chunk, values.tobytes())
+
+
+def _checked_chunk(store: Store, content: bytes) -> npt.NDArray[np.int32]:
+    if len(content) != 4 * FREQUENCY_CHUNK:
+        raise store.damaged("document frequencies have the wrong size")
+    return np.frombuffer(content, dtype=np.int32)
