@@ -147,7 +147,9 @@ def _in_texts(
 def _in_collection(collection: Collection, min_cosine: float, radius: int | None, threads: int | None) -> Duplicates:
     with collection.snapshot() as now:
         vectors = now.vectors()
-        codes, most = sketch(vectors, min_cosine, threads) if radius is None else (now.codes, radius)
+        codes, most = now.codes, radius
+        if most is None:
+            codes, most = sketch(vectors, min_cosine, threads, None if now.model.dense else now.term_hashes)
         groups = joined(len(now), *close_pairs(vectors, codes, most, min_cosine, threads))
         ids = [now.ids[group].tolist() for group in groups]
         documents = now.fields(list(itertools.chain.from_iterable(ids)))
@@ -160,12 +162,17 @@ def check_cosine(min_cosine: float) -> None:
         raise ValueError(f"min_cosine={min_cosine!r} must be above 0 and at most 1.")
 
 
-def sketch(vectors: PackedVectors, min_cosine: float, threads: int | None = None) -> tuple[Codes, int]:
+def sketch(
+    vectors: PackedVectors,
+    min_cosine: float,
+    threads: int | None = None,
+    numbers: npt.NDArray[np.int32] | None = None,
+) -> tuple[Codes, int]:
     """Codes of random hyperplanes, and a radius within which 99 of 100 pairs with this cosine lie.
 
     Each bit of two codes differs with probability p = arccos(cosine) / π (Charikar, 2002): unlike a learned code, such
     a one says how close two vectors are. There are so many bits that unrelated vectors, for which p = 1/2, lie five
-    standard deviations farther out.
+    standard deviations farther out. The hyperplanes follow from the columns, or from ``numbers``, one per column.
     """
     from scipy.special import bdtrik
 
@@ -173,7 +180,8 @@ def sketch(vectors: PackedVectors, min_cosine: float, threads: int | None = None
     n_bits = min(64 * math.ceil(((2.33 * math.sqrt(p * (1 - p)) + 2.5) / max(0.5 - p, 0.01)) ** 2 / 64), MAX_BITS)
     parts = [np.zeros((0, n_bits // 8), dtype=np.uint8)]
     for start in range(0, len(vectors.starts), PAGE):
-        rows = _core.CsrView(*vectors.at(slice(start, start + PAGE)).rows())
+        indptr, columns, values = vectors.at(slice(start, start + PAGE)).rows()
+        rows = _core.CsrView(indptr, columns if numbers is None else numbers[columns], values)
         parts.append(pack(_core.scatter(rows, words=n_bits // 64, seed=0, threads=resolve_threads(threads)) > 0))
     return np.concatenate(parts), max(math.ceil(bdtrik(0.99, n_bits, p)), 0)
 

@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from sthash.checks import check_choice, check_whole
-from sthash.codes import Codes
 
 if TYPE_CHECKING:
     from sthash.collection import Collection, Snapshot
+    from sthash.model import EncodedRows
 
 Voting = Literal["majority", "distance"]
 
@@ -83,10 +83,10 @@ def classify(
     if radius is not None:
         check_whole("radius", radius, least=0)
     with collection.snapshot() as now:
-        code = now.encode([query]).codes
+        encoded = now.encode([query])
         wanted = k
         while True:
-            positions, distances = _ball(now, code, radius, wanted)
+            positions, distances = _ball(now, encoded, radius, wanted)
             documents = now.documents(now.ids[positions])
             labels = [documents[number].label for number in now.ids[positions].tolist()]
             voters = sum(label is not None for label in labels)
@@ -105,9 +105,17 @@ def classify(
 
 
 def _ball(
-    snapshot: Snapshot, code: Codes, radius: int | None, wanted: int
+    snapshot: Snapshot, query: EncodedRows, radius: int | None, wanted: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
-    """Return positions and distances within the radius, or within the least radius that holds so many as wanted."""
+    """Return positions and distances within the radius, or within the least radius that holds so many as wanted.
+
+    Where no hash functions have been learned, all codes are equal; then the nearest are those of the largest cosines.
+    """
+    code = query.codes
+    if radius is None and not snapshot.learned and len(snapshot):
+        wanted = min(wanted, len(snapshot))
+        ranking = snapshot.table.rank(snapshot.vectors(), query, wanted, None, wanted, snapshot.threads)
+        return ranking.positions[0], ranking.distances[0]
     if radius is None:
         nearest = snapshot.index.search(code, min(wanted, max(len(snapshot), 1)))[1]
         radius = max(int(nearest.max(initial=0)), 0)

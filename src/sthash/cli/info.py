@@ -15,5 +15,5 @@ def info(collection: options.Path, json: options.Json = False) -> None:
     if json:
         print_json(facts)
     else:
-        shown = {name: f"{fact:,}" if isinstance(fact, int) else fact for name, fact in facts.items()}
+        shown = {name: f"{fact:,}" if type(fact) is int else fact for name, fact in facts.items()}
         print_table(("", ""), [(name.replace("_", " "), fact) for name, fact in shown.items()])

@@ -27,7 +27,7 @@ from sthash.collection.packed_vectors import Ids, PackedVectors, load_vectors
 from sthash.collection.posting_table import PostingTable
 from sthash.collection.search_options import Where
 from sthash.collection.store import Store
-from sthash.collection.term_table import Columns, Frequencies, TermTable
+from sthash.collection.term_table import Columns, Frequencies, TermTable, hash_terms
 from sthash.index import HammingIndex
 from sthash.model import EncodedRows, Margins, Model, TextModel
 from sthash.model.encoded import Row, shared_columns, stacked
@@ -165,6 +165,11 @@ class Snapshot:
     def posting_lists(self, columns: npt.ArrayLike) -> _core.PostingLists:
         """Return the documents per word, by their positions in `ids`, for these columns at least."""
         return self._postings.lists(columns)
+
+    @cached_property
+    def term_hashes(self) -> npt.NDArray[np.int32]:
+        """A number per word that depends on the word alone, whatever its column is."""
+        return hash_terms(self._store, len(self.terms))
 
     def matching_terms(self, query: Row, document: Row, most: int = 5) -> tuple[str, ...]:
         """Return the words that two rows share, the one with the greatest part in their cosine first."""

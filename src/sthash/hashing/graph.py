@@ -13,6 +13,7 @@ import scipy.sparse as sp
 
 from sthash import _core
 from sthash.checks import check_choice, check_positive, check_whole, resolve_threads
+from sthash.hashing.embedding import TooFewDocumentsError
 from sthash.rows import Vectors, check_vectors, row_parts, scaled_rows, squared_norms, unit_factors
 
 Metric = Literal["cosine", "euclidean"]
@@ -67,7 +68,7 @@ def knn_graph(
     n = X.shape[0]
     n_neighbors = check_whole("n_neighbors", n_neighbors)
     if n_neighbors >= n:
-        raise ValueError(
+        raise TooFewDocumentsError(
             f"n_neighbors={n_neighbors} must be less than the number of documents, {n}. "
             "Lower n_neighbors or bring more documents."
         )

@@ -25,6 +25,7 @@ import numpy.typing as npt
 
 from sthash.blas import one_blas_thread
 from sthash.codes import Bits
+from sthash.hashing.embedding import TooFewDocumentsError
 from sthash.hashing.landmarks import landmark_rows
 from sthash.hashing.linear_hash import LinearHash
 from sthash.hashing.ridge import LeftOut, left_out_predictions
@@ -55,7 +56,7 @@ def learn_topic_codes(X: Vectors, W: Any, n_bits: int, rng: np.random.Generator,
     """Learn ``n_bits`` linear functions from the rows of X and their graph W, in which every row has a neighbor."""
     n = X.shape[0]
     if n < LEAST_JOINED:
-        raise ValueError(
+        raise TooFewDocumentsError(
             f"recipe='topics' needs at least {LEAST_JOINED} documents with neighbors, got {n}. "
             "Bring more documents, or raise n_neighbors."
         )

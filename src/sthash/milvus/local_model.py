@@ -34,6 +34,11 @@ class LocalModel:
         self._source = source
         self._settings: dict[str, Any] | None = None
         with self.current() as model:
+            if not model.learned:
+                raise ValueError(
+                    "the model has no hash functions yet, and Milvus is searched by codes. Add documents to the "
+                    "collection, call its relearn(), and push it then."
+                )
             self.n_bits = model.n_bits
             self.fingerprint = model.fingerprint
             self._settings = model.settings
