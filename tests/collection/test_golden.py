@@ -43,9 +43,9 @@ def test_golden_files(tmp_path, name, query, hits):
             assert [(hit.key, hit.distance, round(hit.score, 4)) for hit in found] == hits
         collection.delete("d46")
         assert collection.search(query, 1, factor=20)[0].key != "d46"
-        assert collection._store.connection.execute("PRAGMA user_version").fetchone() == (int(name[8]),)
+        assert collection._store.format == int(name[8])
         collection.relearn(scatter=2)
-        assert collection._store.connection.execute("PRAGMA user_version").fetchone() == (2,)
+        assert collection._store.format == 2
         assert collection.check().documents == 57
 
 
