@@ -49,6 +49,10 @@ def connect(path: Path, mode: str, wait: float = WAIT_SECONDS) -> tuple[sqlite3.
                     restrict(connection)
                     # What is acknowledged is on the disk: the end of the journal too.
                     connection.execute("PRAGMA synchronous = EXTRA")
+                    if mode == "rw" and connection.execute("PRAGMA journal_mode").fetchone() == ("wal",):
+                        connection.execute(
+                            "PRAGMA journal_mode = DELETE"
+                        )  # it has no files but its own and the journal
                     return connection, identity
             except BaseException:
                 connection.close()

@@ -24,12 +24,12 @@ class Guarded(Protocol):
     lock: threading.RLock
 
     def leave_to_parent(self) -> None:
-        """Forget the connection, which is the parent's."""
+        """Forget the connection, which is the parent's, and the lock, which a thread of the parent may hold."""
 
 
 _all: WeakSet[Guarded] = WeakSet()
 _turn = threading.Lock()
-_held: list[Guarded] = []
+_held: list[threading.RLock] = []
 _stuck = False
 _unsafe = False
 
@@ -52,14 +52,14 @@ def _before() -> None:
     _stuck = False
     for user in sorted(_all, key=id):
         if user.lock.acquire(timeout=max(0.0, deadline - time.monotonic())):
-            _held.append(user)
+            _held.append(user.lock)
         else:
             _stuck = True
 
 
 def _release() -> None:
     while _held:
-        _held.pop().lock.release()
+        _held.pop().release()
     _turn.release()
 
 

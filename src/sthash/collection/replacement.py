@@ -46,13 +46,13 @@ def copy_file(source: Store, target: Path, *, overwrite: bool) -> None:
         put_in_place(temporary, target, overwrite=overwrite)
 
 
-def put_in_place(new: Path, target: Path, *, overwrite: bool, wait: float = WAIT_SECONDS) -> None:
+def put_in_place(new: Path, target: Path, *, overwrite: bool) -> None:
     """Make ``new`` the file at ``target``; `FileExistsError` if there is one that may not be overwritten."""
     while True:
         if target.exists():
             if not overwrite:
                 break
-            return _write_over(new, target, wait)
+            return _write_over(new, target, WAIT_SECONDS)
         sync(new)
         set_aside(journal_path(target))  # of a file that is gone
         try:

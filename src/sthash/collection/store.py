@@ -173,7 +173,8 @@ class Store:
             self._disconnect()
 
     def leave_to_parent(self) -> None:
-        """Forget the connection in a forked process."""
+        """Forget the connection, and who holds the lock, in a forked process."""
+        self.lock = threading.RLock()
         if self._file is not None:
             _of_parent.append(self.connection)
             self._file = None
