@@ -34,7 +34,7 @@ STRANGE = {
     ),
     "pages of the schema": REWRITE.format("rootpage = 1", "vectors"),
     "a table more": "CREATE TABLE more (a);",
-    "many tables": "".join(f"CREATE TABLE t{number} (a);" for number in range(3000)),
+    "many tables": f"BEGIN; {''.join(f'CREATE TABLE t{number} (a);' for number in range(3000))} COMMIT;",
     "a table less": "DROP TABLE codes;",
     "statistics": "ANALYZE;",
     "no format": "PRAGMA user_version = 0;",

@@ -1,10 +1,9 @@
 """A change that is cut short at its last moment: the file is written, but its journal is still there.
 
-This is what a kill or a power cut leaves, without either: a second link to the journal outlives the commit, which removes
-the first.
+This is what a kill or a power cut leaves, without either: a second link to the journal outlives the commit, which
+removes the first.
 """
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -28,5 +27,5 @@ def cut_short(path: Path, documents: list[Document], *, flushed: bool = True) ->
     if not flushed:
         after = path.read_bytes()
         path.write_bytes(before + bytes(max(0, len(after) - len(before))))
-    os.replace(kept, journal)
+    kept.replace(journal)
     return journal

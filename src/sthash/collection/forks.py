@@ -16,6 +16,7 @@ from weakref import WeakSet
 from sthash.collection.journal import forget_open_files
 
 WAIT_SECONDS = 5.0
+GIVE_WAY_SECONDS = 0.2
 
 
 class Guarded(Protocol):
@@ -30,6 +31,7 @@ class Guarded(Protocol):
 _all: WeakSet[Guarded] = WeakSet()
 _turn = threading.Lock()
 _held: list[threading.RLock] = []
+_waiting = False
 _stuck = False
 _unsafe = False
 
@@ -40,16 +42,22 @@ def guard(user: Guarded) -> None:
         _all.add(user)
 
 
+def give_way() -> None:
+    """Let a fork that waits go first, so that a thread which is inside again and again does not keep it waiting."""
+    if _waiting and _turn.acquire(timeout=GIVE_WAY_SECONDS):
+        _turn.release()
+
+
 def is_unsafe() -> bool:
     """Whether this process was forked while a thread of its parent was inside SQLite."""
     return _unsafe
 
 
 def _before() -> None:
-    global _stuck
+    global _stuck, _waiting
     deadline = time.monotonic() + WAIT_SECONDS
     _turn.acquire()
-    _stuck = False
+    _stuck, _waiting = False, True
     for user in sorted(_all, key=id):
         if user.lock.acquire(timeout=max(0.0, deadline - time.monotonic())):
             _held.append(user.lock)
@@ -58,6 +66,8 @@ def _before() -> None:
 
 
 def _release() -> None:
+    global _waiting
+    _waiting = False
     while _held:
         _held.pop().release()
     _turn.release()

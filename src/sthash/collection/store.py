@@ -216,6 +216,8 @@ class Store:
     @contextmanager
     def reading(self) -> Iterator[None]:
         """See one state of the file throughout, whatever others commit meanwhile."""
+        if not self._in_transaction:
+            forks.give_way()
         with self.lock, self.clear_errors():
             if self._in_transaction:
                 yield
@@ -232,6 +234,7 @@ class Store:
         """Make all changes of the block or none of them."""
         if self._read_only:  # SQLite would notice it only at the first change, perhaps after much work
             raise CollectionError(f"{self.path} {READ_ONLY}.")
+        forks.give_way()
         with self.lock, self.clear_errors():
             self._make_ready()
             self.connection.execute("BEGIN IMMEDIATE")
