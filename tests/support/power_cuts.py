@@ -3,10 +3,10 @@
 Run as: python -m support.power_cuts FOLDER CUTS SEED [broken].
 
 A program that changes a collection, an index and a model in random steps runs once, under a recorder of everything that
-it does to files (power_recorder.c). It acknowledges each step that has returned. Then the power is cut, in simulation, at
-random places of the record. What was synced is on the disk. Of what was not, all, nothing, some writes, or some sectors
-of them may be. The names in the folder are as after the last sync of the folder, or as after some later change of them;
-with the file systems that order their metadata, any sync of a file brings all earlier names along.
+it does to files (power_recorder.c). It acknowledges each step that has returned. Then the power is cut, in simulation,
+at random places of the record. What was synced is on the disk. Of what was not, all, nothing, some writes, or some
+sectors of them may be. The names in the folder are as after the last sync of the folder, or as after some later
+change of them; with the file systems that order their metadata, any sync of a file brings all earlier names along.
 
 After each cut everything must be sound, and as the acknowledged steps made it, or with the step that was under way.
 
@@ -14,7 +14,6 @@ With ``broken`` the program does not wait for the end of the journal, which the 
 """
 
 import json
-import os
 import random
 import struct
 import subprocess
@@ -114,7 +113,7 @@ class Disk:
 
     def take(self, what: str, inode: int, place: int, content: bytes) -> None:
         """Take in the next entry of the record."""
-        name, *other = (os.path.basename(part) for part in content.decode().split("\n")) if what in "CURL" else [""]
+        name, *other = (Path(part).name for part in content.decode().split("\n")) if what in "CURL" else [""]
         if name.startswith("ACK"):
             self.acknowledged = max(self.acknowledged, int(name[3:]))
         elif what == "C":
