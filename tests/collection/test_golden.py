@@ -42,7 +42,7 @@ ADDED = [Document("new", "the captain of a zeppelin")]  # to version-3.sth, whos
 
 
 def format_of(collection):
-    return collection._store.value("PRAGMA user_version")
+    return collection._store.format
 
 
 @pytest.mark.parametrize(("name", "query", "hits"), CASES)
