@@ -5,6 +5,7 @@
 #include "text/counter.hpp"
 #include "text/scanner.hpp"
 #include "text/unicode_tables.hpp"
+#include "views.hpp"
 
 namespace sthash {
 
@@ -18,7 +19,7 @@ TextView view_of(PyObject* text) {
             static_cast<int>(PyUnicode_KIND(text))};
 }
 
-nb::tuple scan(WordTable& table, const nb::list& texts, int threads) {
+nb::tuple scan(WordTable& table, const nb::list& texts, Threads threads) {
     std::vector<TextView> views;
     views.reserve(texts.size());
     for (nb::handle text : texts) {
@@ -30,7 +31,7 @@ nb::tuple scan(WordTable& table, const nb::list& texts, int threads) {
     return nb::make_tuple(to_numpy(std::move(scanned.starts)), to_numpy(std::move(scanned.words)));
 }
 
-nb::list words_from(const WordTable& table, size_t first) {
+nb::list words_from(const WordTable& table, Whole<size_t> first) {
     nb::list words;
     for (size_t number = first; number < table.size(); ++number) {
         const PaddedWord word = table.word(number);
@@ -39,10 +40,13 @@ nb::list words_from(const WordTable& table, size_t first) {
     return words;
 }
 
-nb::tuple count(Vector<int64_t> starts, Vector<int32_t> words, Vector<int32_t> term_of, size_t n_terms, int threads) {
+nb::tuple count(Vector<int64_t> starts, Vector<int32_t> words, Vector<int32_t> term_of, Whole<size_t> n_terms,
+                Threads threads) {
+    check_bounds(starts, words.size());
     const WordsView texts{starts.data(), words.data(), starts.size() - 1};
     CountRows rows;
-    interruptible([&](StopFlag& stop) { rows = count_terms(texts, {term_of.data(), n_terms}, threads, stop); });
+    interruptible(
+        [&](StopFlag& stop) { rows = count_terms(texts, {term_of.data(), term_of.size(), n_terms}, threads, stop); });
     return nb::make_tuple(to_numpy(std::move(rows.indptr)), to_numpy(std::move(rows.indices)),
                           to_numpy(std::move(rows.counts)));
 }
