@@ -83,12 +83,26 @@ struct Call {
     bool lengthy;
 };
 
+// An object of Python that is made once and kept. Two threads may make it at the same time; a lock around the making
+// could block one that holds the GIL.
+template <class Make>
+PyObject* cached(std::atomic<PyObject*>& cache, Make&& make) {
+    PyObject* held = cache.load(std::memory_order_acquire);
+    if (held == nullptr) {
+        PyObject* const made = nb::object(make()).release().ptr();
+        if (cache.compare_exchange_strong(held, made, std::memory_order_acq_rel)) return made;
+        Py_DECREF(made);
+    }
+    return held;
+}
+
 // A new NumPy array: for the small results of single queries, quicker than handing a vector over.
 template <class T>
 nb::object new_array(std::initializer_list<size_t> shape, T*& data) {
-    static PyObject* const empty = nb::object(nb::module_::import_("numpy").attr("empty")).release().ptr();
-    constexpr const char* name = std::is_same_v<T, float> ? "float32" : sizeof(T) == 8 ? "int64" : "int32";
-    static PyObject* const type = nb::object(nb::module_::import_("numpy").attr("dtype")(name)).release().ptr();
+    static std::atomic<PyObject*> empty_cache{nullptr}, type_cache{nullptr};
+    static constexpr const char* name = std::is_same_v<T, float> ? "float32" : sizeof(T) == 8 ? "int64" : "int32";
+    PyObject* const empty = cached(empty_cache, [] { return nb::module_::import_("numpy").attr("empty"); });
+    PyObject* const type = cached(type_cache, [] { return nb::module_::import_("numpy").attr("dtype")(name); });
     nb::object dimensions = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(shape.size())));
     Py_ssize_t axis = 0;
     for (size_t size : shape) PyTuple_SetItem(dimensions.ptr(), axis++, PyLong_FromSize_t(size));
