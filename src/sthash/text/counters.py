@@ -25,8 +25,9 @@ if TYPE_CHECKING:
 Tokenizer = Callable[[str], Iterable[str]]
 CountParts = tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.int32]]
 
-# A frozen counter remembers up to this many words. Beyond that it forgets all of them and looks them up again.
-MAX_REMEMBERED_WORDS = 2_000_000
+# A frozen counter remembers up to this many bytes of words between calls: about a million words. Beyond that it forgets
+# all of them and looks them up again.
+MAX_REMEMBERED_BYTES = 64 << 20
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,9 @@ class WordCounter:
         self._grow = grow
         self._threads = threads
         self._lock = threading.Lock()
+        self._forget()
+
+    def _forget(self) -> None:
         self._words = _core.WordTable()
         self._column_of_word = np.empty(0, dtype=np.int32)
 
@@ -82,14 +86,13 @@ class WordCounter:
     def count_parts(self, texts: list[str]) -> CountParts:
         """Return the parts of the count matrix: row bounds, columns, counts."""
         with self._lock:
-            if len(self._words) > MAX_REMEMBERED_WORDS and not self._grow:
-                self._words = _core.WordTable()
-                self._column_of_word = np.empty(0, dtype=np.int32)
             starts, words = self._words.scan(texts, threads=self._threads)
             new_words = self._words.words_from(len(self._column_of_word))
             if new_words:
                 self._column_of_word = np.concatenate([self._column_of_word, self._look_up(new_words)])
             column_of_word = self._column_of_word
+            if not self._grow and self._words.nbytes() + column_of_word.nbytes > MAX_REMEMBERED_BYTES:
+                self._forget()
         return _core.count_terms(
             starts, words, term_of=column_of_word, n_terms=len(self.columns), threads=self._threads
         )
