@@ -36,7 +36,8 @@ struct SharedWordTable {
     std::mutex mutex;
 };
 
-nb::tuple scan(SharedWordTable& shared, const nb::list& texts, Threads threads) {
+nb::tuple scan(SharedWordTable& shared, const nb::list& texts, Whole<int> segmentation, Threads threads) {
+    check(segmentation == 1 || segmentation == 2, "segmentation must be 1 or 2. Use 2 for new models.");
     // The tuple keeps the texts alive if another thread changes the list meanwhile.
     const nb::object held = nb::steal(PySequence_Tuple(texts.ptr()));
     if (!held.is_valid()) throw nb::python_error();
@@ -49,7 +50,7 @@ nb::tuple scan(SharedWordTable& shared, const nb::list& texts, Threads threads) 
     ScannedTexts scanned;
     interruptible([&](StopFlag& stop) {
         const std::lock_guard lock(shared.mutex);
-        scanned = scan_texts(views, shared.table, threads, stop);
+        scanned = scan_texts(views, shared.table, static_cast<Segmentation>(segmentation.value), threads, stop);
     });
     return nb::make_tuple(to_numpy(std::move(scanned.starts)), to_numpy(std::move(scanned.words)));
 }
@@ -58,6 +59,19 @@ nb::list words_from(SharedWordTable& shared, Whole<size_t> first) {
     return shared.locked([&](const WordTable& table) {
         nb::list words;
         for (size_t number = first; number < table.size(); ++number) {
+            const PaddedWord word = table.word(number);
+            words.append(nb::str(word.data, word.size));
+        }
+        return words;
+    });
+}
+
+nb::list words_at(SharedWordTable& shared, Vector<int32_t> numbers) {
+    return shared.locked([&](const WordTable& table) {
+        nb::list words;
+        for (size_t i = 0; i < numbers.size(); ++i) {
+            const auto number = static_cast<uint32_t>(numbers.data()[i]);
+            check(number < table.size(), "The table has no word of this number. Use numbers that scan has given.");
             const PaddedWord word = table.word(number);
             words.append(nb::str(word.data, word.size));
         }
@@ -96,8 +110,10 @@ void bind_text(nb::module_& module) {
         .def("__len__", &length)
         .def("nbytes", &bytes)
         .def("longest_probe", &longest_probe)
-        .def("scan", &scan, nb::arg("texts"), nb::kw_only(), nb::arg("threads"))
-        .def("words_from", &words_from, nb::arg("first"));
+        .def("scan", &scan, nb::arg("texts"), nb::kw_only(), nb::arg("segmentation") = Whole<int>{2},
+             nb::arg("threads"))
+        .def("words_from", &words_from, nb::arg("first"))
+        .def("words_at", &words_at, nb::arg("numbers"));
     module.def("count_terms", &count, nb::arg("starts"), nb::arg("words"), nb::kw_only(), nb::arg("term_of"),
                nb::arg("n_terms"), nb::arg("threads"));
     module.attr("unicode_version") = unicode::version;
