@@ -70,7 +70,12 @@ class TextModel:
         self._intercept = np.array(settings["intercept"], dtype=np.float32)
         self._scatter = Scatter(**settings.get("random_weights", {}))  # models of format 1 have none
         self._weighting: Weighting = settings["weighting"]
-        analyzer = WordAnalyzer(frozenset(settings["stop_words"]), settings["stemmer"])
+        analyzer = WordAnalyzer(
+            frozenset(settings["stop_words"]),
+            settings["stemmer"],
+            settings.get("fold_accents", False),
+            settings.get("segmentation", 1),  # models before version 0.3 have none
+        )
         vocabulary = cast("dict[str, int]", terms)
         self._counter = WordCounter(analyzer, vocabulary, grow=False, threads=self._threads)
 
@@ -178,7 +183,10 @@ class TextModel:
             "learnt_on": len(hasher.codes_) if learned_on is None else learned_on,
             "n_terms": len(frequency),
             "weighting": vectorizer.weighting,
-            "stemmer": vectorizer.stemmer,
+            "language": vectorizer.language,
+            "stemmer": vectorizer.stemmer_,
+            "fold_accents": bool(vectorizer.fold_accents),
+            "segmentation": vectorizer.segmentation,
             "min_df": vectorizer.min_df,
             "max_df": vectorizer.max_df,
             "max_features": vectorizer.max_features,
