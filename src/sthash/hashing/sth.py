@@ -129,6 +129,8 @@ class SelfTaughtHashing(Hasher):
         bits at once. An `EmbeddingExtension`, such as `NystromExtension` or `LinearEmbedding`, also gets the graph
         and the embedding. None takes `LinearSVMBank`.
     random_state : int, RandomState or None, default=0
+        An int makes learning reproducible: the same codes in every run and for any number of threads, with the same
+        versions of NumPy and SciPy, on processors for which BLAS has the same kernels. See the notes.
     threads : int or None, default=None
         None takes one per available core. The codes do not depend on it.
 
@@ -143,6 +145,14 @@ class SelfTaughtHashing(Hasher):
     n_features_in_ : int
     stage_seconds_ : dict of str to float
         Seconds that each stage took.
+
+    Notes
+    -----
+    A fitted model gives the same codes on every machine. Learning uses BLAS, which adds up in another order on another
+    kind of processor. ``paper`` then learns nearly the same codes; ``neighbors`` and ``topics`` may learn other codes
+    of the same quality, because the sign of an eigenvector is a matter of rounding and decides where a rotation
+    starts. So learn once and copy the file. To learn the same on several kinds of processors with AVX2, set the
+    environment variable ``OPENBLAS_CORETYPE=Haswell`` on all of them before Python starts.
 
     References
     ----------
