@@ -20,7 +20,7 @@ from sthash.hashing.classifier_per_bit import ClassifierPerBit
 from sthash.hashing.embedding import check_graph, laplacian_eigenmap
 from sthash.hashing.gaussian_svm import GaussianSVM
 from sthash.hashing.graph import knn_graph
-from sthash.hashing.hasher import Hasher, saved_seed
+from sthash.hashing.hasher import Hasher, check_features, saved_seed
 from sthash.hashing.linear_embedding import LinearEmbedding
 from sthash.hashing.linear_hash import LinearHash
 from sthash.hashing.neighbors import balanced_bits, neighbor_places
@@ -318,6 +318,8 @@ class SelfTaughtHashing(Hasher):
     @classmethod
     def _restored(cls, config: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Self:
         hasher = cls(**config["settings"])
+        check_whole("n_bits", hasher.n_bits)
+        check_choice("recipe", hasher.recipe, get_args(Recipe))
         model_file.check_array(arrays, "codes", np.uint8, (None, codes.n_bytes(hasher.n_bits)))
         width = None if hasher.recipe == "topics" else hasher.n_bits
         model_file.check_array(arrays, "embedding", np.float64, (len(arrays["codes"]), width))
@@ -326,10 +328,11 @@ class SelfTaughtHashing(Hasher):
         if not config["hash_function"]["default"]:
             hasher.hash_function = clone(function)
         own = {name.removeprefix("function."): array for name, array in arrays.items() if "." in name}
-        function._set_arrays(own, int(config["n_features"]), hasher.n_bits)
+        n_features = check_features(config["n_features"])
+        function._set_arrays(own, n_features, hasher.n_bits)
         hasher.codes_, hasher.embedding_ = arrays["codes"], arrays["embedding"]
         hasher.hash_function_ = function
-        hasher.n_features_in_ = int(config["n_features"])
+        hasher.n_features_in_ = n_features
         return hasher
 
     def __sklearn_tags__(self) -> Any:
