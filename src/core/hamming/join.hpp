@@ -23,6 +23,8 @@ class Join {
     // The next pairs, at least one unless none are left. A block holds about kBlock pairs at most, unless one
     // code alone has more.
     PairBlock next(StopFlag& stop) {
+        for (const Index::Reading& side : {left_, right_})
+            if (side && side->file) side->file->verify();
         prepare(stop);
         PairBlock block;
         while (position_ < left_->slots && block.left.size() < kBlock / 2 && !stop.load()) advance(block, stop);
