@@ -303,8 +303,8 @@ def memory(run: Run) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "large.index"
         saved = timed(lambda: index.save(path))
-        opened = time_in_turns({OURS: lambda: HammingIndex.open(path)})
-        first = timed(lambda: HammingIndex.open(path).search(codes[:1], 10))
+        opened = time_in_turns({OURS: lambda: HammingIndex.open(path, mmap=True)})
+        first = timed(lambda: HammingIndex.open(path, mmap=True).search(codes[:1], 10))
     run.add(compare("save", f"save {size_of(large)}", {OURS: saved}, "ms"))
     run.add(compare("open", f"open {size_of(large)}", opened, "ms"))
     run.add(compare("first-search", "open, check the whole file, and search", {OURS: first}, "ms"))

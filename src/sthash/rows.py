@@ -17,6 +17,11 @@ import numpy.typing as npt
 
 Vectors: TypeAlias = Any  # csr_array | csr_matrix | ndarray; SciPy has no common type for them
 
+# Lengths of rows whose squares, and sums of them, single precision can hold.
+SHORTEST, LONGEST = 1e-18, 1e18
+# Smallest factor, and the reciprocal of the largest one, that single precision holds without loss.
+LEAST_FACTOR = 2.0**-126
+
 
 @dataclass(frozen=True)
 class RowParts:
@@ -176,8 +181,34 @@ def unit_factors(squares: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     return factors
 
 
+def check_lengths(squares: npt.NDArray[np.float64]) -> None:
+    """Refuse rows, given by their squared norms, whose squares leave the range of single precision.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sthash.rows import check_lengths
+    >>> check_lengths(np.array([1e60]))
+    Traceback (most recent call last):
+    ValueError: the longest row has length 1e+30, beyond what single precision can learn from (1e-18 to 1e+18). ...
+    """
+    longest = float(np.sqrt(squares.max(initial=0.0)))
+    if longest and not SHORTEST <= longest <= LONGEST:
+        raise ValueError(
+            f"the longest row has length {longest:.3g}, beyond what single precision can learn from ({SHORTEST:g} to "
+            f"{LONGEST:g}). Scale the rows, for example to unit length with sklearn.preprocessing.normalize."
+        )
+
+
 def scaled_rows(X: Vectors, factors: npt.NDArray[np.float64]) -> Vectors:
-    """Multiply each row by its factor, in single precision; the columns of a sparse matrix are shared, not copied."""
+    """Multiply each row by its factor, in single precision; the columns of a sparse matrix are shared, not copied.
+
+    Factors that single precision cannot hold are multiplied in double precision.
+    """
+    if len(factors) and not LEAST_FACTOR <= factors.min() <= factors.max() <= 1 / LEAST_FACTOR:
+        if is_sparse(X):
+            return _with_data(X, (X.data * np.repeat(factors, np.diff(X.indptr))).astype(np.float32))
+        return np.ascontiguousarray(X * factors[:, None], dtype=np.float32)
     factors32 = factors.astype(np.float32)
     if is_sparse(X):
         return _with_data(X, X.data * np.repeat(factors32, np.diff(X.indptr)))

@@ -65,7 +65,7 @@ def test_missing_shortened_and_mistyped_arrays_are_refused(name, tmp_path):
 def test_columns_that_are_not_there_are_refused(name, victim, tmp_path):
     config, arrays = saved(name)
     model_file.write(tmp_path / "model", name, config, arrays | {victim: arrays[victim] + 1000})
-    with pytest.raises(sthash.ModelFileError, match="do not fit"):
+    with pytest.raises(sthash.ModelFileError, match="is no valid"):
         sthash.load(tmp_path / "model")
 
 

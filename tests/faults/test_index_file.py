@@ -1,5 +1,6 @@
 """A damaged index file ends in a clear error or a correct index, never in a crash or a wrong answer."""
 
+import shutil
 import struct
 
 import numpy as np
@@ -69,7 +70,7 @@ def test_two_thousand_changed_bytes(saved):
 def test_nothing_of_a_damaged_mapped_file_is_ever_used(saved):
     content, queries, _, path = saved
     path.write_bytes(content[:HEADER] + bytes([content[HEADER] ^ 1]) + content[HEADER + 1 :])
-    index = HammingIndex.open(path)
+    index = HammingIndex.open(path, mmap=True)
     assert len(index) == 150
     for use in (
         lambda: index.search(queries, 1),
@@ -106,3 +107,89 @@ def test_a_later_version_says_so(saved):
 def test_folder(tmp_path):
     with pytest.raises(IsADirectoryError):
         HammingIndex.open(tmp_path)
+
+
+@pytest.fixture
+def opened(tmp_path):
+    """An index, its queries and the right answers, and the path of its file."""
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 256, (20_000, 8), dtype=np.uint8)
+    index = HammingIndex(64)
+    index.add(codes)
+    index.save(tmp_path / "x.index")
+    return codes, index.search(codes[:3], 2), tmp_path / "x.index"
+
+
+def other_index(path, count):
+    index = HammingIndex(64)
+    index.add(np.random.default_rng(1).integers(0, 256, (count, 8), dtype=np.uint8))
+    index.save(path)
+    return path
+
+
+def truncate(path):
+    with path.open("r+b") as file:
+        file.truncate(HEADER)
+
+
+CHANGES = {
+    "truncated": truncate,
+    "a smaller one copied over it": lambda path: shutil.copyfile(other_index(path.with_name("y"), 10), path),
+    "one of the same size copied over it": lambda path: shutil.copyfile(other_index(path.with_name("y"), 20_000), path),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_a_file_may_change_once_it_is_open(opened, change):
+    codes, wanted, path = opened
+    index = HammingIndex.open(path)
+    change(path)
+    for one, other in zip(index.search(codes[:3], 2), wanted, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("used", [False, True])
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_a_mapped_file_that_changes_is_noticed(opened, change, used):
+    """It ended the process (SIGBUS), or gave answers of the other file."""
+    codes, _, path = opened
+    index = HammingIndex.open(path, mmap=True)
+    pairs = index.pairs(20) if used else None
+    if used:
+        index.search(codes[:3], 2)
+        next(pairs)
+        index.remove([5])
+    change(path)
+    for use in (
+        lambda: index.search(codes[:3], 2),
+        lambda: index.search(codes[:3], 2, allowed=[1, 2]),
+        lambda: index.count(codes[:3], 9),
+        lambda: index.ids(),
+        lambda: index.codes([0]),
+        lambda: 0 in index,
+        lambda: index.add(codes[:1]),
+        lambda: index.build_tables(),
+        lambda: index.save(path.with_name("copy")),
+        lambda: next(pairs if used else index.pairs(3)),
+    ):
+        with pytest.raises(ValueError, match="changed while it was mapped"):
+            use()
+    assert not path.with_name("copy").exists()
+
+
+def test_readers_of_a_mapped_file_keep_it_when_it_is_replaced_or_deleted(opened):
+    codes, wanted, path = opened
+    index = HammingIndex.open(path, mmap=True)
+    other_index(path, 10)
+    for _ in range(2):
+        for one, other in zip(index.search(codes[:3], 2), wanted, strict=True):
+            np.testing.assert_array_equal(one, other)
+        path.unlink(missing_ok=True)
+    other_index(path, 10)
+    assert len(HammingIndex.open(path)) == 10
+
+
+def test_things_that_are_no_files():
+    for mmap in (True, False):
+        with pytest.raises(ValueError, match="is no index"):
+            HammingIndex.open("/dev/zero", mmap=mmap)

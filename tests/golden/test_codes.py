@@ -30,6 +30,9 @@ BASELINES = (
     "SpectralHashing",
     "StackedRBMHashing",
 )
+# Their bits come from rotated eigenvectors. Another sign of one eigenvector, which depends on the order of sums within
+# BLAS, gives other codes; see docs/guarantees.md.
+ROTATED = ("topics", "neighbors", "collection", "AnchorGraphHashing")
 
 
 def learn_all() -> dict[str, np.ndarray]:
@@ -92,6 +95,8 @@ def test_codes_are_what_they_were(learned, name):
     with np.load(GOLDEN) as golden:
         expected, same_processor = golden[name], str(golden["blas"]) == blas()
     differing = np.bitwise_count(learned[name] ^ expected).sum()
+    if not same_processor and name.startswith(ROTATED):
+        pytest.skip(f"learned with the BLAS kernels of another processor than {blas()}")
     assert differing <= (0 if same_processor else 0.01 * 8 * expected.size)
 
 

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.neighbors import NearestNeighbors
 
-from sthash import _core, knn_graph
+from sthash import SelfTaughtHashing, _core, knn_graph
 
 
 def twin_graph(X, k, metric="cosine", bandwidth=None):
@@ -134,3 +134,33 @@ def test_an_unknown_path_is_refused(run_python):
 def test_bad_input(X, options, words):
     with pytest.raises((TypeError, ValueError), match=words):
         knn_graph(X, **options)
+
+
+@pytest.mark.parametrize("dense", [True, False])
+@pytest.mark.parametrize("exponent", [-120, -84, -40, 40, 64, 120])
+def test_euclidean_graphs_do_not_depend_on_the_scale(exponent, dense):
+    """1e19 and more overflowed, 1e-25 and less vanished: the squares left the range of single precision."""
+    X = np.random.default_rng(0).normal(size=(80, 6)).astype(np.float32)
+    scaled = np.ldexp(X, exponent)
+    for bandwidth in (None, 2.0):
+        wanted = knn_graph(X, 5, metric="euclidean", bandwidth=bandwidth)
+        own = None if bandwidth is None else bandwidth * 2.0 ** (2 * exponent)
+        W = knn_graph(scaled if dense else sp.csr_array(scaled), 5, metric="euclidean", bandwidth=own)
+        np.testing.assert_array_equal(W.indices, wanted.indices)
+        np.testing.assert_allclose(W.data, wanted.data, rtol=1e-4)
+
+
+@pytest.mark.parametrize("scale", [1e-44, 1e-30, 1e37])
+def test_cosine_graphs_of_very_short_and_very_long_rows(scale):
+    X = np.random.default_rng(0).integers(1, 9, size=(40, 5)) * np.float32(scale)
+    wanted = knn_graph((X / np.float64(scale)).round(), 4) if scale < 1e-40 else knn_graph(X / np.float32(scale), 4)
+    np.testing.assert_allclose(knn_graph(X, 4).toarray(), wanted.toarray(), rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("recipe", ["paper", "topics", "neighbors"])
+@pytest.mark.parametrize("scale", [1e-30, 1e25])
+def test_rows_that_nothing_can_be_learned_from_are_refused(recipe, scale):
+    """The machines learned nothing from them, and said nothing."""
+    X = np.random.default_rng(0).normal(size=(80, 6)) * scale
+    with pytest.raises(ValueError, match=r"longest row has length .* Scale the rows"):
+        SelfTaughtHashing(8, 5, recipe=recipe).fit(X)

@@ -36,14 +36,15 @@ def test_round_trip(tmp_path, n_bits, own_ids, mmap):
     assert opened.add(codes[:1]).tolist() == twin.add(codes[:1])
 
 
-def test_opened_index_changes_and_is_saved_over_its_own_file(tmp_path):
+@pytest.mark.parametrize("mmap", [True, False])
+def test_opened_index_changes_and_is_saved_over_its_own_file(tmp_path, mmap):
     path = tmp_path / "own.index"
     rng = np.random.default_rng(0)
     codes = random_codes(rng, 70_000, 24)
     index = HammingIndex(24)
     index.add(codes)
     index.save(path)
-    first = HammingIndex.open(path)
+    first = HammingIndex.open(path, mmap=mmap)
     first.remove(np.arange(0, 70_000, 2))
     first.add(codes[:3])
     first.update(codes[:1], [1])

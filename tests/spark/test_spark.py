@@ -1,6 +1,7 @@
 """Spark in local mode: the same codes, neighbors, pairs and groups as on one machine, and clear errors."""
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -234,6 +235,64 @@ def test_a_model_from_a_newer_version_or_a_damaged_one_is_refused(model, tmp_pat
     metadata.write_text(json.dumps(header))
     with pytest.raises(sthash.ModelFileError, match="newer version"):
         SelfTaughtHashingModel.load(str(path))
+
+
+def rewritten(path, change):
+    """Change the metadata of a saved model, as a stranger may."""
+    (metadata,) = (path / "metadata").glob("part-*")
+    header = json.loads(metadata.read_text())
+    change(header)
+    metadata.write_text(json.dumps(header) + "\n")
+    for check in path.rglob(".*.crc"):
+        check.unlink()
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_names_in_the_metadata_lead_nowhere(model, tmp_path, version):
+    """A stranger's metadata named files of the reader, which loading replaced with the stranger's."""
+    from sthash.spark import SelfTaughtHashingModel
+
+    victim = tmp_path / "home" / "victim"
+    victim.parent.mkdir()
+    victim.write_text("mine")
+    path = tmp_path / "model"
+    if version == 1:
+        shutil.copytree(Path(__file__).parent / "golden" / "version-1", path)
+    else:
+        model.save(str(path))
+    before = sorted(file.name for file in tmp_path.rglob("*") if file.suffix != ".crc")
+    for name in (str(victim), "../home/victim", "../../victim"):
+        evil = Path(f"{path}/{name.lstrip('/')}")
+        evil.parent.mkdir(parents=True, exist_ok=True)
+        if evil.resolve() != victim:
+            evil.write_text("the stranger's")
+        rewritten(path, lambda header, name=name: header["sthash"].setdefault("files", []).insert(0, name))
+        assert SelfTaughtHashingModel.load(str(path)).model.n_bits > 0
+        assert victim.read_text() == "mine"
+    assert set(before) <= {file.name for file in tmp_path.rglob("*")}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda header: header.update(sthash=5),
+        lambda header: header.update(sthash=None),
+        lambda header: header["sthash"].update(format=1),
+        lambda header: header["sthash"].update(format=[1]),
+        lambda header: header["sthash"].update(format=1, files=5, learntOn={}),
+        lambda header: header.update(paramMap={"nothing": 1}),
+        lambda header: header.update(paramMap=7),
+        lambda header: header.pop("uid"),
+        lambda header: header.pop("class"),
+    ],
+)
+def test_malformed_metadata_ends_in_a_documented_error(model, tmp_path, change):
+    from sthash.spark import SelfTaughtHashingModel
+
+    model.save(str(tmp_path / "model"))
+    rewritten(tmp_path / "model", change)
+    with pytest.raises((sthash.ModelFileError, FileNotFoundError)):
+        SelfTaughtHashingModel.load(str(tmp_path / "model"))
 
 
 def test_a_failed_save_leaves_nothing(model, tmp_path, monkeypatch):

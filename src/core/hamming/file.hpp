@@ -4,8 +4,9 @@
 //   4096   codes: `count` rows of ceil(n_bits / 64) words, in the order of their ids
 //   then   ids: `count` int64, ascending; left out if they run from first_id on
 //
-// Opening maps the file and checks the header and the length, which takes no time; the codes and ids are
-// checked, in full, before they are first used.
+// A file is read, or mapped. Mapping takes no time: only the header and the length are checked at once; the codes and
+// ids are checked, in full, before they are first used. A mapped file must not be changed in place. Before each use its
+// size and time of change are compared; what happens within a use cannot be noticed.
 #pragma once
 
 #include <fcntl.h>
@@ -54,26 +55,38 @@ class MappedFile {
  public:
     // Maps the file, or reads it if `map` is false.
     MappedFile(int descriptor, bool map, std::string name) : name_(std::move(name)) {
-        struct stat status;
-        if (fstat(descriptor, &status) != 0) throw std::system_error(errno, std::generic_category(), "fstat");
-        size_ = static_cast<uint64_t>(status.st_size);
+        const struct stat status = status_of(descriptor);
+        size_ = S_ISREG(status.st_mode) ? static_cast<uint64_t>(status.st_size) : 0;
         if (size_ < kHeaderBytes)
             throw FileError(name_ + " is no index: " + std::to_string(size_) +
                             " bytes are fewer than a header has. Open a file that save has written.");
-        void* address = mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, descriptor, 0);
-        if (address == MAP_FAILED) throw std::system_error(errno, std::generic_category(), "mmap");
-        data_ = static_cast<const unsigned char*>(address);
-        try {
-            check_header();
-            if (!map) copy_to_memory();
-        } catch (...) {
-            release();
-            throw;
+        std::vector<unsigned char> block(kHeaderBytes);
+        read_all(descriptor, block.data(), kHeaderBytes, 0);
+        check_header(block.data());
+        if (!map) {  // the header has been checked against the length, so nothing larger than the file is allocated
+            memory_ = std::make_unique_for_overwrite<uint64_t[]>((size_ + 7) / 8);
+            data_ = reinterpret_cast<const unsigned char*>(memory_.get());
+            read_all(descriptor, memory_.get(), size_, 0);
+            return;
         }
+        descriptor_ = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
+        if (descriptor_ < 0) throw std::system_error(errno, std::generic_category(), "fcntl");
+        changed_ = status.st_mtim;
+        void* address = mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, descriptor, 0);
+        if (address == MAP_FAILED) {
+            const int error = errno;
+            close(descriptor_);
+            throw std::system_error(error, std::generic_category(), "mmap");
+        }
+        data_ = static_cast<const unsigned char*>(address);
     }
     MappedFile(const MappedFile&) = delete;
     MappedFile& operator=(const MappedFile&) = delete;
-    ~MappedFile() { release(); }
+    ~MappedFile() {
+        if (descriptor_ < 0) return;
+        munmap(const_cast<unsigned char*>(data_), size_);
+        close(descriptor_);
+    }
 
     const FileHeader& header() const { return header_; }
     const uint64_t* codes() const { return reinterpret_cast<const uint64_t*>(data_ + kHeaderBytes); }
@@ -81,8 +94,9 @@ class MappedFile {
         return header_.has_ids ? reinterpret_cast<const int64_t*>(data_ + kHeaderBytes + codes_bytes()) : nullptr;
     }
 
-    // Checks codes and ids, once; throws each time if they are damaged.
+    // Checks that a mapped file is still as it was, and codes and ids, once; throws each time if they are damaged.
     void verify() const {
+        if (descriptor_ >= 0) check_unchanged();
         if (verified_.load(std::memory_order_acquire)) return;
         const std::lock_guard lock(mutex_);
         if (verified_.load(std::memory_order_relaxed)) return;
@@ -107,8 +121,8 @@ class MappedFile {
  private:
     uint64_t codes_bytes() const { return header_.count * ((header_.n_bits + 63) / 64) * 8; }
 
-    void check_header() {
-        std::memcpy(&header_, data_, sizeof header_);
+    void check_header(const unsigned char* block) {
+        std::memcpy(&header_, block, sizeof header_);
         if (std::memcmp(header_.magic, kMagic, sizeof kMagic) != 0)
             throw FileError(name_ +
                             " is no index: it does not begin with STHHAMIX. Open a file that save has written.");
@@ -117,8 +131,8 @@ class MappedFile {
                             ", but this release reads version " + std::to_string(kFileVersion) +
                             ". Upgrade sthash, or restore the file if it is damaged.");
         uint64_t stored;
-        std::memcpy(&stored, data_ + kHeaderBytes - 8, 8);
-        if (Checksum::of(data_, kHeaderBytes - 8) != stored)
+        std::memcpy(&stored, block + kHeaderBytes - 8, 8);
+        if (Checksum::of(block, kHeaderBytes - 8) != stored)
             throw FileError(name_ + " is damaged: the checksum of its header is wrong. Restore it from a backup.");
         const bool sane = header_.n_bits >= 1 && header_.n_bits <= kMaxBits && header_.count < UINT32_MAX &&
                           header_.has_ids <= 1 && header_.max_id >= -1 && header_.first_id >= 0 &&
@@ -132,22 +146,41 @@ class MappedFile {
                             std::to_string(expected) + ". Restore it from a backup.");
     }
 
-    void copy_to_memory() {
-        auto copy = std::make_unique_for_overwrite<uint64_t[]>((size_ + 7) / 8);
-        std::memcpy(copy.get(), data_, size_);
-        release();
-        memory_ = std::move(copy);
-        data_ = reinterpret_cast<const unsigned char*>(memory_.get());
+    static struct stat status_of(int descriptor) {
+        struct stat status;
+        if (fstat(descriptor, &status) != 0) throw std::system_error(errno, std::generic_category(), "fstat");
+        return status;
     }
 
-    void release() {
-        if (data_ != nullptr && memory_ == nullptr) munmap(const_cast<unsigned char*>(data_), size_);
-        data_ = nullptr;
+    // A file that was replaced by renaming another over it is unchanged: the mapping keeps the old one.
+    void check_unchanged() const {
+        const struct stat now = status_of(descriptor_);
+        if (static_cast<uint64_t>(now.st_size) != size_ || now.st_mtim.tv_sec != changed_.tv_sec ||
+            now.st_mtim.tv_nsec != changed_.tv_nsec)
+            throw FileError(name_ +
+                            " was changed while it was mapped. Open it again, and replace it only with save, which "
+                            "leaves the old file to those who have it open.");
+    }
+
+    void read_all(int descriptor, void* target, uint64_t size, uint64_t at) const {
+        char* p = static_cast<char*>(target);
+        while (size > 0) {
+            const ssize_t count = pread(descriptor, p, size, static_cast<off_t>(at));
+            if (count < 0 && errno == EINTR) continue;
+            if (count < 0) throw std::system_error(errno, std::generic_category(), "read");
+            if (count == 0)
+                throw FileError(name_ + " is damaged: it ended while it was read. Restore it from a backup.");
+            p += count;
+            at += static_cast<uint64_t>(count);
+            size -= static_cast<uint64_t>(count);
+        }
     }
 
     const std::string name_;
     const unsigned char* data_ = nullptr;
     uint64_t size_ = 0;
+    int descriptor_ = -1;  // of a mapped file
+    struct timespec changed_{};
     FileHeader header_;
     std::unique_ptr<uint64_t[]> memory_;
     mutable std::atomic<bool> verified_{false};

@@ -48,7 +48,7 @@ class Index {
     Index(std::shared_ptr<Snapshot> opened, Strategy strategy)
         : strategy_(strategy), n_bits_(opened->n_bits), words_(opened->words), state_(std::move(opened)) {}
 
-    // The state of the index now; what was opened from a file is checked before it is first handed out.
+    // The state of the index now; what was opened from a file is checked before it is handed out.
     Reading snapshot() const {
         Reading now = glance();
         if (now->file) now->file->verify();

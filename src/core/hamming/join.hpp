@@ -25,6 +25,8 @@ class Join {
     // code alone has more.
     PairBlock next(StopFlag& stop) {
         const std::lock_guard lock(mutex_);
+        for (const Index::Reading& side : {left_, right_})
+            if (side && side->file) side->file->verify();
         prepare(stop);
         PairBlock block;
         while (position_ < left_->slots && block.left.size() < kBlock / 2 && !stop.load()) advance(block, stop);

@@ -56,7 +56,7 @@ struct Snapshot {
     int64_t max_id = -1;      // greatest id ever held: default ids go on from there
     bool sorted = true;       // ids grow with the slots
     std::shared_ptr<const Tables> tables;
-    std::shared_ptr<const MappedFile> file;  // whose pages are still to be verified, or null
+    std::shared_ptr<const MappedFile> file;  // that holds some of the pages, to be verified before use, or null
 
     uint64_t size() const { return slots - dead; }
     const Page& page_of(uint32_t slot) const { return *pages[slot >> kPageBits]; }

@@ -10,7 +10,8 @@ import numpy.typing as npt
 from sthash import codes, model_file
 from sthash.baselines.matrices import entries
 from sthash.blas import one_blas_thread
-from sthash.hashing.hasher import Hasher, saved_seed
+from sthash.checks import check_whole
+from sthash.hashing.hasher import Hasher, check_features, saved_seed
 from sthash.rows import Vectors
 
 LearnedArrays: TypeAlias = dict[str, tuple[type[Any], tuple[str | int | None, ...]]]
@@ -25,6 +26,8 @@ class Baseline(Hasher):
     # The arrays that a model file keeps, with type and shape. In a shape, m is the number of features, l is the number
     # of bits, and None is any length.
     _learned_arrays: ClassVar[LearnedArrays]
+    # Which of them holds numbers of features, if no array has one row per feature.
+    _column_numbers: ClassVar[str | None] = None
     # Whether rows must not hold negative weights.
     _non_negative: ClassVar[bool] = False
 
@@ -60,19 +63,24 @@ class Baseline(Hasher):
     @classmethod
     def _restored(cls, config: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Self:
         hasher = cls(**config["settings"])
-        hasher.n_features_in_ = config["n_features"]
-        sizes = {"m": hasher.n_features_in_, "l": hasher.n_bits}
+        hasher.n_features_in_ = check_features(config["n_features"])
+        sizes = {"m": hasher.n_features_in_, "l": check_whole("n_bits", hasher.n_bits)}
         for name, (dtype, shape) in cls._learned_arrays.items():
             wanted = tuple(sizes[side] if isinstance(side, str) else side for side in shape)
             model_file.check_array(arrays, name, dtype, wanted)
+            if "m" in shape and arrays[name].size == 0:
+                raise ValueError(f"{name} is empty")
             setattr(hasher, name, arrays[name])
         model_file.check_array(arrays, "codes_", np.uint8, (None, codes.n_bytes(hasher.n_bits)))
         hasher.codes_ = arrays["codes_"]
         hasher._take_more(arrays)
-        try:
-            hasher._margins(np.zeros((1, sizes["m"]), dtype=np.float32))
-        except IndexError as error:
-            raise ValueError(f"its parts do not fit each other ({error})") from error
+        if cls._column_numbers is None:  # then an array has one row per feature, so a row is no larger than the file
+            if hasher._margins(np.zeros((1, sizes["m"]), dtype=np.float32)).shape != (1, hasher.n_bits):
+                raise ValueError("its parts do not give one value per bit")
+        else:
+            columns = arrays[cls._column_numbers]
+            if ((columns < 0) | (columns >= sizes["m"])).any():
+                raise ValueError(f"{cls._column_numbers} names a feature that does not exist")
         return hasher
 
     def _take_more(self, arrays: dict[str, npt.NDArray[Any]]) -> None:

@@ -109,6 +109,7 @@ class StackedRBMHashing(Baseline):
     True
     """
 
+    _column_numbers: ClassVar[str | None] = "terms_"
     _learned_arrays: ClassVar[LearnedArrays] = {
         "terms_": (np.int64, (None,)),
         "counted_": (np.bool_, (1,)),

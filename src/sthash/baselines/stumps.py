@@ -25,6 +25,7 @@ Pairs = npt.NDArray[np.int64]
 class StumpHasher(Baseline):
     """A baseline whose bits are stumps: bit p is on where feature ``features_[p]`` is above ``thresholds_[p]``."""
 
+    _column_numbers: ClassVar[str | None] = "features_"
     _learned_arrays: ClassVar[LearnedArrays] = {"features_": (np.int64, ("l",)), "thresholds_": (np.float32, ("l",))}
 
     def __init__(

@@ -45,7 +45,8 @@ def laplacian_eigenmap(W: Any, n_components: int) -> Array:
     The constant vector (λ = 0) is left out. A graph of c components has c − 1 further solutions with λ = 0, which
     distinguish the components; they come first, the largest components first. A node without edges is not part of
     the problem; its row is zero. Signs are such that the first of the largest entries of a vector is positive.
-    The result is the same in every run and for any number of threads.
+    The result is the same in every run and for any number of threads; on another kind of processor it
+    may differ by rounding.
 
     Parameters
     ----------

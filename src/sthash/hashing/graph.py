@@ -22,6 +22,10 @@ Metric = Literal["cosine", "euclidean"]
 # constant between 0.1 and 0.2 and rises steeply below.
 COMMON_SHARE = 0.2
 PRODUCTS_BYTES = 1 << 27
+# Below this largest value, or above its reciprocal, rows are scaled before they are squared in single precision.
+LEAST_VALUE = 2.0**-30
+# Smallest bandwidth after scaling: it must not vanish.
+LEAST_SPREAD = 1e-300
 
 
 def knn_graph(
@@ -75,6 +79,9 @@ def knn_graph(
     check_choice("metric", metric, get_args(Metric))
     if bandwidth is not None:
         bandwidth = check_positive("bandwidth", bandwidth)
+    scale = 1.0
+    if metric == "euclidean":
+        X, scale = _in_range(X)
     squares = squared_norms(X)
     if metric == "cosine":
         rows, cosines = nearest_rows(scaled_rows(X, unit_factors(squares)), np.zeros(n), n_neighbors, threads)
@@ -83,10 +90,20 @@ def knn_graph(
         rows, scores = nearest_rows(X, squares / 2, n_neighbors, threads)
         # |x - y|² = |x|² - 2 (xᵀy - |y|² / 2)
         distances = np.maximum(squares[:, None] - 2 * scores.astype(np.float64), 0)
-        spread = float(distances.mean()) if bandwidth is None else bandwidth
+        spread = float(distances.mean()) if bandwidth is None else max(bandwidth * scale**2, LEAST_SPREAD)
         # The smallest float keeps an edge between rows so far apart that the kernel vanishes.
         weights = np.maximum(np.exp(-distances / (spread or 1)), np.finfo(np.float32).tiny).astype(np.float32)
     return symmetric_graph(rows, weights)
+
+
+def _in_range(X: Vectors) -> tuple[Vectors, float]:
+    """Scale X by a power of two if the squares of its values leave single precision; also return that power."""
+    values = X.data if sp.issparse(X) else X
+    largest = float(np.abs(values).max(initial=0))
+    if largest == 0 or LEAST_VALUE <= largest <= 1 / LEAST_VALUE:
+        return X, 1.0
+    scale = 2.0 ** -np.frexp(largest)[1]
+    return scaled_rows(X, np.full(X.shape[0], scale)), scale
 
 
 def nearest_rows(

@@ -124,6 +124,13 @@ def learner_of(estimator: Estimator) -> Iterator[Estimator]:
     estimator.__dict__ = learner.__dict__
 
 
+def check_features(number: Any) -> int:
+    """Return the number of features that a model file states; columns are numbered with 32 bits."""
+    if check_whole("n_features", number) >= 1 << 31:
+        raise ValueError(f"n_features={number} must be below 2**31.")
+    return int(number)
+
+
 def saved_seed(random_state: Any) -> int | None:
     """Return what a model file can keep of a random state."""
     return int(random_state) if isinstance(random_state, Integral) else None

@@ -107,6 +107,7 @@ class NystromExtension(BaseEstimator):  # type: ignore[misc]
         return {**corpus_arrays(self.corpus_), **{name: getattr(self, f"{name}_") for name in names}}
 
     def _set_arrays(self, arrays: dict[str, npt.NDArray[Any]], n_features: int, n_bits: int) -> None:
+        check_whole("n_neighbors", self.n_neighbors)
         self.corpus_ = corpus_from(arrays, n_features)
         n = self.corpus_.shape[0]
         for name, shape in (("embedding", (n, n_bits)), ("reach", (n,)), ("thresholds", (n_bits,))):

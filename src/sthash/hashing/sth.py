@@ -20,7 +20,7 @@ from sthash.hashing.classifier_per_bit import ClassifierPerBit
 from sthash.hashing.embedding import TooFewDocumentsError, check_graph, laplacian_eigenmap
 from sthash.hashing.gaussian_svm import GaussianSVM
 from sthash.hashing.graph import knn_graph
-from sthash.hashing.hasher import Hasher, saved_seed
+from sthash.hashing.hasher import Hasher, check_features, saved_seed
 from sthash.hashing.linear_embedding import LinearEmbedding
 from sthash.hashing.linear_hash import LinearHash
 from sthash.hashing.neighbors import balanced_bits, neighbor_places
@@ -129,6 +129,8 @@ class SelfTaughtHashing(Hasher):
         bits at once. An `EmbeddingExtension`, such as `NystromExtension` or `LinearEmbedding`, also gets the graph
         and the embedding. None takes `LinearSVMBank`.
     random_state : int, RandomState or None, default=0
+        An int makes learning reproducible: the same codes in every run and for any number of threads, with the same
+        versions of NumPy and SciPy, on processors for which BLAS has the same kernels. See the notes.
     threads : int or None, default=None
         None takes one per available core. The codes do not depend on it.
 
@@ -143,6 +145,14 @@ class SelfTaughtHashing(Hasher):
     n_features_in_ : int
     stage_seconds_ : dict of str to float
         Seconds that each stage took.
+
+    Notes
+    -----
+    A fitted model gives the same codes on every machine. Learning uses BLAS, which adds up in another order on another
+    kind of processor. ``paper`` then learns nearly the same codes; ``neighbors`` and ``topics`` may learn other codes
+    of the same quality, because the sign of an eigenvector is a matter of rounding and decides where a rotation
+    starts. So learn once and copy the file. To learn the same on several kinds of processors with AVX2, set the
+    environment variable ``OPENBLAS_CORETYPE=Haswell`` on all of them before Python starts.
 
     References
     ----------
@@ -308,6 +318,8 @@ class SelfTaughtHashing(Hasher):
     @classmethod
     def _restored(cls, config: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Self:
         hasher = cls(**config["settings"])
+        check_whole("n_bits", hasher.n_bits)
+        check_choice("recipe", hasher.recipe, get_args(Recipe))
         model_file.check_array(arrays, "codes", np.uint8, (None, codes.n_bytes(hasher.n_bits)))
         width = None if hasher.recipe == "topics" else hasher.n_bits
         model_file.check_array(arrays, "embedding", np.float64, (len(arrays["codes"]), width))
@@ -316,10 +328,11 @@ class SelfTaughtHashing(Hasher):
         if not config["hash_function"]["default"]:
             hasher.hash_function = clone(function)
         own = {name.removeprefix("function."): array for name, array in arrays.items() if "." in name}
-        function._set_arrays(own, int(config["n_features"]), hasher.n_bits)
+        n_features = check_features(config["n_features"])
+        function._set_arrays(own, n_features, hasher.n_bits)
         hasher.codes_, hasher.embedding_ = arrays["codes"], arrays["embedding"]
         hasher.hash_function_ = function
-        hasher.n_features_in_ = int(config["n_features"])
+        hasher.n_features_in_ = n_features
         return hasher
 
     def __sklearn_tags__(self) -> Any:

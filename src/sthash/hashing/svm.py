@@ -13,7 +13,7 @@ from sthash import _core
 from sthash.checks import check_choice, check_positive, check_whole, resolve_threads
 from sthash.codes import Bits
 from sthash.hashing.linear_hash import LinearHash
-from sthash.rows import Vectors, check_vectors, row_parts, squared_norms
+from sthash.rows import Vectors, check_lengths, check_vectors, row_parts, squared_norms
 
 Loss = Literal["squared_hinge", "hinge"]
 
@@ -91,7 +91,9 @@ class LinearSVMBank(LinearHash):
         squared = self.loss == "squared_hinge"
         diagonal = 1 / (2 * self.C) if squared else 0.0
         bias = 1.0 if self.fit_intercept else 0.0
-        curvature = squared_norms(X) + bias**2 + diagonal
+        squares = squared_norms(X)
+        check_lengths(squares)
+        curvature = squares + bias**2 + diagonal
         # A zero row moves no weight; with the plain hinge its dual goes to the bound at the first step.
         inverse = (1 / np.maximum(curvature, np.finfo(np.float32).tiny)).astype(np.float32)
         rows = row_parts(X)

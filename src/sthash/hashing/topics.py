@@ -31,7 +31,7 @@ from sthash.hashing.linear_hash import LinearHash
 from sthash.hashing.ridge import LeftOut, left_out_predictions
 from sthash.hashing.rotation import quantizing_frames
 from sthash.hashing.subspace import spectral_subspace
-from sthash.rows import Vectors, scaled_rows, squared_norms, unit_rows
+from sthash.rows import Vectors, check_lengths, scaled_rows, squared_norms, unit_rows
 
 Array = npt.NDArray[np.float64]
 
@@ -61,7 +61,9 @@ def learn_topic_codes(X: Vectors, W: Any, n_bits: int, rng: np.random.Generator,
             "Bring more documents, or raise n_neighbors."
         )
     # Rows have unit length on average, so that one strength of regularization fits all corpora.
-    length = float(np.sqrt(squared_norms(X).mean())) or 1.0
+    squares = squared_norms(X)
+    check_lengths(squares)
+    length = float(np.sqrt(squares.mean())) or 1.0
     weights, places = topic_places(scaled_rows(X, np.full(n, 1 / length)), W, rng, threads)
     with one_blas_thread():
         directions = quantizing_frames(unit_rows(places), n_bits, rng)

@@ -298,21 +298,28 @@ class HammingIndex:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the index to one file. After a crash the file is either the whole new one or the old one.
 
-        Tables and removed codes are not written.
+        Tables and removed codes are not written. A file that exists is replaced by renaming; whoever has the old one
+        open, mapped or not, keeps it.
         """
         with replacing(path) as temporary, temporary.open("r+b") as file:
             self._core.save(file.fileno())
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str], *, mmap: bool = True, strategy: Strategy = "auto") -> HammingIndex:
+    def open(cls, path: str | os.PathLike[str], *, mmap: bool = False, strategy: Strategy = "auto") -> HammingIndex:
         """Open a file that ``save`` has written.
 
         Parameters
         ----------
         path : path
-        mmap : bool
-            Map the file, which takes milliseconds for a file of any size; its checksums are verified before the codes
-            are first used. Otherwise the file is read and verified at once. Changes stay in memory until ``save``.
+        mmap : bool, default=False
+            By default the file is read and verified at once; afterwards it may be changed or deleted. With True it is
+            mapped, which takes milliseconds for a file of any size; its checksums are verified before the codes are
+            first used. A mapped file may be renamed, deleted, or replaced by ``save``. It must not be changed in
+            place (``cp`` over it, ``truncate``, ``rsync --inplace``): each call compares its size and its time of
+            change and raises ValueError, but a change in the middle of a call may end the process (SIGBUS) or give
+            wrong answers. Do not map files that others may write, or files on a network file system.
+
+            Changes to the index stay in memory until ``save``, either way.
         strategy : {"auto", "scan", "tables"}
             As in the class.
 
@@ -320,7 +327,20 @@ class HammingIndex:
         ------
         ValueError
             If the file is no index, is damaged, or has a version that this release does not know. With ``mmap``,
-            damage to the codes is found and raised at the first use.
+            damage to the codes is raised at the first use, and a change of the file at the next one.
+        OSError
+            If the file cannot be read.
+
+        Examples
+        --------
+        >>> import numpy as np, pathlib, sthash, tempfile
+        >>> index = sthash.HammingIndex(n_bits=8)
+        >>> _ = index.add(np.array([[3], [7]], dtype=np.uint8))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     index.save(pathlib.Path(folder, "codes.index"))
+        ...     again = sthash.HammingIndex.open(pathlib.Path(folder, "codes.index"))
+        >>> again
+        HammingIndex(n_bits=8, size=2)
         """
         chosen = _core_strategy(strategy)
         with Path(path).open("rb") as file:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from sthash import model_file
-from sthash.checks import check_whole
+from sthash.checks import check_choice, check_whole
+from sthash.text.analyzer import check_stemmer, resolve_stop_words
+from sthash.text.weighting import WEIGHTINGS
 
 if TYPE_CHECKING:
     from sthash.hashing import SelfTaughtHashing
@@ -55,12 +59,41 @@ def linear_parts(hasher: SelfTaughtHashing) -> tuple[npt.NDArray[np.float32], np
 
 
 def check_settings(settings: Any, kind: str) -> None:
-    """Refuse settings from a file that are not those of a model of this kind."""
+    """Refuse settings from a file that are not those of a model of this kind.
+
+    Raises
+    ------
+    ValueError, TypeError, KeyError
+        A file from a stranger may state anything.
+    """
     if not isinstance(settings, dict) or settings["kind"] != kind:
         raise ValueError(f"it does not hold a model of {kind}")
-    intercept = settings["intercept"]
-    if not isinstance(intercept, list) or len(intercept) != settings["n_bits"]:
+    n_bits, intercept = check_whole("n_bits", settings["n_bits"]), settings["intercept"]
+    if not isinstance(intercept, list) or len(intercept) != n_bits:
         raise ValueError("its intercept does not have one value per bit")
+    for value in intercept:
+        _check_number("intercept", value)
+    if kind == "vectors":
+        if check_whole("n_columns", settings["n_columns"]) >= 1 << 31:
+            raise ValueError(f"n_columns={settings['n_columns']} must be below 2**31.")
+        return
+    check_whole("n_documents", settings["n_documents"], 0)
+    _check_number("mean_length", settings["mean_length"])
+    check_choice("weighting", settings["weighting"], WEIGHTINGS)
+    check_stemmer(settings["stemmer"])
+    if not isinstance(settings["stop_words"], list):
+        raise TypeError("its stop words are not a list")
+    resolve_stop_words(settings["stop_words"])
+    random = settings.get("random_weights", {"weight": 0.0, "seed": 0})  # models of format 1 have none
+    _check_number("weight", random["weight"])
+    if check_whole("seed", random["seed"], 0) >= 1 << 63 or len(random) != 2:
+        raise ValueError("its random weights are malformed")
+
+
+def _check_number(name: str, value: Any) -> None:
+    number = float(value) if isinstance(value, Real) else math.nan
+    if not abs(number) <= float(np.finfo(np.float32).max):
+        raise ValueError(f"{name}={value!r} must be a finite number.")
 
 
 def restored_weights(arrays: dict[str, npt.NDArray[Any]], rows: int, n_bits: int) -> npt.NDArray[np.float32]:

@@ -63,7 +63,12 @@ class ModelReader(MLReader[Saved], Generic[Saved]):
         system, target = _located(self.sparkSession, f"{path}/metadata")
         if not system.exists(target):
             raise FileNotFoundError(f"{path} is no saved model: it has no metadata. Pass the folder that save made.")
-        metadata = DefaultParamsReader.loadMetadata(path, self.sparkSession)
+        try:
+            return self._loaded(path, DefaultParamsReader.loadMetadata(path, self.sparkSession))
+        except (AttributeError, KeyError, TypeError, RecursionError) as error:
+            raise ModelFileError(f"{path} has malformed metadata ({error!r}). Save the model again.") from error
+
+    def _loaded(self, path: str, metadata: dict[str, Any]) -> Saved:
         expected = f"{self._kind.__module__}.{self._kind.__name__}"
         if metadata.get("class") != expected or "sthash" not in metadata:
             raise ModelFileError(f"{path} holds a {metadata.get('class')}, not a {expected}. Pass another folder.")
@@ -85,6 +90,7 @@ class ModelReader(MLReader[Saved], Generic[Saved]):
         return model
 
     def _model_of_format_1(self, path: str, metadata: dict[str, Any]) -> HashingModel:
+        # Only whether a name is listed counts. No path is ever made of what the metadata says.
         parts = {}
         for name in ("vectorizer", "hasher"):
             file = f"{path}/{name}.safetensors"

@@ -160,11 +160,20 @@ class TextVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     @classmethod
     def _restored(cls, config: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Self:
-        stop_words = frozenset(config["stop_words"])
+        stop_words = resolve_stop_words(list(config["stop_words"]))
         vectorizer = cls(stop_words=sorted(stop_words) or None, **({"segmentation": 1} | config["settings"]))
         terms = json.loads(arrays["terms"].tobytes())
         model_file.check_array(arrays, "document_frequency", np.int64, (len(terms),))
         vectorizer.vocabulary_ = {term: column for column, term in enumerate(terms)}
+        if len(vectorizer.vocabulary_) != len(terms) or not all(isinstance(term, str) for term in terms):
+            raise ValueError("its terms are not distinct strings")
+        vectorizer._validate()
+        check_stemmer(vectorizer.stemmer)
+        frequency, n_documents = arrays["document_frequency"], check_whole("n_documents", config["n_documents"])
+        if len(frequency) and not 1 <= frequency.min() <= frequency.max() <= n_documents:
+            raise ValueError("its document frequencies are not those of its documents")
+        if not 0 <= float(config["mean_length"]) < np.inf:
+            raise ValueError("its mean length is no number of terms")
         vectorizer.statistics_ = CorpusStatistics(
             config["n_documents"], arrays["document_frequency"], config["mean_length"]
         )
