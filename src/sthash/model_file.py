@@ -22,7 +22,6 @@ from typing import Any, BinaryIO, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from safetensors import SafetensorError
 from safetensors.numpy import save as serialize
 
 from sthash.files import replacing
