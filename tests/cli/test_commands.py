@@ -76,6 +76,15 @@ def test_add_delete_export(sth, built):
     assert "121" in sth("info", built).out
 
 
+def test_copy_and_restore(sth, built, tmp_path):
+    sth("copy", built, "copy.sth")
+    assert "--force" in sth("copy", built, "copy.sth", status=1).err
+    expected = sth("export", built).out
+    (tmp_path / "damaged.sth").write_bytes((tmp_path / built).read_bytes()[:9000])
+    sth("copy", "copy.sth", "damaged.sth", "--force")
+    assert sth("export", "damaged.sth").out == expected
+
+
 def test_duplicates_and_classify(sth, built):
     copies = "".join(json.dumps({"key": f"m{i}", "text": "ship sail harbour captain"}) + "\n" for i in range(3))
     sth("add", built, "-", stdin=copies)

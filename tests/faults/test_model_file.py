@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -118,7 +119,7 @@ def test_a_failed_write_keeps_the_old_file(saved, tmp_path, monkeypatch):
     def full(*arguments):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(model_file, "save_file", full)
+    monkeypatch.setattr(Path, "write_bytes", full)
     with pytest.raises(OSError, match="No space left"):
         SelfTaughtHashing(8, 5).fit(X).save(path)
     assert path.read_bytes() == saved
