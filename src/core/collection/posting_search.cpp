@@ -22,8 +22,10 @@ constexpr long kLookup = 8;
 // With fewer postings than this it takes less time to walk along them than along all sums.
 constexpr long kFew = kWindow / 16;
 
+// After a window, the best are cut down to k if there are this share of k more: the threshold rises.
 constexpr size_t kMarginShare = 4;
-constexpr size_t kManyKeys = 128;
+// Of fewer than this many, the best are chosen and sorted without buckets.
+constexpr size_t kManyKeys = 256;
 
 uint64_t key_of(float score, uint32_t position) {
     return static_cast<uint64_t>(std::bit_cast<uint32_t>(score)) << 32 | (UINT32_MAX - position);

@@ -92,6 +92,7 @@ PackedPostings pack_postings(const CountsView& rows, const int64_t* ids, int64_t
 PostingLists::PostingLists(std::span<const int64_t> ids, std::span<const int32_t> lengths)
     : ids_(ids.begin(), ids.end()), lengths_(lengths.begin(), lengths.end()) {
     check_ids(ids);
+    if (ids.size() > std::numeric_limits<int32_t>::max()) throw std::invalid_argument("These are too many documents.");
     if (ids.size() != lengths.size()) throw std::invalid_argument("Give one length per id.");
     for (int32_t length : lengths)
         if (length < 0) throw std::invalid_argument("Lengths must not be negative. Count the words again.");
@@ -243,8 +244,9 @@ BestDocuments PostingLists::search(const QueriesView& queries, const Bm25& scori
                                    int threads, StopFlag& stop) {
     if (!(scoring.k1 >= 0 && scoring.k1 <= 1000 && scoring.b >= 0 && scoring.b <= 1))
         throw std::invalid_argument("BM25 needs k1 between 0 and 1000, and b between 0 and 1.");
-    if (!(scoring.mean_length >= 0 && scoring.mean_length <= std::numeric_limits<int32_t>::max()))
-        throw std::invalid_argument("The mean length must be between 0 and 2147483647.");
+    const double mean = scoring.mean_length;
+    if (!(mean == 0 || (mean >= 1e-10 && mean <= std::numeric_limits<int32_t>::max())))
+        throw std::invalid_argument("The mean length must be 0, or between 1e-10 and 2147483647.");
     std::vector<std::vector<QueryTerm>> terms(queries.count);
     const auto gather = [&] {  // whether all lists are prepared
         bool prepared = true;
