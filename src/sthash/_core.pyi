@@ -62,6 +62,15 @@ def count_terms(
     n_terms: int,
     threads: int,
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.int32]]: ...
+def closest_words(
+    word: str,
+    vocabulary: list[str],
+    frequencies: npt.NDArray[np.int64],
+    *,
+    distance: int,
+    count: int,
+    threads: int,
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]: ...
 
 # graph
 

@@ -10,6 +10,7 @@ import sthash
 from sthash import Collection, SelfTaughtHashing, TextModel, TextVectorizer, VectorModel
 from sthash.checksums import row_checksum
 from sthash.model import EncodedRows
+from sthash.model.scatter import Scatter
 from sthash.model_file import ModelFileError
 from support.corpus import make_documents
 from support.golden import make_texts
@@ -157,3 +158,12 @@ def test_what_a_model_refuses(parts, tmp_path):
     with pytest.raises(TypeError, match="TextModel or a VectorModel"):
         Collection.create(tmp_path / "c.sth", TEXTS, model=hasher)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "forged", [{"seed": 2**70}, {"seed": -1}, {"seed": "0"}, {"weight": "1"}, {"weight": float("nan")}]
+)
+def test_forged_random_weights_are_refused(forged):
+    with pytest.raises(ValueError, match=r"random hyperplanes is .*\. (Use|Learn) "):
+        Scatter(**{"weight": 1.0, "seed": 0} | forged)
+    assert Scatter.relative_to(np.zeros((0, 8), np.float32), 0.5, 3) == Scatter(0.0, 3)

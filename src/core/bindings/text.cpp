@@ -4,6 +4,7 @@
 #include "bindings.hpp"
 #include "text/counter.hpp"
 #include "text/scanner.hpp"
+#include "text/spelling.hpp"
 #include "text/unicode_tables.hpp"
 #include "views.hpp"
 
@@ -36,10 +37,9 @@ struct SharedWordTable {
     std::mutex mutex;
 };
 
-nb::tuple scan(SharedWordTable& shared, const nb::list& texts, Whole<int> segmentation, Threads threads) {
-    check(segmentation == 1 || segmentation == 2, "segmentation must be 1 or 2. Use 2 for new models.");
-    // The tuple keeps the texts alive if another thread changes the list meanwhile.
-    const nb::object held = nb::steal(PySequence_Tuple(texts.ptr()));
+// Texts of a list as views, and a tuple that keeps them alive if another thread changes the list meanwhile.
+std::pair<nb::object, std::vector<TextView>> views_of(const nb::list& texts) {
+    nb::object held = nb::steal(PySequence_Tuple(texts.ptr()));
     if (!held.is_valid()) throw nb::python_error();
     std::vector<TextView> views;
     views.reserve(nb::len(held));
@@ -47,6 +47,13 @@ nb::tuple scan(SharedWordTable& shared, const nb::list& texts, Whole<int> segmen
         if (!PyUnicode_Check(text.ptr())) throw nb::type_error("Every text must be a str. Convert the others first.");
         views.push_back(view_of(text.ptr()));
     }
+    return {std::move(held), std::move(views)};
+}
+
+nb::tuple scan(SharedWordTable& shared, const nb::list& texts, Whole<int> segmentation, Threads threads) {
+    check(segmentation == 1 || segmentation == 2, "segmentation must be 1 or 2. Use 2 for new models.");
+    const auto held = views_of(texts);
+    const std::vector<TextView>& views = held.second;
     ScannedTexts scanned;
     interruptible([&](StopFlag& stop) {
         const std::lock_guard lock(shared.mutex);
@@ -102,6 +109,26 @@ nb::tuple count(Vector<int64_t> starts, Vector<int32_t> words, Vector<int32_t> t
                           to_numpy(std::move(rows.counts)));
 }
 
+nb::tuple closest(const nb::str& word, const nb::list& vocabulary, Vector<int64_t> frequencies, Whole<int> distance,
+                  Whole<size_t> count, Threads threads) {
+    const TextView given = view_of(word.ptr());
+    check(given.length <= longest_spelled, "A word of more than 64 letters cannot be compared. Leave it out.");
+    const auto held = views_of(vocabulary);
+    check(frequencies.size() == held.second.size(), "Each word needs one frequency. Pass equally many of both.");
+    const int most = std::clamp(distance.value, 0, static_cast<int>(longest_spelled));
+    std::vector<SimilarWord> found;
+    interruptible([&](StopFlag& stop) {
+        found = similar_words(given, held.second, frequencies.data(), most, count, threads, stop);
+    });
+    std::vector<int64_t> places;
+    std::vector<int32_t> distances;
+    for (const SimilarWord& similar : found) {
+        places.push_back(similar.place);
+        distances.push_back(similar.distance);
+    }
+    return nb::make_tuple(to_numpy(std::move(places)), to_numpy(std::move(distances)));
+}
+
 }  // namespace
 
 void bind_text(nb::module_& module) {
@@ -116,6 +143,8 @@ void bind_text(nb::module_& module) {
         .def("words_at", &words_at, nb::arg("numbers"));
     module.def("count_terms", &count, nb::arg("starts"), nb::arg("words"), nb::kw_only(), nb::arg("term_of"),
                nb::arg("n_terms"), nb::arg("threads"));
+    module.def("closest_words", &closest, nb::arg("word"), nb::arg("vocabulary"), nb::arg("frequencies"), nb::kw_only(),
+               nb::arg("distance"), nb::arg("count"), nb::arg("threads"));
     module.attr("unicode_version") = unicode::version;
 }
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from numbers import Integral, Real
 
 import numpy as np
 import numpy.typing as npt
@@ -23,9 +25,17 @@ class Scatter:
     weight: float = 0.0
     seed: int = 0
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.weight, Real) or not math.isfinite(self.weight):
+            raise ValueError(f"the weight of random hyperplanes is {self.weight!r}, no finite number. Learn again.")
+        if not isinstance(self.seed, Integral) or not 0 <= self.seed < 2**64:
+            raise ValueError(f"the seed of random hyperplanes is {self.seed!r}. Use an int from 0 to 2**64 - 1.")
+
     @classmethod
     def relative_to(cls, weights: npt.NDArray[np.float32], scale: float, seed: int) -> Scatter:
         """Return random weights that are ``scale`` times as large as learned ones are on average."""
+        if weights.size == 0:
+            return cls(0.0, seed)
         typical = np.sqrt(np.square(weights, dtype=np.float64).mean())
         return cls(float(scale * typical), seed)
 
