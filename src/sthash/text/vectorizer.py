@@ -151,6 +151,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError("its terms are not distinct strings")
         vectorizer._validate()
         check_stemmer(vectorizer.stemmer)
+        resolve_threads(vectorizer.threads)
         frequency, n_documents = arrays["document_frequency"], check_whole("n_documents", config["n_documents"])
         if len(frequency) and not 1 <= frequency.min() <= frequency.max() <= n_documents:
             raise ValueError("its document frequencies are not those of its documents")
