@@ -62,8 +62,9 @@ def run_http(seconds: float, seed: int) -> bool:
 
     report = http_fuzzer.run(seconds, seed)
     say(f"http: {report}")
-    problems = getattr(report, "problems", None) or getattr(report, "findings", None)
-    return not problems
+    for failure in report.failures:
+        say(f"  {failure}")
+    return report.requests > 0 and not report.failures
 
 
 def sanitizers(core: str) -> dict[str, str]:

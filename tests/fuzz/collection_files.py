@@ -75,7 +75,7 @@ def case(random: Random, folder: Path, scratch: Path) -> str:
 
 
 def check_documented(error: Exception) -> None:
-    """Raise errors that nobody documents: those of JSON and Unicode, and wrong types that are no fault of the caller."""
+    """Raise errors that nobody documents: of JSON, of Unicode, and of types that the caller did not choose."""
     if isinstance(error, UnicodeError | json.JSONDecodeError):
         raise error
     if isinstance(error, TypeError) and not str(error).startswith("this collection is of"):
