@@ -27,5 +27,5 @@ def case(random: Random, folder: Path, scratch: Path) -> str:
     if how == 3:
         os._exit(3)
     if how == 4:
-        b"x" * (3 << 30)
+        b"x" * (300 << 20)
     return "fine"

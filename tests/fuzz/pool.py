@@ -144,12 +144,14 @@ class _Worker:
                 _command(arguments), env=environment, stdout=subprocess.PIPE, stderr=errors, text=True
             )
         self._lines: queue.Queue[str | None] = queue.Queue()
-        threading.Thread(target=self._listen, daemon=True).start()
+        self._listener = threading.Thread(target=self._listen, daemon=True)
+        self._listener.start()
 
     def _listen(self) -> None:
         assert self._process.stdout is not None
-        for line in self._process.stdout:
-            self._lines.put(line)
+        with self._process.stdout as lines:
+            for line in lines:
+                self._lines.put(line)
         self._lines.put(None)
 
     def watch(self, ends: float, case_seconds: float) -> tuple[int | None, list[str], str]:
@@ -175,6 +177,7 @@ class _Worker:
         finally:
             self._process.kill()
             self._process.wait()
+            self._listener.join()
 
     def _explained(self, status: int) -> str:
         """Say how it ended, with the lines of its log that tell the most."""

@@ -21,7 +21,8 @@ def test_the_pool_notices_crashes_hangs_errors_and_memory():
     seed, count = 1, 24
     ways = [random_of(seed, "broken", number).randrange(broken.PERIOD) for number in range(count)]
     assert set(FINDINGS) < set(ways)
-    report = run("broken", seed, 110, workers=2, count=count // 2, case_seconds=4, most_findings=99)
+    limits = {"case_seconds": 6, "most_findings": 99, "environment": {"STHASH_FUZZ_MIB": "200"}}
+    report = run("broken", seed, 110, workers=2, count=count // 2, **limits)
     assert sorted(finding.number for finding in report.findings) == [n for n, way in enumerate(ways) if way in FINDINGS]
     for finding in report.findings:
         assert FINDINGS[ways[finding.number]] in finding.what
