@@ -10,7 +10,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 SANITIZE := -std=c++20 -O1 -g -fno-omit-frame-pointer -Wall -Wextra -Wno-psabi -Isrc/core
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format unit crash bench results screenshots package sanitize clean
+.PHONY: help demo test lint format unit crash bench results screenshots package sanitize fuzz clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -70,6 +70,14 @@ sanitize: ## run the C++ index under the address, undefined-behavior and thread 
 	build/hamming-asan
 	$(CXX) $(SANITIZE) -fsanitize=thread tests/core/hamming.cpp -o build/hamming-tsan -lpthread
 	build/hamming-tsan
+
+FUZZ_SECONDS ?= 120
+FUZZ_FLAGS = $(if $(SEED),--seed $(SEED)) $(if $(CASE),--case $(CASE)) $(if $(FUZZ_COUNT),--count $(FUZZ_COUNT))
+fuzz: $(VENV)/installed-dev ## fuzz files, arrays and requests with sanitizers for FUZZ_SECONDS; SEED= repeats, TARGET=, CASE=
+	$(QUIETLY) "building the core with sanitizers" sh -c '$(BIN)/cmake -S . -B build/asan -G Ninja \
+	  -DCMAKE_MAKE_PROGRAM="$$PWD/$(BIN)/ninja" -DPython_EXECUTABLE="$$PWD/$(BIN)/python" -DCMAKE_BUILD_TYPE=RelWithDebInfo -DSTHASH_SANITIZE=ON && \
+	  $(BIN)/ninja -C build/asan'
+	PYTHONPATH=tests $(BIN)/python -m fuzz $(TARGET) --seconds $(FUZZ_SECONDS) $(FUZZ_FLAGS) --core build/asan/_core*.so
 
 clean: ## remove everything that was made
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache .schemathesis

@@ -25,8 +25,6 @@ class Join {
     // code alone has more.
     PairBlock next(StopFlag& stop) {
         const std::lock_guard lock(mutex_);
-        for (const Index::Reading& side : {left_, right_})
-            if (side && side->file) side->file->verify();
         prepare(stop);
         PairBlock block;
         while (position_ < left_->slots && block.left.size() < kBlock / 2 && !stop.load()) advance(block, stop);
@@ -39,6 +37,8 @@ class Join {
 
     // A join asks as many queries as there are codes: whether tables pay can be told beforehand.
     void prepare(StopFlag& stop) {
+        for (const Index::Reading& side : {left_, right_})
+            if (side && side->file) side->file->verify();  // a mapped file may have changed since the last block
         if (right_) return;
         Index::Reading now = self_ ? left_ : right_index_.snapshot();
         const uint64_t slots = now->slots;

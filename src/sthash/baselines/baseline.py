@@ -10,8 +10,8 @@ import numpy.typing as npt
 from sthash import codes, model_file
 from sthash.baselines.matrices import entries
 from sthash.blas import one_blas_thread
-from sthash.checks import check_whole
-from sthash.hashing.hasher import Hasher, check_features, saved_seed
+from sthash.checks import check_whole, resolve_threads
+from sthash.hashing.hasher import Hasher, check_features, check_seed, saved_seed
 from sthash.rows import Vectors
 
 LearnedArrays: TypeAlias = dict[str, tuple[type[Any], tuple[str | int | None, ...]]]
@@ -64,6 +64,8 @@ class Baseline(Hasher):
     def _restored(cls, config: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Self:
         hasher = cls(**config["settings"])
         hasher.n_features_in_ = check_features(config["n_features"])
+        resolve_threads(getattr(hasher, "threads", None))
+        check_seed(getattr(hasher, "random_state", None))
         sizes = {"m": hasher.n_features_in_, "l": check_whole("n_bits", hasher.n_bits)}
         for name, (dtype, shape) in cls._learned_arrays.items():
             wanted = tuple(sizes[side] if isinstance(side, str) else side for side in shape)

@@ -249,6 +249,7 @@ class StackedRBMHashing(Baseline):
         return config, arrays
 
     def _take_more(self, arrays: dict[str, npt.NDArray[Any]]) -> None:
+        self._validate()
         self._layers = []
         for layer, (lower, upper) in enumerate(pairwise([len(self.terms_), *self.hidden_units, self.n_bits])):
             check_array(arrays, f"weights.{layer}", np.float32, (lower, upper))

@@ -131,6 +131,12 @@ def check_features(number: Any) -> int:
     return int(number)
 
 
+def check_seed(random_state: Any) -> None:
+    """Refuse what `saved_seed` does not give."""
+    if random_state is not None and check_whole("random_state", random_state, 0) >= 1 << 32:
+        raise ValueError(f"random_state={random_state} must be below 2**32.")
+
+
 def saved_seed(random_state: Any) -> int | None:
     """Return what a model file can keep of a random state."""
     return int(random_state) if isinstance(random_state, Integral) else None

@@ -13,14 +13,14 @@ from sklearn.base import clone, is_classifier
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from sthash import codes, model_file
-from sthash.checks import check_choice, check_whole
+from sthash.checks import check_choice, check_positive, check_whole, resolve_threads
 from sthash.codes import Bits
 from sthash.hashing.binarizer import median_bits
 from sthash.hashing.classifier_per_bit import ClassifierPerBit
 from sthash.hashing.embedding import TooFewDocumentsError, check_graph, laplacian_eigenmap
 from sthash.hashing.gaussian_svm import GaussianSVM
 from sthash.hashing.graph import knn_graph
-from sthash.hashing.hasher import Hasher, check_features, saved_seed
+from sthash.hashing.hasher import Hasher, check_features, check_seed, saved_seed
 from sthash.hashing.linear_embedding import LinearEmbedding
 from sthash.hashing.linear_hash import LinearHash
 from sthash.hashing.neighbors import balanced_bits, neighbor_places
@@ -76,6 +76,8 @@ class EmbeddingExtension(Protocol):
 SAVED_FUNCTIONS: dict[str, Any] = {
     cls.__name__: cls for cls in (LinearHash, LinearSVMBank, GaussianSVM, LinearEmbedding, NystromExtension)
 }
+
+SAVED_SETTINGS = {"n_bits", "n_neighbors", "recipe", "C", "random_state"}
 
 
 class StageClock:
@@ -317,14 +319,23 @@ class SelfTaughtHashing(Hasher):
 
     @classmethod
     def _restored(cls, config: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Self:
+        if set(config["settings"]) - SAVED_SETTINGS:
+            raise ValueError(f"it has settings other than {', '.join(sorted(SAVED_SETTINGS))}")
         hasher = cls(**config["settings"])
         check_whole("n_bits", hasher.n_bits)
+        check_whole("n_neighbors", hasher.n_neighbors)
         check_choice("recipe", hasher.recipe, get_args(Recipe))
+        check_positive("C", hasher.C)
+        check_seed(hasher.random_state)
         model_file.check_array(arrays, "codes", np.uint8, (None, codes.n_bytes(hasher.n_bits)))
         width = None if hasher.recipe == "topics" else hasher.n_bits
         model_file.check_array(arrays, "embedding", np.float64, (len(arrays["codes"]), width))
         stage = SAVED_FUNCTIONS[config["hash_function"]["kind"]]
         function = stage(**config["hash_function"]["settings"])
+        check_seed(getattr(function, "random_state", None))
+        resolve_threads(getattr(function, "threads", None))
+        if hasattr(function, "_validate"):
+            function._validate()
         if not config["hash_function"]["default"]:
             hasher.hash_function = clone(function)
         own = {name.removeprefix("function."): array for name, array in arrays.items() if "." in name}

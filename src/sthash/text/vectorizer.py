@@ -160,7 +160,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     @classmethod
     def _restored(cls, config: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Self:
-        stop_words = resolve_stop_words(list(config["stop_words"]))
+        stop_words = frozenset(config["stop_words"])
         vectorizer = cls(stop_words=sorted(stop_words) or None, **({"segmentation": 1} | config["settings"]))
         terms = json.loads(arrays["terms"].tobytes())
         model_file.check_array(arrays, "document_frequency", np.int64, (len(terms),))
@@ -169,6 +169,8 @@ class TextVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError("its terms are not distinct strings")
         vectorizer._validate()
         check_stemmer(vectorizer.stemmer)
+        resolve_stop_words(stop_words)
+        resolve_threads(vectorizer.threads)
         frequency, n_documents = arrays["document_frequency"], check_whole("n_documents", config["n_documents"])
         if len(frequency) and not 1 <= frequency.min() <= frequency.max() <= n_documents:
             raise ValueError("its document frequencies are not those of its documents")

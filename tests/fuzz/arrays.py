@@ -1,0 +1,280 @@
+"""Arrays that do not fit together, through the public functions and straight into the bindings of the C++ core."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+import sthash
+from fuzz import mutations
+from sthash import HammingIndex, LinearSVMBank, SelfTaughtHashing, TextVectorizer, _core, codes, knn_graph
+from sthash.hashing import ridge_map
+
+# Beside these, a number may ask for more memory than there is.
+DOCUMENTED = (ValueError, TypeError, KeyError)
+NUMBERS = (0, 1, -1, 2, 2**31, 2**40, 2**63, 2**70)
+
+
+def prepare(folder: Path) -> None:
+    """Nothing is needed on the disk."""
+
+
+def case(random: Random, folder: Path, scratch: Path) -> str:
+    """Call one function with arguments of which some were changed."""
+    name = random.choice(sorted(CASES))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            CASES[name](random)
+        except DOCUMENTED:
+            return f"{name} refused"
+        except MemoryError:
+            if not name.startswith("core "):
+                raise
+            return f"{name} refused"
+    return f"{name} answered"
+
+
+def matrix(random: Random, n: int = 40, m: int = 12) -> sp.csr_array:
+    return sp.random_array(
+        (n, m), density=0.4, rng=np.random.default_rng(random.getrandbits(32)), dtype=np.float32, format="csr"
+    )
+
+
+def malformed(random: Random, n: int = 40, m: int = 12) -> sp.csr_array:
+    """A CSR matrix whose parts were changed behind SciPy's back."""
+    X = matrix(random, n, m)
+    for _ in range(random.choice((1, 1, 2))):
+        part = random.choice(("data", "indices", "indptr"))
+        X.__dict__[part] = mutations.array(random, getattr(X, part))
+    return X
+
+
+def vectors(random: Random) -> np.ndarray:
+    """Dense rows: odd values, types, orders and shapes."""
+    X: Any = np.random.default_rng(random.getrandbits(32)).normal(size=(40, 6)).astype(np.float32)
+    how = random.randrange(6)
+    if how == 0:
+        X = X * np.float32(10.0 ** random.randrange(-45, 38))
+    elif how == 1:
+        X = np.asfortranarray(X)[:: random.choice((1, 2, -1))]
+    elif how == 2:
+        X = X.astype(random.choice((">f4", "f2", "f8", "i4", "?", "c8", object)))
+    elif how == 3:
+        X = X[:, : random.choice((0, 1, 3))]
+    return mutations.array(random, X) if random.random() < 0.5 else X
+
+
+def rows(random: Random) -> Any:
+    return malformed(random) if random.random() < 0.6 else vectors(random)
+
+
+def changed(random: Random, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Change one or two of the arguments of a binding."""
+    result = dict(arguments)
+    for name in random.sample(sorted(result), random.choice((0, 1, 1, 2))):
+        value = result[name]
+        if isinstance(value, np.ndarray):
+            result[name] = np.ascontiguousarray(mutations.array(random, value))
+        elif isinstance(value, int) and name != "threads":
+            result[name] = random.choice(NUMBERS)
+    return result
+
+
+def csr(random: Random, n: int = 40, m: int = 12) -> Any:
+    X = matrix(random, n, m)
+    parts = {"indptr": X.indptr.astype(np.int64), "indices": X.indices.astype(np.int32), "values": X.data}
+    parts = changed(random, parts)
+    return _core.CsrView(parts["indptr"], parts["indices"], parts["values"], dense=random.random() < 0.1)
+
+
+def packed(random: Random, n: int = 40) -> Any:
+    widths = np.array([random.randrange(5) for _ in range(n)])
+    ends = np.cumsum(2 * widths)
+    content = np.concatenate(
+        [[*sorted(random.sample(range(12), w)), *np.ones(w, np.float32).view(np.int32)] for w in widths] or [[]]
+    )
+    parts = {"content": content.astype(np.int32), "starts": ends - 2 * widths, "ends": ends, "n_columns": 12}
+    parts = changed(random, parts)
+    return _core.PackedView(
+        parts["content"],
+        parts["starts"],
+        parts["ends"],
+        n_columns=parts["n_columns"],
+        dense=random.random() < 0.1,
+    )
+
+
+def call(random: Random, function: Callable[..., Any], *positional: Any, **arguments: Any) -> None:
+    """Call a binding; arrays come first, by position, and settings by name. Some of both are changed."""
+    named = changed(random, {f"{place}": value for place, value in enumerate(positional)} | arguments)
+    function(*(named[f"{place}"] for place in range(len(positional))), **{name: named[name] for name in arguments})
+
+
+def _project(random: Random) -> None:
+    call(random, _core.project, csr(random), np.ones((12, 16), np.float32), threads=2)
+
+
+def _sparse_neighbors(random: Random) -> None:
+    penalty = np.zeros(40, np.float32)
+    call(random, _core.sparse_neighbors, csr(random), n_columns=12, penalty=penalty, k=5, common_share=0.2, threads=2)
+
+
+def _dense_neighbors(random: Random) -> None:
+    X = np.ones((40, 6), np.float32)
+    ones = np.ones(40, np.float32)
+    call(
+        random,
+        _core.dense_neighbors,
+        *(X, X[:9] @ X.T),
+        first=5,
+        penalty=ones,
+        norms=ones,
+        largest_norm=1.0,
+        k=4,
+        threads=2,
+    )
+
+
+def _fit_svm_bank(random: Random) -> None:
+    bits = np.random.default_rng(0).integers(0, 2, (40, 9)).astype(np.uint8)
+    settings = {"diagonal": 0.5, "upper": float("inf"), "bias": 0.0, "tolerance": 0.1, "seed": 3, "threads": 2}
+    inverse = np.ones(40, np.float32)
+    call(
+        random,
+        lambda *a, **k: _core.fit_svm_bank(*a, **k, max_rounds=20),
+        *(csr(random), bits),
+        **{"n_features": 12, "inverse_curvature": inverse, **settings},
+    )
+
+
+def _scatter(random: Random) -> None:
+    call(random, _core.scatter, csr(random), words=2, seed=1, threads=2)
+
+
+def _largest_in_rows(random: Random) -> None:
+    call(random, _core.largest_in_rows, np.ones((9, 7), np.float32), k=3, threads=2)
+
+
+def _count_terms(random: Random) -> None:
+    starts, words = np.array([0, 2, 2, 5]), np.array([0, 1, 2, 1, 0], np.int32)
+    call(random, _core.count_terms, starts, words, term_of=np.array([0, -1, 1], np.int32), n_terms=2, threads=2)
+
+
+def _search_balls(random: Random) -> None:
+    rng = np.random.default_rng(0)
+    documents, queries = (rng.integers(0, 2**63, (n, 1)).astype(np.uint64) for n in (40, 3))
+    margins = rng.normal(size=(3, 64)).astype(np.float32) if random.random() < 0.5 else None
+    call(
+        random,
+        _core.search_balls,
+        *(documents, packed(random), queries, csr(random, 3)),
+        margins=margins,
+        k=4,
+        radius=random.choice((None, 30)),
+        wanted=9,
+        threads=2,
+    )
+
+
+def _gather_ball(random: Random) -> None:
+    documents = np.arange(40, dtype=np.uint64)[:, None]
+    call(random, _core.gather_ball, documents, documents[:1], margins=None, radius=None, wanted=5)
+
+
+def _pair_scores(random: Random) -> None:
+    call(random, _core.pair_scores, packed(random), np.array([0, 5, 39]), np.array([1, 7, 0]), threads=2)
+
+
+def _scan(random: Random) -> None:
+    alphabet = ["a", "Z", " ", "'", "é", "ß", "Я", "東", "𝔘", "\u0301", "\ud800", "\x00", "word", "\u200d", "İ"]
+    texts = ["".join(random.choices(alphabet, k=random.choice((0, 1, 63, 64, 65, 300)))) for _ in range(5)]
+    table = _core.WordTable()
+    table.scan(texts, threads=2)
+    table.words_from(0)
+    TextVectorizer(stop_words=None, stemmer=random.choice((None, "porter"))).fit(["a word", *texts]).transform(texts)
+
+
+def _counts_of_rows(random: Random) -> None:
+    """Term counts as bytes, and lists of postings, where this core has them."""
+    if not hasattr(_core, "pack_counts"):
+        return
+    X = matrix(random)
+    X.sort_indices()
+    parts = X.indptr.astype(np.int64), X.indices.astype(np.int32), np.ones(X.nnz, np.int32)
+    content, offsets = _core.pack_counts(*parts, threads=2)
+    if random.random() < 0.5:
+        call(random, _core.unpack_counts, content, offsets, n_columns=12, threads=2)
+        call(random, _core.pack_counts, *parts, threads=2)
+        return
+    ids = np.arange(40, dtype=np.int64)
+    call(random, _core.pack_postings, *parts, ids, n_columns=12, threads=2)
+    columns, lists, bounds = _core.pack_postings(*parts, ids, n_columns=12, threads=1)
+    made = _core.PostingLists(*changed(random, {"0": ids, "1": np.full(40, 5, np.int32)}).values())
+    for place, column in enumerate(columns.tolist()):
+        own = lists[bounds[place] : bounds[place + 1]].tobytes()
+        made.put(column, [mutations.content(random, own) if random.random() < 0.5 else own])
+    query = np.array([0, 2]), np.array([0, 3], np.int32), np.ones(2, np.float32)
+    call(
+        random,
+        made.search,
+        *query,
+        k=5,
+        k1=1.5,
+        b=0.75,
+        mean_length=5.0,
+        allowed=None,
+        threads=2,
+    )
+
+
+def _index(random: Random) -> None:
+    n_bits = random.choice((1, 8, 24, 64, 100))
+    index = HammingIndex(n_bits, strategy=random.choice(("auto", "scan", "tables")))
+    held = np.zeros((30, (n_bits + 7) // 8), np.uint8)
+    index.add(held)
+    some = mutations.array(random, held[:3])
+    ids = random.choice(([1.5], [2**63], [-1], [1, 1], {3}, np.arange(3), [7, 8, 9], []))
+    for use in (
+        lambda: index.add(some, ids),
+        lambda: index.search(some, random.choice((1, 50, *NUMBERS)), allowed=ids),
+        lambda: index.search(some, 2, weights=mutations.array(random, np.ones((3, n_bits), np.float32))),
+        lambda: index.radius_search(some, random.choice(NUMBERS)),
+        lambda: index.update(some, ids),
+        lambda: index.remove(ids),
+        lambda: codes.distances(some, held),
+    ):
+        try:
+            use()
+        except DOCUMENTED:
+            continue
+
+
+CASES: dict[str, Callable[[Random], Any]] = {
+    "knn_graph": lambda random: knn_graph(rows(random), random.choice((3, 3, *NUMBERS))),
+    "knn_graph, Euclidean": lambda random: knn_graph(rows(random), 3, metric="euclidean"),
+    "fit": lambda random: SelfTaughtHashing(4, 5).fit(rows(random)),
+    "transform": lambda random: SelfTaughtHashing(4, 5).fit(matrix(random)).transform(malformed(random)),
+    "svm": lambda random: LinearSVMBank().fit(rows(random), np.arange(160).reshape(40, 4) % 3 == 0),
+    "ridge": lambda random: ridge_map(rows(random), np.eye(40)[:, :3]),
+    "eigenmap": lambda random: sthash.laplacian_eigenmap(malformed(random, 30, 30), 3),
+    "index": _index,
+    "scan": _scan,
+    "core project": _project,
+    "core sparse_neighbors": _sparse_neighbors,
+    "core dense_neighbors": _dense_neighbors,
+    "core fit_svm_bank": _fit_svm_bank,
+    "core scatter": _scatter,
+    "core largest_in_rows": _largest_in_rows,
+    "core count_terms": _count_terms,
+    "core search_balls": _search_balls,
+    "core gather_ball": _gather_ball,
+    "core pair_scores": _pair_scores,
+    "core counts": _counts_of_rows,
+}
