@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, get_args
@@ -15,10 +14,10 @@ from sthash.batches import batched
 from sthash.checks import check_choice, check_positive, check_whole
 from sthash.collection.corpus import LearningCorpus, TextCorpus, VectorCorpus
 from sthash.collection.document_table import all_ids, count_documents, put_documents, read_texts
-from sthash.collection.store import CollectionBusyError, CollectionError, Store
+from sthash.collection.replacement import write_new
+from sthash.collection.store import Store
 from sthash.collection.stored_model import load_model, write_model
 from sthash.collection.writers import writer_for
-from sthash.files import sync
 from sthash.index.hamming import MAX_BITS
 from sthash.model import Model
 from sthash.model.linear import new_hasher, sample
@@ -89,6 +88,7 @@ def build(
     *,
     replace_keys: bool,
     progress: Progress | None,
+    overwrite: bool = False,
 ) -> None:
     """Build a file, by a model that is given or one that is learned."""
     if documents is None and vectors is None:
@@ -103,7 +103,7 @@ def build(
             write_model(store, plan)
             add_documents(store, plan, documents, vectors, replace_keys=replace_keys, progress=report)
 
-    write_whole(target, fill)
+    write_whole(target, fill, overwrite=overwrite)
 
 
 def _stored(
@@ -269,32 +269,6 @@ def document_batches(documents: Any, vectors: Iterable[Any] | None) -> Iterable[
     return batched(paired(documents, vectors), length=lambda pair: len(pair[0].text))
 
 
-def write_whole(target: Path, fill: Callable[[Store], None]) -> None:
-    """Let ``fill`` write a new file under another name, then rename it; if it fails, nothing is left."""
-    unfinished = target.with_name(f"{target.name}.building")
-    with suppress(FileNotFoundError):
-        _claim(unfinished)
-    store = Store(unfinished, "rwc", wait=0)
-    try:
-        try:
-            with store.clear_errors():
-                fill(store)
-                store.execute("COMMIT")
-        finally:
-            store.close()
-        unfinished.replace(target)
-    except BaseException:
-        unfinished.unlink(missing_ok=True)
-        raise
-    sync(target.parent)
-
-
-def _claim(unfinished: Path) -> None:
-    """Remove what a killed build has left; if a build still runs, leave it alone and say so."""
-    try:
-        Store(unfinished, "rw", wait=0).close()
-    except CollectionBusyError as error:
-        raise CollectionBusyError(f"{unfinished} is being built by another process. Wait for it.") from error
-    except CollectionError:
-        pass
-    unfinished.unlink()
+def write_whole(target: Path, fill: Callable[[Store], None], *, overwrite: bool = False) -> None:
+    """Let ``fill`` write a new file under another name, then put it in its place; if it fails, nothing is left."""
+    write_new(target, fill, overwrite=overwrite)
