@@ -1,0 +1,220 @@
+#include "collection/posting_search.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <functional>
+
+#include "simd.hpp"
+#if STHASH_X86
+#include <immintrin.h>
+#endif
+
+#define STHASH_KERNELS "collection/postings.inc"
+#define STHASH_FAMILY posting_kernels
+#include "each_path.inc"
+
+namespace sthash {
+
+namespace {
+
+// What a place in a sorted list costs, in postings that are added up.
+constexpr long kLookup = 8;
+// With fewer postings than this it takes less time to walk along them than along all sums.
+constexpr long kFew = kWindow / 16;
+
+constexpr size_t kMarginShare = 4;
+constexpr size_t kManyKeys = 128;
+
+uint64_t key_of(float score, uint32_t position) {
+    return static_cast<uint64_t>(std::bit_cast<uint32_t>(score)) << 32 | (UINT32_MAX - position);
+}
+
+float score_of(uint64_t key) {
+    return std::bit_cast<float>(static_cast<uint32_t>(key >> 32));
+}
+
+}  // namespace
+
+PostingSearcher::PostingSearcher()
+    : kernels_(STHASH_PICK(posting_kernels::table)), sums_(kWindow), offsets_(kWindow + 16), scores_(kWindow + 16) {}
+
+size_t PostingSearcher::search(const std::vector<QueryTerm>& terms, size_t n_documents, size_t k,
+                               const uint8_t* allowed, int64_t* positions, float* scores) {
+    allowed_ = allowed;
+    k_ = std::min(k, n_documents);
+    if (k_ == 0) return 0;
+    capacity_ = k_ + std::max<size_t>(k_, 64);
+    margin_ = k_ / kMarginShare + 4;
+    best_.clear();
+    // If one term alone gives k documents a score, that is the least to beat. Equal scores may be among the best.
+    float sure = 0;
+    if (allowed == nullptr)
+        for (const QueryTerm& term : terms) sure = std::max(sure, term.weight * term.list->impact_of_best(k_));
+    least_ = (static_cast<uint64_t>(std::max(std::bit_cast<uint32_t>(sure), 1u)) << 32) - 1;
+    threshold_ = score_of(least_);
+
+    cursors_.clear();
+    for (const QueryTerm& term : terms) cursors_.push_back({term.list->blocks(), term.list, term.weight});
+    rounding_ = 1.5e-7 * static_cast<double>(terms.size() + 2);
+    for (;;) {
+        uint32_t window = PostingList::kNoWindow;
+        for (const Cursor& cursor : cursors_) window = std::min(window, cursor.block->window);
+        if (window == PostingList::kNoWindow) break;
+        active_.clear();
+        for (Cursor& cursor : cursors_) {
+            if (cursor.block->window != window) continue;
+            const PostingBlock& block = *cursor.block++;
+            active_.push_back({cursor.list->offsets() + block.first, cursor.list->impacts() + block.first,
+                               static_cast<long>(cursor.block->first - block.first), cursor.weight,
+                               static_cast<double>(cursor.weight) * static_cast<double>(block.most) * (1 + rounding_)});
+        }
+        // From the last term on: the first ones are essential, without which no document reaches the threshold.
+        size_t essential = active_.size();
+        for (size_t i = active_.size(); i-- > 0;) {
+            if (i + 1 < active_.size()) active_[i].bound += active_[i + 1].bound;
+            if (active_[i].bound <= static_cast<double>(threshold_)) essential = i;
+        }
+        if (essential > 0) search_window(window, essential);
+    }
+
+    if (best_.size() > k_) shrink();
+    sort_best();
+    for (size_t i = 0; i < best_.size(); ++i) {
+        positions[i] = static_cast<int64_t>(UINT32_MAX - static_cast<uint32_t>(best_[i]));
+        scores[i] = score_of(best_[i]);
+    }
+    return best_.size();
+}
+
+// A document must have more than this before the terms from `next` on are added.
+float PostingSearcher::least_before(size_t next) const {
+    if (next == active_.size()) return threshold_;
+    const double missing = static_cast<double>(threshold_) - active_[next].bound;
+    return std::max(0.0f, static_cast<float>(missing * (1 - rounding_)));
+}
+
+void PostingSearcher::search_window(uint32_t window, size_t essential) {
+    long rest = 0;
+    for (size_t i = essential; i < active_.size(); ++i) rest += active_[i].count;
+    // Candidates are looked up in the lists of the last terms, unless adding up all of these takes less time.
+    const long most = rest / (kLookup * static_cast<long>(std::max<size_t>(active_.size() - essential, 1)));
+    long candidates = 0;
+    if (essential == 1 && (active_.size() == 1 || active_[0].count < most)) {
+        const Active& first = active_[0];
+        candidates = kernels_.take_block(first.offsets, first.impacts, first.count, first.weight, least_before(1),
+                                         offsets_.data(), scores_.data());
+    } else {
+        long added = add_up(0, essential);
+        if (essential < active_.size() && added >= most &&
+            kernels_.count_above(sums_.data(), kWindow, least_before(essential)) >= most) {
+            added += add_up(essential, active_.size());
+            essential = active_.size();
+        }
+        candidates = take(essential, added);
+    }
+    for (size_t i = essential; i < active_.size() && candidates > 0; ++i) {
+        const Active& term = active_[i];
+        candidates = kernels_.look_up(term.offsets, term.impacts, term.count, kWindow, term.weight, least_before(i + 1),
+                                      offsets_.data(), scores_.data(), candidates);
+    }
+    report(window, candidates);
+}
+
+// Adds some terms to the sums. Returns the number of their postings.
+long PostingSearcher::add_up(size_t first, size_t last) {
+    long added = 0;
+    for (size_t i = first; i < last; ++i) {
+        const Active& term = active_[i];
+        kernels_.add_block(term.offsets, term.impacts, term.count, term.weight, sums_.data());
+        added += term.count;
+    }
+    return added;
+}
+
+// Makes candidates of the sums, to which the first terms have been added. Returns how many there are.
+long PostingSearcher::take(size_t essential, long added) {
+    const float least = least_before(essential);
+    if (added >= kFew) return kernels_.take_sums(sums_.data(), kWindow, least, offsets_.data(), scores_.data());
+    long taken = 0;
+    for (size_t i = 0; i < essential; ++i)
+        taken += kernels_.take_touched(active_[i].offsets, active_[i].count, least, sums_.data(),
+                                       offsets_.data() + taken, scores_.data() + taken);
+    return taken;
+}
+
+void PostingSearcher::report(uint32_t window, long count) {
+    for (size_t i = 0; i < static_cast<size_t>(count); ++i) {
+        const uint32_t position = window * kWindow + offsets_[i];
+        const uint64_t key = key_of(scores_[i], position);
+        if (key <= least_ || (allowed_ != nullptr && allowed_[position] == 0)) continue;
+        best_.push_back(key);
+        if (best_.size() == capacity_) shrink();
+    }
+    if (best_.size() >= k_ + margin_) shrink();
+}
+
+// Counts the best by their scores, in buckets of which the first is for the highest ones. Afterwards
+// bucket_starts_[b] is the number of those in the buckets before b.
+void PostingSearcher::count_buckets() {
+    uint32_t low = UINT32_MAX, high = 0;
+    for (uint64_t key : best_) {
+        low = std::min(low, static_cast<uint32_t>(key >> 32));
+        high = std::max(high, static_cast<uint32_t>(key >> 32));
+    }
+    highest_ = high;
+    shift_ = std::max(0, static_cast<int>(std::bit_width(high - low)) - kBucketBits);
+    bucket_starts_.fill(0);
+    for (uint64_t key : best_) ++bucket_starts_[bucket_of(key) + 1];
+    for (size_t bucket = 0; bucket < kBuckets; ++bucket) bucket_starts_[bucket + 1] += bucket_starts_[bucket];
+}
+
+// Keeps the k best.
+void PostingSearcher::shrink() {
+    if (best_.size() < kManyKeys) {
+        std::nth_element(best_.begin(), best_.begin() + static_cast<ptrdiff_t>(k_) - 1, best_.end(), std::greater<>());
+        best_.resize(k_);
+        least_ = best_.back();
+        threshold_ = score_of(least_);
+        return;
+    }
+    // All of the buckets before the last one that counts, and some of this one.
+    count_buckets();
+    const size_t last = static_cast<size_t>(std::lower_bound(bucket_starts_.begin(), bucket_starts_.end(), k_) -
+                                            bucket_starts_.begin()) -
+                        1;
+    ordered_.resize(best_.size());
+    size_t sure = 0, open = 0;
+    for (uint64_t key : best_) {
+        const size_t bucket = bucket_of(key);
+        best_[sure] = key;
+        ordered_[open] = key;
+        sure += bucket < last;
+        open += bucket == last;
+    }
+    const auto end = ordered_.begin() + static_cast<ptrdiff_t>(open);
+    const auto worst = ordered_.begin() + static_cast<ptrdiff_t>(k_ - sure) - 1;
+    std::nth_element(ordered_.begin(), worst, end, std::greater<>());
+    std::copy(ordered_.begin(), worst + 1, best_.begin() + static_cast<ptrdiff_t>(sure));
+    best_.resize(k_);
+    least_ = *worst;
+    threshold_ = score_of(least_);
+}
+
+// Sorts the best, best first.
+void PostingSearcher::sort_best() {
+    if (best_.size() < kManyKeys) {
+        std::sort(best_.begin(), best_.end(), std::greater<>());
+        return;
+    }
+    count_buckets();
+    ordered_.resize(best_.size());
+    for (uint64_t key : best_) ordered_[bucket_starts_[bucket_of(key)]++] = key;
+    best_.swap(ordered_);
+    // By now each entry is the end of its bucket.
+    for (size_t bucket = 0, begin = 0; bucket < kBuckets; begin = bucket_starts_[bucket++])
+        if (bucket_starts_[bucket] - begin > 1)
+            std::sort(best_.begin() + static_cast<ptrdiff_t>(begin),
+                      best_.begin() + static_cast<ptrdiff_t>(bucket_starts_[bucket]), std::greater<>());
+}
+
+}  // namespace sthash
