@@ -72,7 +72,7 @@ def _check_vectors(store: Store, model: Model, table: CodeTable) -> None:
 
 
 def _check_texts(store: Store, model: TextModel, table: CodeTable) -> None:
-    n_columns = count_terms(store)
+    n_columns = count_terms(store, exactly=True)
     for column, name, frequency, weights in store.rows("terms"):
         try:
             decode_text(name)
