@@ -16,8 +16,9 @@ from sthash.collection.corpus import LearningCorpus, TextCorpus, VectorCorpus
 from sthash.collection.document_table import all_ids, count_documents, put_documents, read_texts
 from sthash.collection.replacement import write_new
 from sthash.collection.store import Store
-from sthash.collection.stored_model import write_model
+from sthash.collection.stored_model import load_model, write_model
 from sthash.collection.writers import writer_for
+from sthash.index.hamming import MAX_BITS
 from sthash.model import Model
 from sthash.model.linear import new_hasher, sample
 from sthash.progress import Progress, silent
@@ -49,7 +50,8 @@ class LearningPlan:
     threads: int | None = None
 
     def __post_init__(self) -> None:
-        check_whole("n_bits", self.n_bits)
+        if check_whole("n_bits", self.n_bits) > MAX_BITS:
+            raise ValueError(f"n_bits={self.n_bits} must be at most {MAX_BITS}. Ask for fewer bits.")
         check_whole("n_neighbors", self.n_neighbors)
         if self.sample_size is not None:
             check_whole("sample_size", self.sample_size)
@@ -169,6 +171,8 @@ def _learned(corpus: LearningCorpus, ids: npt.NDArray[np.int64], plan: LearningP
 
     try:
         corpus.finish()
+        if len(chosen) == 0:
+            return corpus.unlearned(hasher, **common)
         hasher.fit(corpus.sample(chosen))
     except TooFewDocumentsError:
         return corpus.unlearned(hasher, **common)
@@ -192,7 +196,7 @@ def relearn(store: Store, changes: dict[str, Any], threads: int | None, report: 
     if unknown := set(changes) - set(known):
         raise TypeError(f"relearn has no parameter {min(unknown)!r}. It takes: {', '.join(known)}.")
     given = {name: value for name, value in changes.items() if value is not None or name == "sample_size"}
-    present = store.setting("model")
+    present = load_model(store, threads).settings
     kept = {
         "n_bits": present["n_bits"],
         "n_neighbors": present["n_neighbors"],

@@ -38,20 +38,6 @@ if TYPE_CHECKING:
     from sthash.hashing.sth import Recipe
     from sthash.text import TextVectorizer
 
-# Settings of the model that `info` shows, and under which name.
-SHOWN = {
-    "kind": "kind",
-    "n_bits": "n_bits",
-    "n_neighbors": "n_neighbors",
-    "recipe": "recipe",
-    "scatter": "scatter",
-    "learnt_on": "learned_on",
-    "n_terms": "n_terms",
-    "n_columns": "n_columns",
-    "weighting": "weighting",
-    "stemmer": "stemmer",
-}
-
 
 class Collection:
     """Documents in one file, with the model that was learned from them and their codes.
@@ -284,17 +270,13 @@ class Collection:
             return now.ids_where(where)
 
     def info(self) -> dict[str, Any]:
-        """Return what the file holds and how it was learned."""
+        """Return what the file holds and how it was learned.
+
+        ``learned`` says whether there are hash functions, and ``learned_on`` from how many documents they were learned.
+        Of all ``words``, the first ``n_terms`` are those that the hash functions know.
+        """
         with self.snapshot() as now:
-            settings = now.model.settings
-            return {
-                "path": str(self.path),
-                "documents": len(now),
-                "bytes": self.path.stat().st_size,
-                **{shown: settings[name] for name, shown in SHOWN.items() if name in settings},
-                "learned": now.learned,
-                **({} if now.model.dense else {"words": now.n_columns}),
-            }
+            return {"path": str(self.path), "bytes": self.path.stat().st_size, **now.facts()}
 
     def check(self) -> Verification:
         """Read everything and compare it with its checksums and with each other; CollectionError if it is damaged."""

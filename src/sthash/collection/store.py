@@ -32,7 +32,7 @@ Every row ends with a CRC-32 over its other columns, so that no altered byte is 
 The setting ``next`` has the id and the automatic key that the next document gets; a file without it continues after its
 last document. The upper three bytes of ``user_version`` are a mark of the last change (see `journal`).
 
-Versions 1 and 2 are read too (``upgrade``).
+Versions 1 and 2 are read too (see `upgrade`).
 """
 
 from __future__ import annotations
@@ -365,6 +365,6 @@ class Store:
         """Set the model."""
         self.put("settings", "model", json.dumps(model, sort_keys=True).encode())
 
-    def set_newest_format(self) -> None:
-        """Take note that the file is of the newest format."""
+    def set_format(self) -> None:
+        """Make the file one of the newest format."""
         self.connection.execute(f"PRAGMA user_version = {marked(FORMAT, self._user_version() >> 8)}")

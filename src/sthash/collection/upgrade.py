@@ -45,7 +45,7 @@ def prepare_writing(store: Store, threads: int | None = None) -> None:
     _fill(store, threads)
     if isinstance(load_model(store, threads), TextModel):
         store.execute("DELETE FROM vectors")
-    store.set_newest_format()
+    store.set_format()
 
 
 def drop_temporary(store: Store) -> None:
