@@ -33,6 +33,7 @@ from typing import Any
 from urllib.parse import quote
 
 from sthash.checksums import row_checksum
+from sthash.deadline import check_time, time_is_up, time_limit
 
 APPLICATION_ID = 0x53544861  # "STHa"
 FORMAT = 2
@@ -41,6 +42,8 @@ CHUNK = 1024
 WAIT_SECONDS = 30.0
 # Changes beyond this size go to the disk before the commit, and readers then wait for it.
 CACHE_KIB = 65536
+# Steps of SQLite's virtual machine between two looks at the time limit: about a millisecond.
+STEPS_PER_LOOK = 20_000
 
 SCHEMA = """
 CREATE TABLE settings (name TEXT PRIMARY KEY, content BLOB NOT NULL, sum INTEGER NOT NULL);
@@ -75,6 +78,9 @@ class Store:
         Seconds to wait for another process that holds the file.
     """
 
+    # Most bytes of documents that are read for one answer; None for no limit.
+    max_read_bytes: int | None = None
+
     def __init__(self, path: str | PathLike[str], mode: str = "rw", wait: float = WAIT_SECONDS) -> None:
         self.path = Path(path)
         if mode != "rwc":
@@ -89,6 +95,7 @@ class Store:
             )
         self._read_only = mode == "ro"
         self._own_changes = 0
+        self.connection.set_progress_handler(time_is_up, STEPS_PER_LOOK)
         # Text stands only where bytes have been altered; the sums tell, so reading it must not fail first.
         self.connection.text_factory = lambda content: content.decode("utf-8", "replace")
         try:
@@ -146,6 +153,8 @@ class Store:
         try:
             yield
         except sqlite3.Error as error:
+            if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_INTERRUPT:
+                check_time()
             raise _explained(self.path, error) from error
 
     @contextmanager
@@ -170,7 +179,9 @@ class Store:
             self.connection.execute("BEGIN IMMEDIATE")
             try:
                 yield
-                self.connection.execute("COMMIT")
+                check_time()
+                with time_limit(None):  # a commit must not be cut short
+                    self.connection.execute("COMMIT")
                 self._own_changes += 1
             except BaseException:
                 self._end("ROLLBACK")
@@ -179,7 +190,8 @@ class Store:
     def _end(self, how: str) -> None:
         # A full disk or an unreadable file ends the transaction by itself.
         if self.connection.in_transaction:
-            self.connection.execute(how)
+            with time_limit(None):
+                self.connection.execute(how)
 
     def version(self) -> int:
         """Return a number that grows with every change of the file, by this connection or another one."""
