@@ -106,13 +106,13 @@ def search_view(
 def corpus_map(snapshot: Snapshot, axes: MapAxes) -> dict[str, Any]:
     """Return the map: points, labels and keys of at most `MAX_POINTS` documents."""
     ids = _sample(snapshot)
-    found = snapshot.documents(ids)
-    documents = [found[number] for number in ids.tolist()]
+    found = snapshot.names(ids)
+    names = [found[number] for number in ids.tolist()]
     return {
         "axes": ["bit 0", "bit 1"] if _is_eigenmap(snapshot.model) else ["first axis", "second axis"],
         "points": axes.places(snapshot, snapshot.margins(ids)) if len(ids) else [],
-        "labels": [document.label for document in documents],
-        "keys": [document.key for document in documents],
+        "labels": [label for _, label in names],
+        "keys": [key for key, _ in names],
     }
 
 
