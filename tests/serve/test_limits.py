@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import shutil
 import socket
 import sys
@@ -470,3 +471,19 @@ def test_the_right_key_does_not_wait(path, app_of, monkeypatch):
 
 def test_the_limits_are_positive():
     assert all(value > 0 for value in vars(Limits()).values())
+
+
+# The documentation
+
+
+def test_the_documentation_lists_every_limit():
+    page = (Path(__file__).parents[2] / "docs" / "serving.md").read_text()
+    rows = dict(re.findall(r"^\| `(\w+)` \| ([^|]+?) \|", page, re.MULTILINE))
+    units = {"KiB": 2**10, "MiB": 2**20, "s": 1}
+
+    def number(said):
+        value, _, unit = said.replace(",", "").partition(" ")
+        return float(value) * units.get(unit, 1)
+
+    constants = {name: value for name, value in vars(limits).items() if name.isupper()}
+    assert {name: number(said) for name, said in rows.items()} == constants | vars(Limits())

@@ -79,6 +79,16 @@ class Limits:
     idle_seconds: float = 30.0
     wrong_key_seconds: float = 10.0
 
+    @property
+    def memory_bytes(self) -> int:
+        """Most memory that requests and answers take, besides the program and the collections.
+
+        An answer that is being made may take twelve times its size: as text of four bytes per character, and as JSON.
+        Two of them can be under way per collection that is in use; this counts one collection.
+        """
+        connections = 3 * (self.head_bytes + 2**16) * self.connections
+        return self.all_bodies_bytes + self.all_answers_bytes + 2 * 12 * self.answer_bytes + connections
+
 
 def queries_per_request(k: int) -> int:
     """Return how many queries one search_many may have with this ``k``."""
