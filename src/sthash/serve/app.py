@@ -74,6 +74,7 @@ def create_app(settings: Settings) -> FastAPI:
         metrics_text
     )
     app.get("/", include_in_schema=False)(page)
+    app.get("/docs", include_in_schema=False)(docs)
     app.get("/page/{name}", include_in_schema=False)(page)
     app.add_exception_handler(RequestValidationError, _answer_invalid)
     app.add_exception_handler(HTTPException, _answer_error)
@@ -136,6 +137,11 @@ async def page(request: Request, name: str = "index.html") -> Response:
     return Response(content, headers=headers, media_type=mimetypes.guess_type(name)[0] or "application/octet-stream")
 
 
+async def docs(request: Request) -> Response:
+    """Return the page that describes the API."""
+    return await page(request, "docs.html")
+
+
 async def _answer_invalid(_: Request, error: Exception) -> Response:
     """Say what is wrong with a request, without repeating its content."""
     first: dict[str, Any] = error.errors()[0] if isinstance(error, RequestValidationError) else {}
@@ -143,22 +149,22 @@ async def _answer_invalid(_: Request, error: Exception) -> Response:
         return invalid_json().response()
     where = ".".join(str(part)[:60] for part in first.get("loc", ())[1:6])
     message = f"{where}: {first.get('msg', 'invalid')}" if where else str(first.get("msg", "invalid"))
-    return ApiError(422, "invalid_request", message, "See /openapi.json for the parameters of this route.").response()
+    return ApiError(422, "invalid_request", message, "See /docs for the parameters of this route.").response()
 
 
 async def _answer_error(_: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 500
     headers = dict(getattr(error, "headers", None) or {})
     if status == 404:
-        return ApiError(404, "no_such_route", "there is nothing here.", "See /openapi.json for the routes.").response()
+        return ApiError(404, "no_such_route", "there is nothing here.", "See /docs for the routes.").response()
     if status == 405:
-        remedy = "See /openapi.json for the routes and their methods."
+        remedy = "See /docs for the routes and their methods."
         return ApiError(405, "method_not_allowed", "this route has no such method.", remedy, headers).response()
     if status == 400:
         return invalid_json().response()
     if status == 500:
         return ApiError(500, "internal", "the server failed.", "Tell the operator; the log says why.").response()
-    return ApiError(status, "invalid_request", "the request cannot be answered.", "See /openapi.json.").response()
+    return ApiError(status, "invalid_request", "the request cannot be answered.", "See /docs.").response()
 
 
 def _describe_keys(app: FastAPI) -> None:

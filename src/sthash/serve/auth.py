@@ -13,7 +13,7 @@ from sthash.serve.errors import ApiError
 from sthash.serve.settings import Settings
 
 # Every other path needs the read key for GET and the write key for other methods.
-PUBLIC = frozenset({"/", "/health", "/openapi.json", "/collections", "/favicon.ico"})
+PUBLIC = frozenset({"/", "/docs", "/health", "/openapi.json", "/collections", "/favicon.ico"})
 PUBLIC_PREFIX = "/page/"
 READING_POSTS = frozenset({"/search", "/search_many", "/encode", "/classify"})
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})

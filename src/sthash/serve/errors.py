@@ -115,7 +115,7 @@ def as_api_error(error: Exception, name: str, path: str) -> ApiError | None:
 
     Clients must not learn where the file is on the server: the name of the collection replaces its path.
     """
-    message = str(error).replace(path, f"the collection {name!r}")
+    message = str(error).replace(path, f"the collection {name!r}") if path else str(error)
     if isinstance(error, ApiError):
         return error
     if isinstance(error, CollectionBusyError):

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Hashable, Iterable
 from typing import Annotated, Any
 
 import numpy as np
 from fastapi import APIRouter, Depends, Query, Request
+from fastapi.exceptions import RequestValidationError
+from pydantic import ValidationError
 from starlette.convertors import PathConvertor, register_url_convertor
 from starlette.responses import Response
 
@@ -26,7 +29,7 @@ from sthash.serve.errors import (
     rows_response,
 )
 from sthash.serve.openapi import ERRORS, answers
-from sthash.serve.schemas import document_json, hit_json
+from sthash.serve.schemas import document_json, hit_json, words_json
 from sthash.serve.workers import Worker
 from sthash.sources import Document
 
@@ -76,11 +79,46 @@ async def search(body: schemas.SearchRequest, served: RequestedCollection) -> Re
 
         answer = await _worker(served, options).run(view)
     elif key is None and options.where is None:
-        answer = {"hits": map(hit_json, await served.batcher.search(query, options))}
+        hits = await served.batcher.search(query, options)
+        answer = {"hits": map(hit_json, hits)} | words_json(hits)
     else:
         hits = await _worker(served, options).run(lambda collection: _search(collection, key, query, options))
-        answer = {"hits": map(hit_json, hits)}
+        answer = {"hits": map(hit_json, hits)} | words_json(hits)
     return _rows("hits", answer.pop("hits"), answer | {"took_ms": _milliseconds(start)}, served)
+
+
+@router.get("/search", responses=answers(schemas.SearchAnswer))
+async def search_by_address(
+    served: RequestedCollection,
+    q: Annotated[schemas.Text | None, Query(description="The text; `text` in a body.")] = None,
+    key: Annotated[schemas.Key | None, Query(description="Instead of a text: the key of a document.")] = None,
+    vector: Annotated[str | None, Query(description="Instead of a text: numbers, as JSON.")] = None,
+    k: schemas.Count = SearchOptions.k,
+    radius: schemas.Radius | None = SearchOptions.radius,
+    rerank: bool = SearchOptions.rerank,
+    where: Annotated[str | None, Query(description='As JSON, for example `{"year": 2026}`.')] = None,
+    factor: schemas.Factor = SearchOptions.factor,
+    explain: bool = SearchOptions.explain,
+    view: bool = False,
+) -> Response:
+    """Like `POST /search`, with the fields as parameters of the address."""
+    given: dict[str, Any] = {"text": q, "key": key, "vector": _parsed("vector", vector), "k": k, "radius": radius}
+    given |= {"where": _parsed("where", where), "rerank": rerank, "factor": factor, "explain": explain, "view": view}
+    try:
+        body = schemas.SearchRequest(**given)
+    except ValidationError as error:
+        raise RequestValidationError([{**each, "loc": ("query", *each["loc"])} for each in error.errors()]) from error
+    return await search(body, served)
+
+
+def _parsed(name: str, value: str | None) -> Any:
+    """Return the value of a parameter that is JSON."""
+    if value is None:
+        return None
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError) as error:
+        raise ApiError(422, "invalid_request", f"{name}: this is not JSON.", "See /docs for an example.") from error
 
 
 def _rows(name: str, rows: Iterable[Any], rest: dict[str, Any], served: ServedCollection) -> Response:

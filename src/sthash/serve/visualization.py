@@ -17,7 +17,7 @@ import numpy.typing as npt
 from sthash.codes import distances
 from sthash.collection import Hit, SearchOptions, Snapshot
 from sthash.model import Margins, Model
-from sthash.serve.schemas import hit_json
+from sthash.serve.schemas import hit_json, words_json
 
 MAX_POINTS = 5000
 DIGITS = 4
@@ -94,6 +94,7 @@ def search_view(
         places[:] = axes.places(snapshot, np.concatenate([encoded.margins, snapshot.margins(ids)]))
     return {
         "hits": [hit_json(hit) | {"code": code.tobytes().hex()} for hit, code in zip(hits, codes, strict=True)],
+        **words_json(hits),
         "code": encoded.codes[0].tobytes().hex(),
         "n_bits": snapshot.model.n_bits,
         "counts": counts.tolist(),
