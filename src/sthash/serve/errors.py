@@ -49,12 +49,15 @@ def json_response(content: Any, status: int = 200, headers: dict[str, str] | Non
     return Response(_encode(content).encode("ascii"), status, headers, media_type="application/json")
 
 
-def limited_response(name: str, rows: Iterable[Any], rest: dict[str, Any], max_bytes: int) -> Response:
-    """Return a JSON response with a list of rows, or refuse it before it is larger than ``max_bytes``."""
-    encoded = encode_rows(rows, max_bytes)
-    if len(encoded.parts) < encoded.asked:
+def limited_response(content: Any, max_bytes: int) -> Response:
+    """Return a JSON response, or refuse it if it is larger than ``max_bytes``.
+
+    The documents in it have been read within a limit, so it cannot be much larger before it is refused.
+    """
+    response = json_response(content)
+    if len(response.body) > max_bytes:
         raise answer_too_large(max_bytes)
-    return rows_response(name, encoded.parts, rest)
+    return response
 
 
 class EncodedRows(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable
 from typing import Annotated, Any
 
 import numpy as np
@@ -80,11 +80,11 @@ async def search(body: schemas.SearchRequest, served: RequestedCollection) -> Re
         answer = await _worker(served, options).run(view)
     elif key is None and options.where is None:
         hits = await served.batcher.search(query, options)
-        answer = {"hits": map(hit_json, hits)} | words_json(hits)
+        answer = {"hits": [hit_json(hit) for hit in hits]} | words_json(hits)
     else:
         hits = await _worker(served, options).run(lambda collection: _search(collection, key, query, options))
-        answer = {"hits": map(hit_json, hits)} | words_json(hits)
-    return _rows("hits", answer.pop("hits"), answer | {"took_ms": _milliseconds(start)}, served)
+        answer = {"hits": [hit_json(hit) for hit in hits]} | words_json(hits)
+    return limited_response(answer | {"took_ms": _milliseconds(start)}, served.limits.answer_bytes)
 
 
 @router.get("/search", responses=answers(schemas.SearchAnswer))
@@ -119,10 +119,6 @@ def _parsed(name: str, value: str | None) -> Any:
         return json.loads(value)
     except (ValueError, RecursionError) as error:
         raise ApiError(422, "invalid_request", f"{name}: this is not JSON.", "See /docs for an example.") from error
-
-
-def _rows(name: str, rows: Iterable[Any], rest: dict[str, Any], served: ServedCollection) -> Response:
-    return limited_response(name, rows, rest, served.limits.answer_bytes)
 
 
 def _search(collection: Collection, key: str | None, query: Any, options: SearchOptions) -> list[Hit]:
@@ -201,7 +197,7 @@ async def duplicates(
         ids = await served.comparisons.compute(lambda: compared(material, min_cosine, radius))
         groups = await served.slow_worker.run(name)
         served.duplicates_cache.keep(request, groups)
-    return _rows("groups", groups or [], {}, served)
+    return limited_response({"groups": groups or []}, served.limits.answer_bytes)
 
 
 @router.get("/documents", responses=answers(schemas.PageAnswer))
@@ -235,7 +231,7 @@ async def document(key: str, served: RequestedCollection) -> Response:
         except KeyError as error:
             raise no_such_document(key) from error
 
-    return _single(document_json(await served.search_worker.run(job)), served)
+    return limited_response(document_json(await served.search_worker.run(job)), served.limits.answer_bytes)
 
 
 @router.get("/random", responses=answers(schemas.DocumentSchema))
@@ -249,15 +245,7 @@ async def random(served: RequestedCollection) -> Response:
             number = int(np.random.default_rng().choice(snapshot.ids))
             return snapshot.documents([number])[number]
 
-    return _single(document_json(await served.search_worker.run(job)), served)
-
-
-def _single(content: dict[str, Any], served: ServedCollection) -> Response:
-    """Return a response with one document, or refuse it if it is too large."""
-    response = json_response(content)
-    if len(response.body) > served.limits.answer_bytes:
-        raise answer_too_large(served.limits.answer_bytes)
-    return response
+    return limited_response(document_json(await served.search_worker.run(job)), served.limits.answer_bytes)
 
 
 @router.get("/map", responses=answers(schemas.MapAnswer))
@@ -274,7 +262,7 @@ async def corpus_map(served: RequestedCollection) -> Response:
             drawn: dict[str, Any] = known
             return drawn
 
-    return _single(await served.slow_worker.run(draw), served)
+    return limited_response(await served.slow_worker.run(draw), served.limits.answer_bytes)
 
 
 @router.get("/stats", responses=answers(schemas.StatsAnswer))

@@ -17,9 +17,11 @@ Text = Annotated[str, Field(max_length=limits.MAX_TEXT_CHARACTERS)]
 Key = Annotated[str, Field(max_length=limits.MAX_KEY_CHARACTERS)]
 Number = Annotated[float, Field(allow_inf_nan=False, ge=-3.4e38, le=3.4e38)]
 Vector = Annotated[list[Number], Field(min_length=1, max_length=limits.MAX_VECTOR_COLUMNS)]
-Count = Annotated[int, Field(ge=1, le=limits.MAX_HITS)]
-Radius = Annotated[int, Field(ge=0, le=limits.MAX_RADIUS)]
-Factor = Annotated[int, Field(ge=1, le=limits.MAX_FACTOR)]
+Count = Annotated[int, Field(ge=1, le=limits.MAX_HITS, description="Number of documents to find.")]
+Radius = Annotated[int, Field(ge=0, le=limits.MAX_RADIUS, description="Radius of the ball, in bits.")]
+Factor = Annotated[
+    int, Field(ge=1, le=limits.MAX_FACTOR, description="Documents in the ball per hit, without a radius.")
+]
 Word = Annotated[str, Field(max_length=limits.MAX_WORD_CHARACTERS)]
 Whole = Annotated[int, Field(ge=-(2**63), le=2**63 - 1)]
 Value = Word | bool | Whole | Annotated[float, Field(allow_inf_nan=False)] | None

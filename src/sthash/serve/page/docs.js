@@ -1,5 +1,5 @@
 // The description of the API, made from /openapi.json. Nothing is loaded from elsewhere.
-import { $, make } from "./dom.js";
+import { $, make, number } from "./dom.js";
 
 let api = null; // the OpenAPI document
 
@@ -10,14 +10,14 @@ const resolved = (schema) => (schema?.$ref ? api.components.schemas[schema.$ref.
 function typeOf(schema) {
   if (!schema) return "";
   if (schema.$ref) return schema.$ref.split("/").at(-1);
-  if (schema.anyOf) return [...new Set(schema.anyOf.map(typeOf))].join(" or ");
+  if (schema.anyOf) return [...new Set(schema.anyOf.filter((one) => one.type !== "null").map(typeOf))].join(" or ");
   if (schema.enum) return schema.enum.map((value) => JSON.stringify(value)).join(" or ");
   if (schema.const !== undefined) return JSON.stringify(schema.const);
   if (schema.type === "array") return `list of ${typeOf(schema.items) || "values"}`;
   const bounds = [
-    schema.minimum !== undefined ? `from ${schema.minimum}` : "",
-    schema.maximum !== undefined ? `to ${schema.maximum}` : "",
-    schema.maxLength !== undefined ? `up to ${schema.maxLength} characters` : "",
+    schema.minimum !== undefined ? `from ${number(schema.minimum)}` : "",
+    schema.maximum !== undefined ? `to ${number(schema.maximum)}` : "",
+    schema.maxLength !== undefined ? `up to ${number(schema.maxLength)} characters` : "",
   ].filter(Boolean);
   return [schema.type ?? "any value", ...bounds].join(" ");
 }
@@ -33,7 +33,8 @@ function table(titles, rows) {
 }
 
 const code = (text) => make("code", {}, text);
-const sentence = (schema) => schema?.description ?? "";
+const plain = (text) => (text ?? "").replaceAll("`", "");
+const sentence = (schema) => plain(schema?.description);
 
 /** The fields of an object, one row each. */
 function fields(schema) {
@@ -42,7 +43,7 @@ function fields(schema) {
   return Object.entries(shape?.properties ?? {}).map(([name, part]) => [
     code(name),
     typeOf(part),
-    needed.has(name) ? "needed" : part.default === undefined ? "" : JSON.stringify(part.default),
+    needed.has(name) ? "needed" : part.default === undefined || part.default === null ? "" : JSON.stringify(part.default),
     sentence(part),
   ]);
 }
@@ -61,7 +62,7 @@ function trial(method, path, operation) {
     return [
       [code(parameter.name)],
       typeOf(parameter.schema),
-      parameter.required ? "needed" : JSON.stringify(parameter.schema?.default ?? null),
+      parameter.required ? "needed" : JSON.stringify(parameter.schema?.default ?? "").replace('""', ""),
       sentence(parameter),
       [input],
     ];
@@ -123,7 +124,7 @@ function answers(operation) {
   const rows = Object.entries(operation.responses).map(([status, response]) => [
     code(status),
     typeOf(response.content?.["application/json"]?.schema),
-    (response.description ?? "").replaceAll("`", ""),
+    plain(response.description),
   ]);
   const good = operation.responses[200]?.content?.["application/json"]?.schema;
   const parts = [make("h3", {}, "Answers"), table(["status", "type", "meaning"], rows)];
@@ -142,7 +143,7 @@ function route(method, path, operation) {
       {},
       make("span", { class: "method" }, method.toUpperCase()),
       make("span", { class: "path" }, path),
-      make("span", { class: "what" }, (operation.description ?? "").replaceAll("`", "")),
+      make("span", { class: "what" }, plain(operation.description)),
     ),
     inside,
   );
@@ -168,7 +169,7 @@ async function start() {
   );
   place.replaceChildren(
     make("h1", {}, `${api.info.title} ${api.info.version}`),
-    make("p", { class: "intro" }, api.info.description.replaceAll("`", "").replaceAll("\n\n", "¶").replaceAll("\n", " ").replaceAll("¶", "\n\n")),
+    make("p", { class: "intro" }, plain(api.info.description).replace(/(?<!\n)\n(?!\n)/gu, " ")),
     make(
       "label",
       { class: "key-field" },
