@@ -164,8 +164,19 @@ class Client:
         return [
             [_hit(row) for row in rows]
             for batch in batched(queries, limits.queries_per_request(chosen.k))
-            for rows in self._ask("POST", "/search_many", chosen.keywords() | _queries(batch))["answers"]
+            for rows in self._answers(batch, chosen)
         ]
+
+    def _answers(self, queries: list[Any], options: SearchOptions) -> list[Any]:
+        """Return one answer per query; if they are too large for one request, by several."""
+        try:
+            found: list[Any] = self._ask("POST", "/search_many", options.keywords() | _queries(queries))["answers"]
+        except ServiceError as error:
+            if error.code != "answer_too_large" or len(queries) == 1:
+                raise
+            half = len(queries) // 2
+            return self._answers(queries[:half], options) + self._answers(queries[half:], options)
+        return found
 
     # Applications
 

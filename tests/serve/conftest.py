@@ -1,12 +1,8 @@
 """A collection that is served: in this process, or by a server of its own."""
 
-import json
-import os
 import shutil
-import subprocess
-import sys
 import time
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -15,6 +11,7 @@ from starlette.testclient import TestClient
 from sthash import Collection
 from sthash.serve import Limits, Settings, create_app
 from support.corpus import make_documents
+from support.server import running
 
 
 @pytest.fixture(scope="session")
@@ -52,55 +49,6 @@ def still(built):
     """For tests that change nothing."""
     with served(built) as client:
         yield client
-
-
-SERVE = """
-import json, logging, sys
-from pathlib import Path
-from sthash.serve import Limits, Settings, serve
-source, limits = sys.argv[1], json.loads(sys.argv[2])
-logging.basicConfig(level=logging.WARNING)
-serve(Settings(Path(source), port=0, limits=Limits(**limits)), lambda address: print(address, flush=True))
-"""
-
-
-class Server:
-    """A server in a process of its own."""
-
-    def __init__(self, process, url):
-        self.process = process
-        self.url = url
-        self.address = ("127.0.0.1", int(url.rpartition(":")[2]))
-
-    def memory(self):
-        """Most bytes that it has held so far."""
-        status = Path(f"/proc/{self.process.pid}/status").read_text()
-        return 1024 * int(next(line for line in status.splitlines() if line.startswith("VmHWM")).split()[1])
-
-    def end(self, seconds=20):
-        """Ask it to end; give its status and what it wrote to standard error."""
-        self.process.terminate()
-        _, errors = self.process.communicate(timeout=seconds)
-        return self.process.returncode, errors
-
-
-@contextmanager
-def running(source, **limits):
-    process = subprocess.Popen(
-        [sys.executable, "-c", SERVE, str(source), json.dumps(limits)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=os.environ | {"PYTHONWARNINGS": "default"},
-    )
-    try:
-        url = process.stdout.readline().strip()
-        assert url, process.stderr.read()
-        yield Server(process, url)
-    finally:
-        if process.poll() is None:
-            process.kill()
-        process.communicate()
 
 
 @pytest.fixture(scope="session")

@@ -8,8 +8,8 @@ import time
 import numpy as np
 import pytest
 
-from sthash import Collection, Document, applications
-from sthash.serve import limits
+from sthash import Collection, Document, near_duplicates
+from sthash.serve import limits, read_routes
 from support.corpus import make_documents
 
 TEXT = "a kitten with fur and a paw"
@@ -37,7 +37,7 @@ def test_search_gives_the_collections_hits(still, built):
         (hit.key, hit.distance, hit.score, hit.terms) for hit in hits
     ]
     assert answer["took_ms"] > 0
-    assert set(answer) == {"hits", "took_ms"}
+    assert set(answer) == {"hits", "took_ms", "ignored", "unknown", "suggestions", "strategy", "ranking"}
     plain = still.post("/search", json={"text": TEXT, "k": 4}).json()["hits"]
     assert plain == [hit | {"terms": []} for hit in answer["hits"]]
 
@@ -257,7 +257,7 @@ def test_the_page_has_the_limit_of_the_server(still):
 
 def test_unknown_routes_and_methods(still):
     error(still.get("/nothing"), 404, "no_such_route")
-    error(still.get("/search"), 405, "method_not_allowed")
+    error(still.get("/search_many"), 405, "method_not_allowed")
     error(still.put("/documents/d1", json={}), 405, "method_not_allowed")
     error(still.get("/page/nothing.js"), 404, "no_such_route")
     error(still.get("/page/..%2fapp.py"), 404, "no_such_route")
@@ -358,29 +358,24 @@ def test_too_slow(path, app_of, monkeypatch):
     assert response.status_code == 200
 
 
-def test_what_took_too_long_is_there_when_asked_again(path, app_of, monkeypatch):
-    api = app_of(path, {"seconds": 0.5})
+def test_duplicates_are_compared_once_per_state_of_the_file(path, app_of, monkeypatch):
+    api = app_of(path)
     calls = []
-    near_duplicates = applications.near_duplicates
+    compared = read_routes.compared
 
-    def slow(collection, min_cosine, **options):
-        calls.append((min_cosine, options))
-        time.sleep(1)
-        return near_duplicates(collection, min_cosine, **options)
+    def counted(material, min_cosine, radius):
+        calls.append((min_cosine, radius))
+        return compared(material, min_cosine, radius)
 
-    monkeypatch.setattr(applications, "near_duplicates", slow)
-    response = api.get("/duplicates")
-    error(response, 503, "too_slow")
-    while response.status_code == 503:
-        response = api.get("/duplicates")
-    assert response.status_code == 200
+    monkeypatch.setattr(read_routes, "compared", counted)
     with Collection.open(path) as collection:
-        assert response.json()["groups"] == near_duplicates(collection).groups
-    assert calls == [(0.9, {"radius": None})]
+        for _ in range(2):
+            assert api.get("/duplicates").json()["groups"] == near_duplicates(collection).groups
+    assert calls == [(0.9, None)]
+    assert api.get("/duplicates?radius=3&min_cosine=0.5").status_code == 200
     api.delete("/documents/d1")
-    while api.get("/duplicates").status_code == 503:
-        pass
-    assert calls == [(0.9, {"radius": None})] * 2
+    api.get("/duplicates")
+    assert calls == [(0.9, None), (0.5, 3), (0.9, None)]
 
 
 def test_searches_that_wait_are_answered_together(still):

@@ -14,8 +14,8 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from sthash import Client, Collection, applications
-from sthash.applications import Duplicates
+from sthash import Client, Collection
+from sthash.serve import visualization
 
 SEARCH = json.dumps({"text": "a kitten with fur", "k": 3}).encode()
 
@@ -194,16 +194,15 @@ def test_neither_slow_questions_nor_changes_hold_up_searches(path, app_of, monke
     api = app_of(path)
     begun, release = threading.Event(), threading.Event()
 
-    def slow(collection, *_, **__):
-        with collection.snapshot() as now:
-            assert len(now) == 300  # from here on this reader holds its state of the file
-            begun.set()
-            release.wait(20)
-        return Duplicates(collection, [])
+    def slow(snapshot, _):
+        assert len(snapshot) == 300  # from here on this reader holds its state of the file
+        begun.set()
+        release.wait(20)
+        return {}
 
-    monkeypatch.setattr(applications, "near_duplicates", slow)
+    monkeypatch.setattr(visualization, "corpus_map", slow)
     with ThreadPoolExecutor(2) as threads:
-        question = threads.submit(api.get, "/duplicates")
+        question = threads.submit(api.get, "/map")
         assert begun.wait(20)
         change = threads.submit(api.post, "/documents", json={"documents": [{"key": "new", "text": "a kitten"}]})
         wait_until(lambda: "sthash_in_flight 2.0" in api.get("/metrics").text)
@@ -339,14 +338,14 @@ def test_its_end_finishes_what_is_in_flight(path, server_of):
 
 def test_a_client_that_does_not_fetch_its_answer(path, server_of, wait_until):
     with Collection.open(path) as collection:
-        collection.upsert([{"key": f"long-{number}", "text": "kitten " * 20_000} for number in range(300)])
+        collection.upsert([{"key": f"long-{number}", "text": "kitten " * 20_000} for number in range(200)])
     with server_of(path, send_seconds=1, in_flight=2) as server:
         lazy = []
         for _ in range(4):
             connection = socket.socket()
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
             connection.connect(server.address)
-            body = b'{"text": "kitten", "k": 300}'
+            body = b'{"text": "kitten", "k": 200}'
             connection.sendall(head(content_length=len(body)) + body)
             lazy.append(connection)
             time.sleep(0.3)
@@ -359,7 +358,7 @@ def test_a_client_that_does_not_fetch_its_answer(path, server_of, wait_until):
                 received += len(part)
         except ConnectionResetError:
             pass
-        assert received < 300 * 7 * 20_000
+        assert received < 200 * 7 * 20_000
         for connection in lazy:
             connection.close()
         assert fine(server)

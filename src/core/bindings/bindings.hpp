@@ -9,6 +9,7 @@
 #include <memory>
 #include <vector>
 
+#include "deadline.hpp"
 #include "parallel.hpp"
 
 namespace nb = nanobind;
@@ -40,6 +41,7 @@ nb::ndarray<nb::numpy, T> to_numpy(std::vector<T>&& values) {
 // thread can be started, the work runs on the caller's, and Ctrl-C waits for its end.
 template <class Work>
 void interruptible(Work&& work) {
+    if (Deadline::has_passed()) throw nb::python_error();
     StopFlag stop{false};
     std::exception_ptr failure;
     bool done = false, interrupted = false;
@@ -68,7 +70,7 @@ void interruptible(Work&& work) {
             lock.unlock();
             if (!interrupted) {
                 nb::gil_scoped_acquire acquired;
-                interrupted = PyErr_CheckSignals() != 0;
+                interrupted = PyErr_CheckSignals() != 0 || Deadline::has_passed();
                 if (interrupted) stop.store(true);
             }
             lock.lock();

@@ -1,4 +1,6 @@
 // The extension module sthash._core: views of arrays, and one bind_* function per package.
+#include <nanobind/stl/optional.h>
+
 #include "bindings.hpp"
 #include "simd.hpp"
 #include "views.hpp"
@@ -36,6 +38,7 @@ NB_MODULE(_core, module) {
         for (SimdPath path : available_paths()) names.append(name_of(path));
         return names;
     });
+    module.def("set_time_limit", &Deadline::set, nb::arg("seconds").none());
     bind_views(module);
     bind_text(module);
     bind_graph(module);

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from sthash import _core
 from sthash.checks import check_choice, check_whole, resolve_threads
 from sthash.codes import Codes, pack
-from sthash.collection import Collection, PackedVectors, packed
+from sthash.collection import Collection, PackedVectors, Snapshot, packed
 from sthash.index import HammingIndex
 from sthash.index.hamming import MAX_BITS
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 Keep = Literal["first", "longest"]
 Positions = npt.NDArray[np.int64]
 PAGE = 8192
+MANY_PAIRS = 1 << 20
 
 
 class Source(Protocol):
@@ -146,14 +147,45 @@ def _in_texts(
 
 def _in_collection(collection: Collection, min_cosine: float, radius: int | None, threads: int | None) -> Duplicates:
     with collection.snapshot() as now:
-        vectors = now.vectors()
-        codes, most = now.codes, radius
-        if most is None:
-            codes, most = sketch(vectors, min_cosine, threads, None if now.model.dense else now.term_hashes)
-        groups = joined(len(now), *close_pairs(vectors, codes, most, min_cosine, threads))
-        ids = [now.ids[group].tolist() for group in groups]
-        documents = now.fields(list(itertools.chain.from_iterable(ids)))
-    return Duplicates(collection, [[documents[number][0] for number in group] for group in ids])
+        groups = compared(gathered(now), min_cosine, radius, threads)
+        return Duplicates(collection, named(now, groups))
+
+
+# The three steps of a comparison. Only the first and the last read the file, so a service can let others change it
+# meanwhile.
+
+
+@dataclass(frozen=True)
+class Material:
+    """What is compared: ids, vectors and codes of all documents; of texts, also a hash of the word of each column."""
+
+    ids: Positions
+    vectors: PackedVectors
+    codes: Codes
+    hashes: npt.NDArray[np.int32] | None
+
+
+def gathered(snapshot: Snapshot) -> Material:
+    """Read what is compared."""
+    hashes = None if snapshot.model.dense else snapshot.term_hashes
+    return Material(snapshot.ids, snapshot.vectors(), snapshot.codes, hashes)
+
+
+def compared(material: Material, min_cosine: float, radius: int | None, threads: int | None = None) -> list[list[int]]:
+    """Return groups of ids; see `near_duplicates`."""
+    vectors = material.vectors
+    codes, most = material.codes, radius
+    if most is None:
+        codes, most = sketch(vectors, min_cosine, threads, material.hashes)
+    groups = joined(len(material.ids), *close_pairs(vectors, codes, most, min_cosine, threads))
+    return [material.ids[group].tolist() for group in groups]
+
+
+def named(snapshot: Snapshot, groups: list[list[int]]) -> list[list[str]]:
+    """Return the keys of groups, without documents that no longer exist."""
+    names = snapshot.names(list(itertools.chain.from_iterable(groups)))
+    keys = ([names[number][0] for number in group if number in names] for group in groups)
+    return [group for group in keys if len(group) > 1]
 
 
 def check_cosine(min_cosine: float) -> None:
@@ -192,7 +224,8 @@ def close_pairs(
     """Pairs of places, smaller first, that join all close documents; those without a known term are left out.
 
     Equal vectors are chained, and only the first of them is compared with others: a text that occurs a thousand times
-    makes a thousand pairs, not half a million.
+    makes a thousand pairs, not half a million. Whenever there are many pairs, those that join nothing new are dropped:
+    the memory does not grow with their number.
     """
     first_with: dict[bytes, int] = {}
     content = vectors.content.tobytes()
@@ -205,11 +238,24 @@ def close_pairs(
     left, right = [first_of[copies]], [copies]
     index = HammingIndex(8 * codes.shape[1])
     index.add(codes[firsts], firsts)
+    kept, most = 0, MANY_PAIRS + 2 * len(every)
     for block in index.pairs(radius):
         close = vectors.cosines(block.left, block.right, threads) >= min_cosine
         left.append(block.left[close])
         right.append(block.right[close])
+        kept += len(left[-1])
+        if kept > most:
+            left, right = ([part] for part in _chained(joined(len(every), np.concatenate(left), np.concatenate(right))))
+            kept = len(left[0])
     return np.concatenate(left), np.concatenate(right)
+
+
+def _chained(groups: list[Positions]) -> tuple[Positions, Positions]:
+    """Return the fewest pairs that join the same groups."""
+    nothing = np.zeros(0, dtype=np.int64)
+    return np.concatenate([nothing, *(group[:-1] for group in groups)]), np.concatenate(
+        [nothing, *(group[1:] for group in groups)]
+    )
 
 
 def joined(count: int, left: Positions, right: Positions) -> list[Positions]:

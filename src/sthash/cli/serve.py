@@ -27,6 +27,10 @@ def serve(
     write_key: Annotated[
         str | None, typer.Option(envvar="STHASH_WRITE_KEY", help="Key that clients need to write.", show_default=False)
     ] = None,
+    time_limit: Annotated[float, typer.Option(min=1, help="Seconds that one request may take.")] = 30,
+    follow_links: Annotated[
+        bool, typer.Option("--follow-links", help="Serve also files that are only linked from the folder.")
+    ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Log no requests.")] = False,
 ) -> None:
     """Serve collections over HTTP, with a web page and an API.
@@ -34,8 +38,11 @@ def serve(
     Other users of this machine can see the command line. Keys are safer in the environment variables.
     """
     from sthash.serve import Settings
+    from sthash.serve.limits import Limits
 
-    settings = Settings(Path(source), host, port, read_key, write_key)
+    settings = Settings(
+        Path(source), host, port, read_key, write_key, Limits(seconds=time_limit), follow_links=follow_links
+    )
     try:
         from sthash.serve import serve as run
     except ImportError as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sthash.collection.collection import Collection
-from sthash.collection.document_table import StoredDocument
+from sthash.collection.document_table import AnswerTooLargeError, StoredDocument
 from sthash.collection.hits import Hit
 from sthash.collection.packed_vectors import PackedVectors, packed
 from sthash.collection.protocol import DocumentCollection
@@ -13,6 +13,7 @@ from sthash.collection.store import CollectionBusyError, CollectionError
 from sthash.collection.verification import Verification
 
 __all__ = [
+    "AnswerTooLargeError",
     "Collection",
     "CollectionBusyError",
     "CollectionError",

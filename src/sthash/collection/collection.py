@@ -137,10 +137,30 @@ class Collection:
         return cls.open(target, threads=threads)
 
     @classmethod
-    def open(cls, path: str | PathLike[str], *, wait: float = WAIT_SECONDS, threads: int | None = None) -> Self:
-        """Open a collection; ``wait`` is how many seconds to wait for another process that is changing it."""
+    def open(
+        cls,
+        path: str | PathLike[str],
+        *,
+        wait: float = WAIT_SECONDS,
+        threads: int | None = None,
+        max_read_bytes: int | None = None,
+    ) -> Self:
+        """Open a collection.
+
+        Parameters
+        ----------
+        path : path
+        wait : float
+            Number of seconds to wait for another process that is changing the file.
+        threads : int or None
+            None takes one thread per available core.
+        max_read_bytes : int, optional
+            Most bytes of documents that are read for one answer. Hits beyond it raise `AnswerTooLargeError`, a page
+            ends before it. By default there is no limit.
+        """
         writable = os.access(path, os.W_OK) and os.access(Path(path).absolute().parent, os.W_OK)
         collection = cls(Store(path, "rw" if writable else "ro", wait), threads=threads)
+        collection._store.max_read_bytes = max_read_bytes
         try:
             with collection._store.reading():
                 pass

@@ -20,6 +20,7 @@ from sthash.collection.document_table import (
     StoredDocument,
     find,
     read_fields,
+    read_names,
     read_page,
 )
 from sthash.collection.filters import ids_where
@@ -162,6 +163,10 @@ class Snapshot:
     def fields(self, ids: Collection[int]) -> dict[int, DocumentFields]:
         """Return key, text, label and metadata of some documents by their ids."""
         return read_fields(self._store, ids)
+
+    def names(self, ids: Iterable[int]) -> dict[int, tuple[str, str | None]]:
+        """Return key and label of those of some documents that exist. Their texts are not kept in memory."""
+        return read_names(self._store, [int(number) for number in ids])
 
     def page(self, after: int = -1, limit: int = 1000) -> list[StoredDocument]:
         """Return the first documents whose ids are greater than ``after``, at most ``limit`` of them."""

@@ -68,6 +68,7 @@ from sthash.collection.schema import (
     restrict,
     strange_schema,
 )
+from sthash.deadline import check_time, time_is_up, time_limit
 
 __all__ = ["CHUNK", "FORMAT", "TABLES", "WAIT_SECONDS", "CollectionBusyError", "CollectionError", "Store"]
 
@@ -75,6 +76,8 @@ APPLICATION_ID = 0x53544861  # "STHa"
 CHUNK = 1024
 # Changes beyond this size go to the disk before the commit, and readers then wait for it.
 CACHE_KIB = 65536
+# Steps of SQLite's virtual machine between two looks at the time limit: about a millisecond.
+STEPS_PER_LOOK = 20_000
 # Connections of a parent process. To close one here would undo what the parent is doing.
 _of_parent: list[sqlite3.Connection] = []
 
@@ -101,6 +104,8 @@ class Store:
     """
 
     connection: sqlite3.Connection
+    # Most bytes of documents that are read for one answer; None for no limit.
+    max_read_bytes: int | None = None
 
     def __init__(self, path: str | PathLike[str], mode: str = "rw", wait: float = WAIT_SECONDS) -> None:
         self.path = Path(path)
@@ -128,6 +133,7 @@ class Store:
         self.openings += 1
         self.prepared_for = None
         self._own_changes = self._last_version + 1
+        self.connection.set_progress_handler(time_is_up, STEPS_PER_LOOK)
         try:
             with self.clear_errors():
                 self.connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
@@ -229,6 +235,8 @@ class Store:
         try:
             yield
         except sqlite3.Error as error:
+            if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_INTERRUPT:
+                check_time()
             raise explained(self.path, error) from error
 
     @property
@@ -265,7 +273,9 @@ class Store:
                 before = self._user_version()
                 self.connection.execute(f"PRAGMA user_version = {successor(before, format_of(before))}")
                 yield
-                self.connection.execute("COMMIT")
+                check_time()
+                with time_limit(None):  # a commit must not be cut short
+                    self.connection.execute("COMMIT")
                 self._own_changes += 1
             except BaseException:
                 self._end("ROLLBACK")
@@ -274,7 +284,8 @@ class Store:
     def _end(self, how: str) -> None:
         # A full disk or an unreadable file ends the transaction by itself.
         if self._in_transaction:
-            self.connection.execute(how)
+            with time_limit(None):
+                self.connection.execute(how)
 
     def compact(self) -> None:
         """Write the file anew without the space of what was deleted."""

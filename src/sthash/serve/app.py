@@ -19,12 +19,14 @@ from starlette.responses import Response
 from sthash import __version__
 from sthash.serve import read_routes, schemas, write_routes
 from sthash.serve.auth import Authorizer
-from sthash.serve.catalog import Catalog, ServedCollection
+from sthash.serve.bodies import invalid_json
+from sthash.serve.catalog import Catalog
 from sthash.serve.errors import ApiError, json_response
 from sthash.serve.metrics import Metrics
 from sthash.serve.middleware import RequestMiddleware
 from sthash.serve.openapi import ERRORS, answers
 from sthash.serve.settings import Settings
+from sthash.serve.throttle import Throttle
 
 log = logging.getLogger("sthash.serve")
 PAGE = files("sthash.serve") / "page"
@@ -53,9 +55,17 @@ def create_app(settings: Settings) -> FastAPI:
         generate_unique_id_function=lambda route: route.name,
         lifespan=lifespan,
     )
-    app.state.catalog = Catalog(settings.source, settings.limits.in_flight, metrics.batch.observe)
+    app.state.catalog = Catalog(
+        settings.source, settings.limits, metrics.batch.observe, follow_links=settings.follow_links
+    )
     app.state.settings, app.state.metrics, app.state.authorizer = settings, metrics, authorizer
-    app.add_middleware(RequestMiddleware, authorizer=authorizer, limits=settings.limits, metrics=metrics)
+    app.add_middleware(
+        RequestMiddleware,
+        authorizer=authorizer,
+        limits=settings.limits,
+        metrics=metrics,
+        throttle=Throttle(settings.limits.wrong_key_seconds),
+    )
     app.include_router(read_routes.router)
     app.include_router(write_routes.router)
     app.get("/collections", responses=ERRORS | answers(schemas.CollectionsAnswer))(collections)
@@ -64,6 +74,7 @@ def create_app(settings: Settings) -> FastAPI:
         metrics_text
     )
     app.get("/", include_in_schema=False)(page)
+    app.get("/docs", include_in_schema=False)(docs)
     app.get("/page/{name}", include_in_schema=False)(page)
     app.add_exception_handler(RequestValidationError, _answer_invalid)
     app.add_exception_handler(HTTPException, _answer_error)
@@ -73,13 +84,13 @@ def create_app(settings: Settings) -> FastAPI:
 
 
 async def collections(request: Request) -> Response:
-    """List the collections. If a read key is needed and the request has none, the list is empty."""
+    """List the collections. If a read key is needed and the request has no key, the list is empty."""
     state = request.app.state
     found: list[dict[str, Any]] = []
     default = None
     if state.authorizer.may_read(request.headers):
         state.catalog.refresh()
-        found = [await _summary(served) for served in state.catalog]
+        found = await state.catalog.summaries()
         for row in found:
             state.metrics.documents.labels(row["name"]).set(row["documents"] or 0)
         default = state.catalog.default
@@ -93,24 +104,16 @@ async def collections(request: Request) -> Response:
     )
 
 
-async def _summary(served: ServedCollection) -> dict[str, Any]:
-    try:
-        info = await served.search_worker.run(lambda collection: collection.info())
-    except ApiError as error:
-        return {"name": served.name, "documents": None, "n_bits": None, "kind": None, "error": error.code}
-    return {"name": served.name, "error": None} | {name: info[name] for name in ("documents", "n_bits", "kind")}
-
-
 async def health(request: Request) -> Response:
     """Check that the server works, and that the files of its collections exist."""
     catalog = request.app.state.catalog
     catalog.refresh()
-    for served in catalog:
-        if not served.path.is_file():
+    for name, path in catalog.paths():
+        if not path.is_file():
             raise ApiError(
                 503,
                 "collection_unavailable",
-                f"the file of the collection {served.name!r} is missing.",
+                f"the file of the collection {name!r} is missing.",
                 "Put the file back; the server then uses it again.",
             )
     return json_response({"status": "ok", "version": __version__})
@@ -134,35 +137,34 @@ async def page(request: Request, name: str = "index.html") -> Response:
     return Response(content, headers=headers, media_type=mimetypes.guess_type(name)[0] or "application/octet-stream")
 
 
+async def docs(request: Request) -> Response:
+    """Return the page that describes the API."""
+    return await page(request, "docs.html")
+
+
 async def _answer_invalid(_: Request, error: Exception) -> Response:
     """Say what is wrong with a request, without repeating its content."""
     first: dict[str, Any] = error.errors()[0] if isinstance(error, RequestValidationError) else {}
     if first.get("type") == "json_invalid":
-        return _invalid_json().response()
+        return invalid_json().response()
     where = ".".join(str(part)[:60] for part in first.get("loc", ())[1:6])
     message = f"{where}: {first.get('msg', 'invalid')}" if where else str(first.get("msg", "invalid"))
-    return ApiError(422, "invalid_request", message, "See /openapi.json for the parameters of this route.").response()
-
-
-def _invalid_json() -> ApiError:
-    return ApiError(
-        400, "invalid_json", "the body is not valid JSON.", "Check its syntax, and that its encoding is UTF-8."
-    )
+    return ApiError(422, "invalid_request", message, "See /docs for the parameters of this route.").response()
 
 
 async def _answer_error(_: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 500
     headers = dict(getattr(error, "headers", None) or {})
     if status == 404:
-        return ApiError(404, "no_such_route", "there is nothing here.", "See /openapi.json for the routes.").response()
+        return ApiError(404, "no_such_route", "there is nothing here.", "See /docs for the routes.").response()
     if status == 405:
-        remedy = "See /openapi.json for the routes and their methods."
+        remedy = "See /docs for the routes and their methods."
         return ApiError(405, "method_not_allowed", "this route has no such method.", remedy, headers).response()
     if status == 400:
-        return _invalid_json().response()
+        return invalid_json().response()
     if status == 500:
         return ApiError(500, "internal", "the server failed.", "Tell the operator; the log says why.").response()
-    return ApiError(status, "invalid_request", "the request cannot be answered.", "See /openapi.json.").response()
+    return ApiError(status, "invalid_request", "the request cannot be answered.", "See /docs.").response()
 
 
 def _describe_keys(app: FastAPI) -> None:

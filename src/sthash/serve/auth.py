@@ -13,7 +13,7 @@ from sthash.serve.errors import ApiError
 from sthash.serve.settings import Settings
 
 # Every other path needs the read key for GET and the write key for other methods.
-PUBLIC = frozenset({"/", "/health", "/openapi.json", "/collections", "/favicon.ico"})
+PUBLIC = frozenset({"/", "/docs", "/health", "/openapi.json", "/collections", "/favicon.ico"})
 PUBLIC_PREFIX = "/page/"
 READING_POSTS = frozenset({"/search", "/search_many", "/encode", "/classify"})
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -77,23 +77,32 @@ class Authorizer:
             return
         if is_write and self._matches(key, (self._read,)):
             raise ApiError(403, "key_may_not_write", "this key allows reading only.", "Send the write key.")
-        raise ApiError(
-            401,
-            "key_needed" if not key else "key_wrong",
-            f"the {'write' if is_write else 'read'} key is needed{', and the request has another key' if key else ''}.",
-            "Send it as: Authorization: Bearer KEY",
-            {"WWW-Authenticate": "Bearer"},
-        )
+        raise _wrong_key("write" if is_write else "read", key)
 
     def may_read(self, headers: Headers) -> bool:
-        """Whether a request may read: its key is right, or no key is needed."""
-        return self._read is None or self._matches(_sent_key(headers), (self._read, self._write))
+        """Whether a request may read: its key is right, or no key is needed. A wrong key is an `ApiError`."""
+        key = _sent_key(headers)
+        if self._read is None or self._matches(key, (self._read, self._write)):
+            return True
+        if key:
+            raise _wrong_key("read", key)
+        return False
 
     @staticmethod
     def _matches(key: str, wanted: tuple[bytes | None, ...]) -> bool:
         given = _digest(key) or b""
         # All keys are compared in every case, so that the time does not tell anything about them.
         return sum(hmac.compare_digest(given, digest) for digest in wanted if digest is not None) > 0
+
+
+def _wrong_key(kind: str, key: str) -> ApiError:
+    return ApiError(
+        401,
+        "key_wrong" if key else "key_needed",
+        f"the {kind} key is needed{', and the request has another key' if key else ''}.",
+        "Send it as: Authorization: Bearer KEY",
+        {"WWW-Authenticate": "Bearer"},
+    )
 
 
 def _is_public(path: str) -> bool:

@@ -40,6 +40,11 @@ class Batcher:
         self._pending: deque[_PendingSearch] = deque()
         self._task: asyncio.Task[None] | None = None
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether no search runs or waits."""
+        return self._task is None or self._task.done()
+
     async def search(self, query: Any, options: SearchOptions) -> list[Hit]:
         """Search for a text or a vector."""
         pending = _PendingSearch(query, options, asyncio.get_running_loop().create_future())

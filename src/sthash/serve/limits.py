@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-# Per request. All of them are in the OpenAPI document.
+# Per request. All that concern parameters are in the OpenAPI document; docs/serving.md lists all of them.
 MAX_TEXT_CHARACTERS = 1_000_000
 MAX_KEY_CHARACTERS = 1024
 MAX_WORD_CHARACTERS = 1000  # of a metadata field, or of a value to filter by
@@ -20,11 +20,19 @@ MAX_QUERIES = 1000  # of one search_many
 MAX_TOTAL_HITS = 20_000  # queries times k of one search_many
 MAX_RADIUS = 4096
 MAX_DUPLICATES_RADIUS = 16
+MIN_DUPLICATES_COSINE = 0.5  # the time grows steeply below it
 MAX_FACTOR = 100_000
 MAX_WHERE_FIELDS = 16
 MAX_WHERE_VALUES = 64  # per field
 MAX_PAGE = 1000  # documents
 PAGE = 100  # documents, if the request does not say how many
+MAX_JSON_VALUES = 4_000_000  # of one body, in all lists and objects
+MAX_JSON_CONTAINERS = 250_000  # lists and objects of one body
+MAX_HEADERS = 100
+MAX_PIPELINED = 16  # requests that one connection sends before it has read the answers
+MAX_COLLECTIONS = 1000  # of a folder
+MAX_OPEN_COLLECTIONS = 32  # the others are opened when they are used
+MAX_SLOW_JOBS = 8  # filters, classifications, duplicates and maps that wait, per collection
 
 
 @dataclass(frozen=True)
@@ -33,24 +41,35 @@ class Limits:
 
     Attributes
     ----------
+    head_bytes : int
+        Size of the head of one request: its path and its headers.
     body_bytes : int
         Size of the body of one request.
     all_bodies_bytes : int
-        Size of the bodies of all requests that are being received or answered.
+        Memory for the bodies of all requests that are being received or answered, and for the values in them.
+    answer_bytes : int
+        Size of one answer.
+    all_answers_bytes : int
+        Size of all large answers that are being sent.
     in_flight : int
         Number of requests that are being answered. A request beyond it gets 503.
     connections : int
         Number of open connections. A connection beyond it gets 503 and is closed.
     seconds : float
-        Time to answer one request.
+        Time to answer one request. Then its work is stopped too.
     header_seconds, body_seconds, send_seconds : float
-        Time for a client to send the headers and the body of a request, and to read the next part of its answer.
+        Time for a client to send the headers and the body of a request, and to read its answer.
     idle_seconds : float
         Time between two requests on one connection.
+    wrong_key_seconds : float
+        Longest time that the answer to a wrong key is held back.
     """
 
+    head_bytes: int = 32 * 2**10
     body_bytes: int = 32 * 2**20
-    all_bodies_bytes: int = 256 * 2**20
+    all_bodies_bytes: int = 512 * 2**20
+    answer_bytes: int = 32 * 2**20
+    all_answers_bytes: int = 256 * 2**20
     in_flight: int = 80
     connections: int = 1024
     seconds: float = 30.0
@@ -58,6 +77,17 @@ class Limits:
     body_seconds: float = 30.0
     send_seconds: float = 30.0
     idle_seconds: float = 30.0
+    wrong_key_seconds: float = 10.0
+
+    @property
+    def memory_bytes(self) -> int:
+        """Most memory that requests and answers take, besides the program and the collections.
+
+        An answer that is being made may take twelve times its size: as text of four bytes per character, and as JSON.
+        Two of them can be under way per collection that is in use; this counts one collection.
+        """
+        connections = 3 * (self.head_bytes + 2**16) * self.connections
+        return self.all_bodies_bytes + self.all_answers_bytes + 2 * 12 * self.answer_bytes + connections
 
 
 def queries_per_request(k: int) -> int:

@@ -7,14 +7,17 @@ import json
 import logging
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sthash.serve.auth import SECURITY_HEADERS, Authorizer
-from sthash.serve.errors import ApiError
+from sthash.serve.bodies import Bodies
+from sthash.serve.errors import ApiError, too_slow
 from sthash.serve.limits import Limits
 from sthash.serve.metrics import Metrics
+from sthash.serve.throttle import Throttle
 
 log = logging.getLogger("sthash.serve")
 access = logging.getLogger("sthash.serve.access")
@@ -23,6 +26,8 @@ access = logging.getLogger("sthash.serve.access")
 UNLIMITED = frozenset({"/health", "/metrics"})
 # A client may still be sending when its body is refused. It gets a moment to read the answer, but not for ever.
 LINGER_SECONDS, LINGER_BYTES = 1.0, 1 << 28
+# A larger answer is sent in pieces of this size, and counts among the large ones until the client has read it.
+PIECE_BYTES = 1 << 16
 
 
 class RequestMiddleware:
@@ -34,26 +39,33 @@ class RequestMiddleware:
     authorizer : Authorizer
     limits : Limits
     metrics : Metrics
+    throttle : Throttle
     """
 
-    def __init__(self, app: ASGIApp, authorizer: Authorizer, limits: Limits, metrics: Metrics) -> None:
+    def __init__(
+        self, app: ASGIApp, authorizer: Authorizer, limits: Limits, metrics: Metrics, throttle: Throttle
+    ) -> None:
         self._app = app
         self._authorizer = authorizer
         self._limits = limits
         self._metrics = metrics
+        self._throttle = throttle
         self._in_flight = 0
-        self._held_bytes = 0
+        self._bodies = Bodies(limits)
+        self._large_answers = _LargeAnswers(limits.all_answers_bytes)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on to the application, or answer it with an error."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        exchange = _Exchange(scope, send)
+        exchange = _Exchange(send, self._large_answers)
         try:
             await self._handle(scope, receive, exchange)
         except ApiError as error:
             self._metrics.errors.labels(error.code).inc()
+            if error.code == "key_wrong":
+                await self._throttle.hold_back(client_address(scope))
             await self._refuse(error, scope, receive, exchange)
         except Exception:
             log.exception("request %s failed", exchange.identity)
@@ -68,13 +80,13 @@ class RequestMiddleware:
             await self._app(scope, receive, exchange.send)
             return
         self._check_load()
-        body = await self._body(scope, receive)
+        body, weight = await self._bodies.receive(scope, receive)
         exchange.received = len(body)
         try:
             self._check_load()
             await self._answer(scope, body, exchange)
         finally:
-            self._held_bytes -= len(body)
+            self._bodies.release(weight)
 
     def _check_load(self) -> None:
         if self._in_flight >= self._limits.in_flight:
@@ -103,12 +115,7 @@ class RequestMiddleware:
             async with timeout:
                 await self._app(scope, receive, exchange.send)
         except TimeoutError as error:
-            raise ApiError(
-                503,
-                "too_slow",
-                f"the answer took longer than {self._limits.seconds:g} s.",
-                "Ask for less, or try again later. A change may still take effect: check before you repeat it.",
-            ) from error
+            raise too_slow(self._limits.seconds) from error
         finally:
             exchange.on_start = None
             release()
@@ -116,49 +123,6 @@ class RequestMiddleware:
     def _count(self, change: int) -> None:
         self._in_flight += change
         self._metrics.in_flight.set(self._in_flight)
-
-    async def _body(self, scope: Scope, receive: Receive) -> bytes:
-        """Receive the body, and check its size as it arrives."""
-        max_bytes = self._limits.body_bytes
-        too_large = ApiError(
-            413,
-            "too_large",
-            f"the body is larger than {max_bytes:,} bytes.",
-            "Send less at once.",
-            {"Connection": "close"},
-        )
-        declared = next((value for name, value in scope["headers"] if name == b"content-length"), b"0")
-        if declared.isdigit() and int(declared) > max_bytes:
-            raise too_large
-        parts, size = list[bytes](), 0
-        try:
-            async with asyncio.timeout(self._limits.body_seconds):
-                while True:
-                    message = await receive()
-                    if message["type"] == "http.disconnect":
-                        raise ApiError(400, "cut_short", "the body ended too early.", "Send all of it.")
-                    parts.append(message.get("body", b""))
-                    size += len(parts[-1])
-                    self._held_bytes += len(parts[-1])
-                    if size > max_bytes:
-                        raise too_large
-                    if self._held_bytes > self._limits.all_bodies_bytes:
-                        raise ApiError(
-                            503, "overloaded", "the server is receiving too many bytes.", "Try again in a moment."
-                        )
-                    if not message.get("more_body", False):
-                        return b"".join(parts)
-        except BaseException as error:
-            self._held_bytes -= size
-            if isinstance(error, TimeoutError):
-                raise ApiError(
-                    408,
-                    "body_too_slow",
-                    f"the body took longer than {self._limits.body_seconds:g} s to arrive.",
-                    "Send less at once, or over a faster connection.",
-                    {"Connection": "close"},
-                ) from error
-            raise
 
     async def _refuse(self, error: ApiError, scope: Scope, receive: Receive, exchange: _Exchange) -> None:
         if exchange.status:  # too late: the headers of another answer have been sent
@@ -191,7 +155,7 @@ class RequestMiddleware:
                     {
                         "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
                         "id": exchange.identity,
-                        "client": scope["client"][0] if scope.get("client") else None,
+                        "client": client_address(scope),
                         "method": scope["method"],
                         "route": route,
                         "status": exchange.status,
@@ -204,10 +168,38 @@ class RequestMiddleware:
             )
 
 
+def client_address(scope: Scope) -> str | None:
+    """Return the address that a request comes from."""
+    client = scope.get("client")
+    return client[0] if client else None
+
+
+class _LargeAnswers:
+    """The bytes of all large answers that are being sent. Small ones are bounded by the number of connections."""
+
+    def __init__(self, max_bytes: int) -> None:
+        self._max_bytes = max_bytes
+        self._bytes = 0
+
+    def check(self, size: int) -> None:
+        if size > PIECE_BYTES and self._bytes + size > self._max_bytes:
+            raise ApiError(
+                503, "overloaded", "too many large answers are being sent.", "Try again in a moment, or ask for less."
+            )
+
+    @contextmanager
+    def hold(self, size: int) -> Iterator[None]:
+        self._bytes += size
+        try:
+            yield
+        finally:
+            self._bytes -= size
+
+
 class _Exchange:
     """One request and its answer: adds the common headers, and keeps the numbers for the log."""
 
-    def __init__(self, scope: Scope, send: Send) -> None:
+    def __init__(self, send: Send, large_answers: _LargeAnswers) -> None:
         self.identity = secrets.token_hex(6)
         self.start = time.perf_counter()
         self.status = 0
@@ -216,18 +208,29 @@ class _Exchange:
         self.broken = False
         self.on_start: Callable[[], None] | None = None
         self._send = send
+        self._large_answers = large_answers
 
     async def send(self, message: Message) -> None:
         """Send a part of the answer, with the headers that all answers have."""
         if message["type"] == "http.response.start":
+            headers = list(message.get("headers", []))
+            self._large_answers.check(int(next((value for name, value in headers if name == b"content-length"), 0)))
             self.status = message["status"]
             if self.on_start is not None:
                 self.on_start()
-            headers = list(message.get("headers", []))
             present = {name.lower() for name, _ in headers}
             headers.extend(pair for pair in SECURITY_HEADERS if pair[0] not in present)
             headers.append((b"x-request-id", self.identity.encode()))
-            message = {**message, "headers": headers}
-        else:
-            self.sent += len(message.get("body", b""))
-        await self._send(message)
+            await self._send({**message, "headers": headers})
+            return
+        body = message.get("body", b"")
+        self.sent += len(body)
+        if len(body) <= PIECE_BYTES:
+            await self._send(message)
+            return
+        with self._large_answers.hold(len(body)):  # each piece waits until the client has read most of what was sent
+            more = message.get("more_body", False)
+            for start in range(0, len(body), PIECE_BYTES):
+                end = start + PIECE_BYTES
+                piece = {"type": message["type"], "body": body[start:end], "more_body": more or end < len(body)}
+                await self._send(piece)

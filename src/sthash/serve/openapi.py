@@ -18,10 +18,11 @@ _CODES = {
     405: "`method_not_allowed`",
     408: "`body_too_slow`",
     409: "`key_exists`",
-    413: "`too_large`",
+    413: "`too_large`, `too_many_values`",
     415: "`not_json`",
     421: "`wrong_host`",
-    422: "`invalid_request`, `invalid_value`, `wrong_type`",
+    422: "`invalid_request`, `invalid_value`, `wrong_type`, `answer_too_large`",
+    431: "`head_too_large`",
     503: "`overloaded`, `busy`, `too_slow`, `collection_busy`, `collection_unavailable`, `collection_replaced`; "
     "Retry-After says when to try again",
 }

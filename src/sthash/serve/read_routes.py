@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
+import json
 import time
+from collections.abc import Hashable
 from typing import Annotated, Any
 
 import numpy as np
 from fastapi import APIRouter, Depends, Query, Request
+from fastapi.exceptions import RequestValidationError
+from pydantic import ValidationError
 from starlette.convertors import PathConvertor, register_url_convertor
 from starlette.responses import Response
 
 from sthash import applications
-from sthash.collection import Collection, Hit, SearchOptions, Snapshot
+from sthash.applications.duplicates import Material, compared, gathered, named
+from sthash.collection import Collection, Hit, SearchOptions, StoredDocument
 from sthash.serve import limits, schemas, visualization
 from sthash.serve.catalog import ServedCollection
-from sthash.serve.errors import ApiError, json_response, no_such_document
+from sthash.serve.errors import (
+    ApiError,
+    answer_too_large,
+    encode_rows,
+    json_response,
+    limited_response,
+    no_such_document,
+    rows_response,
+)
 from sthash.serve.openapi import ERRORS, answers
-from sthash.serve.schemas import document_json, hit_json
+from sthash.serve.schemas import document_json, hit_json, words_json
 from sthash.serve.workers import Worker
 from sthash.sources import Document
 
@@ -66,11 +79,46 @@ async def search(body: schemas.SearchRequest, served: RequestedCollection) -> Re
 
         answer = await _worker(served, options).run(view)
     elif key is None and options.where is None:
-        answer = {"hits": [hit_json(hit) for hit in await served.batcher.search(query, options)]}
+        hits = await served.batcher.search(query, options)
+        answer = {"hits": [hit_json(hit) for hit in hits]} | words_json(hits)
     else:
         hits = await _worker(served, options).run(lambda collection: _search(collection, key, query, options))
-        answer = {"hits": [hit_json(hit) for hit in hits]}
-    return json_response(answer | {"took_ms": _milliseconds(start)})
+        answer = {"hits": [hit_json(hit) for hit in hits]} | words_json(hits)
+    return limited_response(answer | {"took_ms": _milliseconds(start)}, served.limits.answer_bytes)
+
+
+@router.get("/search", responses=answers(schemas.SearchAnswer))
+async def search_by_address(
+    served: RequestedCollection,
+    q: Annotated[schemas.Text | None, Query(description="The text; `text` in a body.")] = None,
+    key: Annotated[schemas.Key | None, Query(description="Instead of a text: the key of a document.")] = None,
+    vector: Annotated[str | None, Query(description="Instead of a text: numbers, as JSON.")] = None,
+    k: schemas.Count = SearchOptions.k,
+    radius: schemas.Radius | None = SearchOptions.radius,
+    rerank: bool = SearchOptions.rerank,
+    where: Annotated[str | None, Query(description='As JSON, for example `{"year": 2026}`.')] = None,
+    factor: schemas.Factor = SearchOptions.factor,
+    explain: bool = SearchOptions.explain,
+    view: bool = False,
+) -> Response:
+    """Like `POST /search`, with the fields as parameters of the address."""
+    given: dict[str, Any] = {"text": q, "key": key, "vector": _parsed("vector", vector), "k": k, "radius": radius}
+    given |= {"where": _parsed("where", where), "rerank": rerank, "factor": factor, "explain": explain, "view": view}
+    try:
+        body = schemas.SearchRequest(**given)
+    except ValidationError as error:
+        raise RequestValidationError([{**each, "loc": ("query", *each["loc"])} for each in error.errors()]) from error
+    return await search(body, served)
+
+
+def _parsed(name: str, value: str | None) -> Any:
+    """Return the value of a parameter that is JSON."""
+    if value is None:
+        return None
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError) as error:
+        raise ApiError(422, "invalid_request", f"{name}: this is not JSON.", "See /docs for an example.") from error
 
 
 def _search(collection: Collection, key: str | None, query: Any, options: SearchOptions) -> list[Hit]:
@@ -92,8 +140,15 @@ async def search_many(body: schemas.SearchManyRequest, served: RequestedCollecti
     found = await _worker(served, options).run(
         lambda collection: collection.search_many(body.queries, **options.keywords())
     )
-    rows = [[hit_json(hit) for hit in hits] for hits in found]
-    return json_response({"answers": rows, "took_ms": _milliseconds(start)})
+    rest = {"took_ms": _milliseconds(start)}
+    max_bytes, rows = served.limits.answer_bytes, list[bytes]()
+    for hits in found:  # texts that occur in many answers are in memory once, but not in the JSON
+        encoded = encode_rows(map(hit_json, hits), max_bytes)
+        rows.append(b"[" + b",".join(encoded.parts) + b"]")
+        max_bytes -= len(rows[-1])
+        if len(encoded.parts) < encoded.asked or max_bytes < 0:
+            raise answer_too_large(served.limits.answer_bytes)
+    return rows_response("answers", rows, rest)
 
 
 @router.post("/encode", responses=answers(schemas.EncodeAnswer))
@@ -122,19 +177,27 @@ async def duplicates(
     radius: Annotated[
         int | None, Query(ge=0, le=limits.MAX_DUPLICATES_RADIUS, description="By default, see near_duplicates.")
     ] = None,
-    min_cosine: Annotated[float, Query(gt=0, le=1, allow_inf_nan=False)] = 0.9,
+    min_cosine: Annotated[float, Query(ge=limits.MIN_DUPLICATES_COSINE, le=1, allow_inf_nan=False)] = 0.9,
 ) -> Response:
     """Find groups of near-duplicates."""
 
-    def job(collection: Collection) -> list[list[str]]:
-        def find(_: Snapshot) -> list[list[str]]:
-            return applications.near_duplicates(collection, min_cosine, radius=radius).groups
+    def gather(collection: Collection) -> tuple[Hashable, list[list[str]] | None, Material | None]:
+        with collection.snapshot() as snapshot:
+            request = (collection, snapshot.version, radius, min_cosine)
+            known = served.duplicates_cache.find(request)
+            return request, known, gathered(snapshot) if known is None else None
 
-        groups: list[list[str]] = served.duplicates_cache.get(collection, (radius, min_cosine), find)
-        return groups
+    def name(collection: Collection) -> list[list[str]]:
+        with collection.snapshot() as snapshot:
+            return named(snapshot, ids)
 
-    groups = await served.slow_worker.run(job)
-    return json_response({"groups": groups})
+    request, groups, material = await served.slow_worker.run(gather)
+    if groups is None and material is not None:
+        # Nothing is read here, so changes need not wait.
+        ids = await served.comparisons.compute(lambda: compared(material, min_cosine, radius))
+        groups = await served.slow_worker.run(name)
+        served.duplicates_cache.keep(request, groups)
+    return limited_response({"groups": groups or []}, served.limits.answer_bytes)
 
 
 @router.get("/documents", responses=answers(schemas.PageAnswer))
@@ -143,14 +206,19 @@ async def documents(
     after: Annotated[int, Query(ge=-1, le=2**63 - 1, description="The value of next on the page before.")] = -1,
     limit: Annotated[int, Query(ge=1, le=limits.MAX_PAGE)] = limits.PAGE,
 ) -> Response:
-    """Return one page of the documents, in the order in which they were added."""
+    """Return one page of the documents, in the order in which they were added. Large documents make it shorter."""
 
-    def job(collection: Collection) -> dict[str, Any]:
-        page = collection.page(after, limit)
-        documents = [document_json(stored.document) for stored in page]
-        return {"documents": documents, "next": page[-1].id if len(page) == limit else None}
+    def job(collection: Collection) -> tuple[list[StoredDocument], int]:
+        with collection.snapshot() as snapshot:
+            return snapshot.page(after, limit), int(snapshot.ids[-1]) if len(snapshot) else -1
 
-    return json_response(await served.search_worker.run(job))
+    page, last = await served.search_worker.run(job)
+    max_bytes = served.limits.answer_bytes
+    fitting = encode_rows((document_json(stored.document) for stored in page), max_bytes).parts
+    if page and not fitting:
+        raise answer_too_large(max_bytes)
+    end = page[len(fitting) - 1].id if page else last
+    return rows_response("documents", fitting, {"next": end if end < last else None})
 
 
 @router.get("/documents/{key:key}", responses=answers(schemas.DocumentSchema))
@@ -163,7 +231,7 @@ async def document(key: str, served: RequestedCollection) -> Response:
         except KeyError as error:
             raise no_such_document(key) from error
 
-    return json_response(document_json(await served.search_worker.run(job)))
+    return limited_response(document_json(await served.search_worker.run(job)), served.limits.answer_bytes)
 
 
 @router.get("/random", responses=answers(schemas.DocumentSchema))
@@ -177,17 +245,24 @@ async def random(served: RequestedCollection) -> Response:
             number = int(np.random.default_rng().choice(snapshot.ids))
             return snapshot.documents([number])[number]
 
-    return json_response(document_json(await served.search_worker.run(job)))
+    return limited_response(document_json(await served.search_worker.run(job)), served.limits.answer_bytes)
 
 
 @router.get("/map", responses=answers(schemas.MapAnswer))
 async def corpus_map(served: RequestedCollection) -> Response:
     """Return the places of a sample of the documents on the map."""
 
-    def draw(snapshot: Snapshot) -> dict[str, Any]:
-        return visualization.corpus_map(snapshot, served.map_axes)
+    def draw(collection: Collection) -> dict[str, Any]:
+        with collection.snapshot() as snapshot:
+            state = (collection, snapshot.version)
+            known = served.map_cache.find(state)
+            if known is None:
+                known = visualization.corpus_map(snapshot, served.map_axes)
+                served.map_cache.keep(state, known)
+            drawn: dict[str, Any] = known
+            return drawn
 
-    return json_response(await served.slow_worker.run(lambda collection: served.map_cache.get(collection, None, draw)))
+    return limited_response(await served.slow_worker.run(draw), served.limits.answer_bytes)
 
 
 @router.get("/stats", responses=answers(schemas.StatsAnswer))

@@ -10,20 +10,25 @@ from pydantic.json_schema import SkipJsonSchema
 
 from sthash.collection import Hit, SearchOptions
 from sthash.serve import limits
+from sthash.serve.errors import as_api_error
 from sthash.sources import Document
 
 Text = Annotated[str, Field(max_length=limits.MAX_TEXT_CHARACTERS)]
 Key = Annotated[str, Field(max_length=limits.MAX_KEY_CHARACTERS)]
 Number = Annotated[float, Field(allow_inf_nan=False, ge=-3.4e38, le=3.4e38)]
 Vector = Annotated[list[Number], Field(min_length=1, max_length=limits.MAX_VECTOR_COLUMNS)]
-Count = Annotated[int, Field(ge=1, le=limits.MAX_HITS)]
-Radius = Annotated[int, Field(ge=0, le=limits.MAX_RADIUS)]
-Factor = Annotated[int, Field(ge=1, le=limits.MAX_FACTOR)]
+Count = Annotated[int, Field(ge=1, le=limits.MAX_HITS, description="Number of documents to find.")]
+Radius = Annotated[int, Field(ge=0, le=limits.MAX_RADIUS, description="Radius of the ball, in bits.")]
+Factor = Annotated[
+    int, Field(ge=1, le=limits.MAX_FACTOR, description="Documents in the ball per hit, without a radius.")
+]
 Word = Annotated[str, Field(max_length=limits.MAX_WORD_CHARACTERS)]
 Whole = Annotated[int, Field(ge=-(2**63), le=2**63 - 1)]
 Value = Word | bool | Whole | Annotated[float, Field(allow_inf_nan=False)] | None
 Values = Annotated[list[Value], Field(max_length=limits.MAX_WHERE_VALUES)]
-Where = Annotated[dict[Word, Value | Values], Field(max_length=limits.MAX_WHERE_FIELDS)]
+Operator = Literal["=", "!=", "<", "<=", ">", ">=", "in", "not in", "exists"]
+Comparison = Annotated[dict[Operator, Value | Values], Field(min_length=1)]
+Where = Annotated[dict[Word, Value | Values | Comparison], Field(max_length=limits.MAX_WHERE_FIELDS)]
 
 
 def _described(one_of: tuple[str, ...], *examples: dict[str, Any]) -> ConfigDict:
@@ -51,8 +56,12 @@ class SearchOptionsSchema(RequestSchema):
     explain: bool = Field(SearchOptions.explain, description="Whether to give the terms that made a hit match.")
 
     def options(self) -> SearchOptions:
-        """Return the options of this request."""
-        return SearchOptions(**{field.name: getattr(self, field.name) for field in fields(SearchOptions)})
+        """Return the options of this request; `ApiError` if they do not fit together."""
+        names = (field.name for field in fields(SearchOptions))
+        try:
+            return SearchOptions(**{name: getattr(self, name) for name in names if name in type(self).model_fields})
+        except (TypeError, ValueError) as error:
+            raise as_api_error(error, "", "") or error from error
 
 
 class SearchRequest(SearchOptionsSchema):
@@ -217,11 +226,23 @@ class SearchAnswer(BaseModel):
                     "terms": ["queue"],
                 }
             ],
+            "ignored": ["a"],
+            "unknown": ["thraeds"],
+            "suggestions": {"thraeds": ["threads"]},
+            "strategy": "codes",
+            "ranking": "cosine",
             "took_ms": 2.1,
         },
     )
     hits: list[HitSchema]
     took_ms: float
+    ignored: list[str] = Field([], description="Words of the query that are stop words.")
+    unknown: list[str] = Field([], description="Words of the query that no document has.")
+    suggestions: dict[str, list[str]] = Field(
+        {}, description="Known words that are spelled almost like an unknown one."
+    )
+    strategy: str = Field("codes", description="How the hits were found: by postings or by codes.")
+    ranking: str = Field("cosine", description="How the hits were ranked.")
     code: str = Field("", description="The code of the query.")
     n_bits: int = 0
     counts: list[int] = Field([], description="Number of documents per Hamming distance, from 0 to n_bits.")
@@ -334,6 +355,18 @@ class ErrorAnswer(BaseModel):
 def document_json(document: Document) -> dict[str, Any]:
     """Return the fields of `DocumentSchema`."""
     return {"key": document.key, "text": document.text, "label": document.label, "metadata": document.metadata}
+
+
+def words_json(hits: list[Hit]) -> dict[str, Any]:
+    """Return the fields of `SearchAnswer` that say what became of the query."""
+    suggestions = getattr(hits, "suggestions", {})
+    return {
+        "ignored": list(getattr(hits, "ignored", ())),
+        "unknown": list(getattr(hits, "unknown", ())),
+        "suggestions": {word: list(known) for word, known in suggestions.items()},
+        "strategy": getattr(hits, "strategy", "codes"),
+        "ranking": getattr(hits, "ranking", "cosine"),
+    }
 
 
 def hit_json(hit: Hit) -> dict[str, Any]:

@@ -5,18 +5,23 @@ from __future__ import annotations
 import asyncio
 import functools
 import logging
+import resource
 import signal
 import socket
 from collections.abc import Callable
+from dataclasses import replace
 from typing import cast
 
 import uvicorn
 
 from sthash.serve.app import create_app
 from sthash.serve.connection import Connection
+from sthash.serve.limits import MAX_OPEN_COLLECTIONS, Limits
 from sthash.serve.settings import Settings
 
 BACKLOG = 2048
+FILES_PER_COLLECTION = 4  # one per worker, and the journal
+OTHER_FILES = 64
 
 
 def serve(settings: Settings, ready: Callable[[str], None]) -> None:
@@ -29,7 +34,7 @@ def serve(settings: Settings, ready: Callable[[str], None]) -> None:
         Called with the address once clients can connect.
     """
     app = create_app(settings)
-    limits = settings.limits
+    limits = fitting(settings.limits)
     with listen(settings.host, settings.port) as opened:
         config = uvicorn.Config(
             app,
@@ -49,6 +54,19 @@ def serve(settings: Settings, ready: Callable[[str], None]) -> None:
         host = f"[{settings.host.strip('[]')}]" if ":" in settings.host else settings.host
         ready(f"http://{host}:{opened.getsockname()[1]}")
         uvicorn.Server(config).run(sockets=[opened])
+
+
+def fitting(limits: Limits) -> Limits:
+    """Return limits with as many connections as the process may open; its own limit is raised if it can be."""
+    others = FILES_PER_COLLECTION * MAX_OPEN_COLLECTIONS + OTHER_FILES
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY:
+        return limits
+    wanted = limits.connections + others
+    if soft < wanted:
+        soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    return replace(limits, connections=max(1, min(limits.connections, soft - others)))
 
 
 def listen(host: str, port: int) -> socket.socket:

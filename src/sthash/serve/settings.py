@@ -25,6 +25,8 @@ class Settings:
         What a client must send to read, and to write. The write key allows both. Without any key, every program on
         this machine may read and write. With only a read key, nobody may write.
     limits : Limits
+    follow_links : bool
+        For a folder: serve also what is only linked from it. By default links that leave the folder are ignored.
 
     Examples
     --------
@@ -44,6 +46,7 @@ class Settings:
     read_key: str | None = field(default=None, repr=False)
     write_key: str | None = field(default=None, repr=False)
     limits: Limits = field(default_factory=Limits)
+    follow_links: bool = False
 
     def __post_init__(self) -> None:
         for name, key in (("read_key", self.read_key), ("write_key", self.write_key)):

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from sthash.codes import distances
 from sthash.collection import Hit, SearchOptions, Snapshot
 from sthash.model import Margins, Model
-from sthash.serve.schemas import hit_json
+from sthash.serve.schemas import hit_json, words_json
 
 MAX_POINTS = 5000
 DIGITS = 4
@@ -94,6 +94,7 @@ def search_view(
         places[:] = axes.places(snapshot, np.concatenate([encoded.margins, snapshot.margins(ids)]))
     return {
         "hits": [hit_json(hit) | {"code": code.tobytes().hex()} for hit, code in zip(hits, codes, strict=True)],
+        **words_json(hits),
         "code": encoded.codes[0].tobytes().hex(),
         "n_bits": snapshot.model.n_bits,
         "counts": counts.tolist(),
@@ -106,13 +107,13 @@ def search_view(
 def corpus_map(snapshot: Snapshot, axes: MapAxes) -> dict[str, Any]:
     """Return the map: points, labels and keys of at most `MAX_POINTS` documents."""
     ids = _sample(snapshot)
-    found = snapshot.documents(ids)
-    documents = [found[number] for number in ids.tolist()]
+    found = snapshot.names(ids)
+    names = [found[number] for number in ids.tolist()]
     return {
         "axes": ["bit 0", "bit 1"] if _is_eigenmap(snapshot.model) else ["first axis", "second axis"],
         "points": axes.places(snapshot, snapshot.margins(ids)) if len(ids) else [],
-        "labels": [document.label for document in documents],
-        "keys": [document.key for document in documents],
+        "labels": [label for _, label in names],
+        "keys": [key for key, _ in names],
     }
 
 

@@ -5,6 +5,9 @@ searches, one for requests that may take seconds, and one for all changes. Reade
 
 The last two take turns. While a change waits for a reader, SQLite lets no other reader begin: a change during a slow
 request would therefore block all searches.
+
+A job that takes longer than its request may take is stopped, so that its thread is free for others. A change is then
+undone.
 """
 
 from __future__ import annotations
@@ -12,14 +15,18 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections.abc import Callable
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
 from sthash.collection import Collection, CollectionBusyError, CollectionError
-from sthash.serve.errors import ApiError, as_api_error
+from sthash.deadline import check_time, time_limit
+from sthash.serve.errors import ApiError, as_api_error, too_slow
+from sthash.serve.limits import Limits
 
 Result = TypeVar("Result")
 log = logging.getLogger("sthash.serve")
@@ -28,7 +35,86 @@ log = logging.getLogger("sthash.serve")
 WAIT_SECONDS = 10.0
 
 
-class Worker:
+class Turns:
+    """A lock that is given to those who wait in the order in which they came, so that nobody waits for ever."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._queue: deque[object] = deque()
+
+    @contextmanager
+    def taken(self, seconds: float) -> Iterator[None]:
+        """Wait for the turn, at most so many seconds; then TimeoutError."""
+        ticket = object()
+        with self._changed:
+            self._queue.append(ticket)
+            if not self._changed.wait_for(lambda: self._queue[0] is ticket, seconds):
+                self._queue.remove(ticket)
+                self._changed.notify_all()
+                raise TimeoutError("the turn did not come in time.")
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._queue.popleft()
+                self._changed.notify_all()
+
+
+class JobThread:
+    """One thread for jobs that take time.
+
+    Parameters
+    ----------
+    name : str
+        Name of the collection.
+    max_waiting : int
+        Number of jobs that may wait. A job beyond it gets 503.
+    seconds : float
+        Time for a job, from when it is asked for.
+    """
+
+    def __init__(self, name: str, max_waiting: int, seconds: float) -> None:
+        self.name = name
+        self._max_waiting = max_waiting
+        self._seconds = seconds
+        self._waiting = 0
+        self._closed = False
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix=f"sthash-{name}")
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no job runs or waits."""
+        return self._waiting == 0
+
+    async def compute(self, job: Callable[[], Result]) -> Result:
+        """Run a job in the thread."""
+        if self._closed:
+            raise ApiError(503, "collection_unavailable", "the collection has been closed.", "Try again later.")
+        if self._waiting >= self._max_waiting:
+            raise ApiError(503, "busy", "too many such requests are waiting.", "Try again in a moment.")
+        end = time.monotonic() + self._seconds
+
+        def limited() -> Result:
+            try:
+                with time_limit(end - time.monotonic()):
+                    check_time()
+                    return job()
+            except TimeoutError as error:
+                raise too_slow(self._seconds) from error
+
+        self._waiting += 1
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._thread, limited)
+        finally:
+            self._waiting -= 1
+
+    def close(self) -> None:
+        """Finish the jobs that have begun."""
+        self._closed = True
+        self._thread.shutdown(wait=True)
+
+
+class Worker(JobThread):
     """One thread and its open collection. It opens the file at the first job, and again whenever the file is replaced.
 
     Parameters
@@ -38,32 +124,34 @@ class Worker:
     path : Path
     max_waiting : int
         Number of jobs that may wait. A job beyond it gets 503.
-    lock : threading.Lock, optional
-        Held during each job. Workers with the same lock take turns.
+    limits : Limits
+    turns : Turns, optional
+        Workers with the same one take turns.
+    folder : Path, optional
+        A file that is not in it, but only linked from there, is refused.
     """
 
-    def __init__(self, name: str, path: Path, max_waiting: int, lock: threading.Lock | None = None) -> None:
-        self.name = name
+    def __init__(
+        self,
+        name: str,
+        path: Path,
+        max_waiting: int,
+        limits: Limits,
+        turns: Turns | None = None,
+        folder: Path | None = None,
+    ) -> None:
+        super().__init__(name, max_waiting, limits.seconds)
         self.path = path
-        self._max_waiting = max_waiting
-        self._lock = lock or nullcontext()
-        self._waiting = 0
-        self._closed = False
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix=f"sthash-{name}")
+        self._limits = limits
+        self._turns = turns or Turns()
+        self._folder = folder
         self._collection: Collection | None = None
         self._file: tuple[int, int] | None = None
 
     async def run(self, job: Callable[[Collection], Result]) -> Result:
         """Run a job in the thread. Errors that the client may see are raised as `ApiError`."""
-        if self._closed:
-            raise ApiError(503, "collection_unavailable", "the collection has been closed.", "Try again later.")
-        if self._waiting >= self._max_waiting:
-            raise ApiError(503, "busy", "too many such requests are waiting.", "Try again in a moment.")
-        self._waiting += 1
-        try:
-            return await asyncio.get_running_loop().run_in_executor(self._thread, self._run, job)
-        finally:
-            self._waiting -= 1
+        end = time.monotonic() + self._seconds
+        return await self.compute(lambda: self._run(job, end))
 
     async def change(self, job: Callable[[Collection], Result]) -> Result:
         """Run a job that changes the file. A change counts only if the file at the path is still the same one."""
@@ -85,12 +173,14 @@ class Worker:
         """Finish the jobs that have begun, and close the file."""
         self._closed = True
         self._thread.submit(self._close)
-        self._thread.shutdown(wait=True)
+        super().close()
 
-    def _run(self, job: Callable[[Collection], Result]) -> Result:
+    def _run(self, job: Callable[[Collection], Result], end: float) -> Result:
         try:
-            with self._lock:
+            with self._turns.taken(end - time.monotonic()):
                 return job(self._opened())
+        except TimeoutError:
+            raise
         except Exception as error:
             if isinstance(error, CollectionError | OSError) and not isinstance(error, CollectionBusyError):
                 log.error("collection %s: %s", self.name, error)
@@ -104,13 +194,21 @@ class Worker:
         file = _identity(self.path)
         if self._collection is None or file != self._file:
             self._close()
-            self._collection, self._file = Collection.open(self.path, wait=WAIT_SECONDS), file
+            if self._folder is not None and not is_inside(self.path, self._folder):
+                raise FileNotFoundError(f"{self.path} is a link to a file outside the folder. Use --follow-links.")
+            self._collection = Collection.open(self.path, wait=WAIT_SECONDS, max_read_bytes=self._limits.answer_bytes)
+            self._file = file
         return self._collection
 
     def _close(self) -> None:
         if self._collection is not None:
             self._collection.close()
         self._collection = None
+
+
+def is_inside(path: Path, folder: Path) -> bool:
+    """Whether a file is in a folder, whatever links lead to it."""
+    return path.resolve().is_relative_to(folder.resolve())
 
 
 def _identity(path: Path) -> tuple[int, int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -23,7 +23,11 @@ MODULES = ("argparse", "asyncio", "cmd", "collections", "csv", "email", "gzip", 
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two collections: documents, some of them hostile, and vectors."""
     folder = tmp_path_factory.mktemp("page")
-    Collection.create(folder / "library.sth", [*library_documents(*MODULES), *HOSTILE]).close()
+    documents = [
+        replace(document, metadata={"module": document.label, "methods": document.key.count(".") > 1})
+        for document in library_documents(*MODULES)
+    ]
+    Collection.create(folder / "library.sth", [*documents, *HOSTILE]).close()
     vectors = np.random.default_rng(0).normal(size=(200, 12)).astype(np.float32)
     named = [{"key": f"vector {row}", "text": ""} for row in range(200)]
     Collection.create(folder / "vectors.sth", named, vectors=vectors, n_bits=16).close()

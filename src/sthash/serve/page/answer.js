@@ -7,11 +7,13 @@ export function summarize(text, small = "") {
   $("summary").replaceChildren(text, ...(small ? [make("small", {}, small)] : []));
 }
 
+const ORDERS = { cosine: "by cosine", bm25: "by BM25", graph: "by BM25 and neighborhood" };
+
 /** Say how many hits there are, and how they are sorted. */
 export function showSummary(found, { k, radius, rerank }) {
   const count = found.hits.length;
   const few = count < k && radius !== null ? " in the ball" : "";
-  const order = rerank ? "by cosine" : "by distance";
+  const order = rerank ? (ORDERS[found.ranking ?? "cosine"] ?? `by ${found.ranking}`) : "by distance";
   if (count) summarize(`${plural(count, "hit")}${few}, ${order}`, `${found.took_ms.toFixed(1)} ms`);
   else summarize("");
 }

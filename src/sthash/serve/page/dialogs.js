@@ -1,6 +1,7 @@
 // The dialogs: a document, a new document, a key, help.
 import { bitsOf, strip } from "./bits.js";
 import { $, make, plural } from "./dom.js";
+import { condition } from "./filters.js";
 import { marked } from "./highlight.js";
 import { showLabel } from "./labels.js";
 
@@ -18,17 +19,26 @@ export function startDialogs() {
   }
 }
 
-/** Show a document. Its buttons call `like()` and `remove()`; without `remove` it has no delete button. */
-export function showDocument(found, { terms = [], like, remove = null }) {
+/**
+ * Show a document. Its buttons call `like()`, `only(condition)` and `remove()`; without `remove` it has no delete button.
+ */
+export function showDocument(found, { terms = [], like, only, remove = null }) {
   const dialog = $("document-dialog");
   const part = (selector) => dialog.querySelector(selector);
   part("#document-key bdi").textContent = found.key;
   showLabel(part(".label"), found.label);
   const entries = Object.entries(found.metadata ?? {});
   const said = (value) => (typeof value === "string" ? value : JSON.stringify(value));
+  const valueOf = (name, value) => {
+    const shown = make("bdi", {}, said(value));
+    if (value === null || typeof value === "object" || said(value).length > 100) return shown;
+    const wanted = condition(name, value);
+    const choose = () => (dialog.close(), only(wanted));
+    return make("button", { type: "button", class: "only", title: `Only documents with ${wanted}`, onclick: choose }, shown);
+  };
   part(".metadata").replaceChildren(
     ...entries.map(([name, value]) =>
-      make("div", {}, make("dt", {}, make("bdi", {}, name)), make("dd", {}, make("bdi", {}, said(value)))),
+      make("div", {}, make("dt", {}, make("bdi", {}, name)), make("dd", {}, valueOf(name, value))),
     ),
   );
   const rest = found.text.length - SHOWN_AT_ONCE;

@@ -7,7 +7,7 @@ import { showLabel } from "./labels.js";
 
 const list = () => $("hits");
 
-function fill(item, hit, rank, query, move) {
+function fill(item, hit, rank, query, move, answer) {
   const part = (selector) => item.querySelector(selector);
   item.dataset.key = hit.key;
   part(".rank").textContent = rank + 1;
@@ -19,7 +19,11 @@ function fill(item, hit, rank, query, move) {
   part(".strip-holder").replaceChildren(strip(bitsOf(hit.code, query.length), query));
   part(".terms").replaceChildren(...hit.terms.map((term) => make("li", {}, make("bdi", {}, term))));
   part(".cosine dd").textContent = hit.score.toFixed(3);
-  part(".meter span").style.width = `${Math.max(0, Math.min(1, hit.score)) * 100}%`;
+  // Other scores than cosines have no largest value: the first hit is the measure.
+  const cosine = (answer.ranking ?? "cosine") === "cosine";
+  part(".score-name").textContent = cosine ? "cosine" : "score";
+  const share = cosine ? hit.score : hit.score / Math.max(answer.hits[0].score, 1e-9);
+  part(".meter span").style.width = `${Math.max(0, Math.min(1, share)) * 100}%`;
   part(".distance dd").textContent = plural(hit.distance, "bit");
   part("article").setAttribute("aria-label", `${rank + 1}: ${hit.key}`);
 }
@@ -36,7 +40,7 @@ export function showHits(answer, changes, actions) {
   const focused = document.activeElement?.closest?.(".hit")?.dataset.key;
   const items = answer.hits.map((hit, rank) => {
     const item = old.get(hit.key) ?? $("hit-template").content.firstElementChild.cloneNode(true);
-    fill(item, hit, rank, query, changes?.moves.get(hit.key));
+    fill(item, hit, rank, query, changes?.moves.get(hit.key), answer);
     item.querySelector(".key").onclick = () => actions.open(hit);
     item.querySelector(".more").onclick = () => actions.like(hit.key);
     item.onmouseenter = item.onfocusin = () => actions.point(hit.key);

@@ -5,13 +5,15 @@ import { compare, showChanges } from "./changes.js";
 import { askKey, showAdd, showDocument, showHelp, startDialogs } from "./dialogs.js";
 import { $, announce, debounced, make, number, plural, toast } from "./dom.js";
 import { startDrop } from "./files.js";
+import { showFilters, startFilters, toWhere } from "./filters.js";
 import { clearHits, fade, markHit, showHits, showSkeleton } from "./hits.js";
 import { startKeyboard } from "./keyboard.js";
-import { assign } from "./labels.js";
+import { assign, forgetColors } from "./labels.js";
 import { commonLabels, pointAt, setAnswer, setCorpus, startMap } from "./map.js";
 import { nearest, setCounts, showBall } from "./neighborhood.js";
 import { clearState, showError, showNoDocuments, showNoHits, showWelcome } from "./states.js";
 import { COUNTS, fresh, fromFragment, remember } from "./state.js";
+import { replaced, showWords } from "./words.js";
 
 const PAUSE = { typing: 160, sliding: 50 };
 const SAME_GESTURE = 900; // ms: changes within this time are compared with the hits before the first of them
@@ -50,7 +52,7 @@ async function search({ silent = false } = {}) {
   const what = state.key === null ? { text: state.text } : { key: state.key };
   const waiting = setTimeout(() => silent || busy(true), 150);
   try {
-    const body = { ...what, k, radius, rerank, explain: true, view: true };
+    const body = { ...what, k, radius, rerank, where: toWhere(state.filters), explain: true, view: true };
     const onBusy = (seconds) => summarize(`The server is busy. Next try in ${plural(seconds, "second")} …`);
     const found = await api.search(state.collection, body, { signal: mine.signal, onBusy });
     if (mine === running) show(found);
@@ -75,7 +77,6 @@ function show(found) {
   const changes = baseline.hits && compare(baseline.hits, found.hits);
   answer = found;
   fade(false);
-  assign(found.hits.map((hit) => hit.label));
   setCounts(found);
   setAnswer(found);
   clearState();
@@ -83,9 +84,11 @@ function show(found) {
   showChanges(changes, baseline.what);
   showCode(found);
   showSummary(found, state);
+  showWords(found, (word, by) => ask({ text: replaced(state.text, word, by) }));
   showControls();
   // A query without a known word has no place on the map, and no ball around it holds a document.
-  if (!found.hits.length) showNoHits(found.place === null ? null : nearest(), state.radius, setRadius);
+  const about = { filtered: state.filters.length > 0 && found.place !== null, clear: () => filter([]) };
+  if (!found.hits.length) showNoHits(found.place === null ? null : nearest(), state.radius, setRadius, about);
   announceAnswer();
 }
 
@@ -94,7 +97,7 @@ function fail(error) {
   else clearHits();
   showError(error, () => search());
   summarize("");
-  announce(`${error.message} ${error.remedy}`);
+  announce([error.message, error.remedy].filter(Boolean).join(" "));
   if (passing(error)) retry = setTimeout(() => search({ silent: true }), TRY_AGAIN);
 }
 
@@ -106,9 +109,9 @@ async function rest() {
   baseline.hits = null;
   clearHits();
   setCounts(null);
-  assign(commonLabels());
   setAnswer(null);
   showCode(null);
+  showWords(null);
   showControls();
   summarize("");
   showChanges(null);
@@ -134,6 +137,7 @@ function showControls() {
   $("rerank").setAttribute("aria-checked", String(state.rerank));
   $("count").value = state.k;
   $("clear").hidden = !asked();
+  showFilters(state.filters, (at) => filter(state.filters.filter((_, other) => other !== at)));
   $("like").hidden = state.key === null;
   $("like").querySelector("bdi").textContent = state.key ?? "";
 }
@@ -161,6 +165,8 @@ function change(settings, what) {
 }
 
 const setRadius = (radius) => change({ radius }, radius === null ? "Auto radius:" : `Radius ${radius}:`);
+const filter = (filters) => change({ filters }, filters.length ? `Only ${filters.join(", ")}:` : "Without filters:");
+const only = (condition) => state.filters.includes(condition) || filter([...state.filters, condition]);
 const setRerank = (rerank) => change({ rerank }, rerank ? "Re-ranked by cosine:" : "By distance alone:");
 
 function widen(by) {
@@ -195,7 +201,7 @@ async function random() {
 
 function open(hit) {
   const remove = writable ? () => trying(() => forget(hit.key)) : null;
-  showDocument(hit, { terms: hit.terms, like: () => like(hit.key), remove });
+  showDocument(hit, { terms: hit.terms, like: () => like(hit.key), only, remove });
 }
 
 async function openByKey(key) {
@@ -251,6 +257,7 @@ function enter(name) {
   $("open-file").hidden = vectors;
   $("add").hidden = !writable || vectors;
   showFacts();
+  forgetColors();
   setCorpus(null);
   answer = null;
   drawMap();
@@ -261,7 +268,7 @@ async function drawMap() {
   const map = await api.map(name).catch(() => null); // the page works without a map
   if (state.collection !== name) return;
   setCorpus(map, collection()?.documents ?? 0);
-  if (!answer) assign(commonLabels());
+  assign(commonLabels());
   setAnswer(answer);
 }
 
@@ -317,7 +324,7 @@ function wire() {
   );
   $("collection").addEventListener("change", () => {
     enter($("collection").value);
-    ask({ radius: null });
+    ask({ radius: null, filters: [] });
   });
   $("add").addEventListener("click", () => showAdd(state.key === null ? state.text : "", put));
   $("help").addEventListener("click", showHelp);
@@ -326,6 +333,7 @@ function wire() {
   window.addEventListener("popstate", follow);
   window.addEventListener("online", () => $("state").classList.contains("bad") && search());
   startDrop((text) => ask({ text }));
+  startFilters(only);
   startDialogs();
   startMap({ open: openByKey, point: markHit });
   startKeyboard({ random, help: showHelp, widen, rerank: () => setRerank(!state.rerank) });

@@ -5,9 +5,11 @@ const MAX_LINK_CHARACTERS = 4000;
 
 export const COUNTS = [5, 10, 20, 50];
 
-/** text: the query; key: the document that is the query, or null; radius: null for auto. */
+const MAX_FILTERS = 16; // fields, as in limits.py
+
+/** text: the query; key: the document that is the query, or null; radius: null for auto; filters: conditions. */
 export function fresh() {
-  return { collection: null, text: "", key: null, k: 10, radius: null, rerank: true };
+  return { collection: null, text: "", key: null, k: 10, radius: null, rerank: true, filters: [] };
 }
 
 const whole = (value) => (/^\d{1,4}$/.test(value ?? "") ? Number(value) : null);
@@ -22,6 +24,7 @@ export function fromFragment(fragment) {
     k: COUNTS.includes(k) ? k : fresh().k,
     radius: whole(given.get("radius")),
     rerank: given.get("rerank") !== "no",
+    filters: given.getAll("where").slice(0, MAX_FILTERS),
   };
 }
 
@@ -33,6 +36,7 @@ export function toFragment(state, several) {
   if (state.radius !== null) said.set("radius", state.radius);
   if (!state.rerank) said.set("rerank", "no");
   if (state.k !== fresh().k) said.set("k", state.k);
+  for (const filter of state.filters) said.append("where", filter);
   return said.size ? `#${said}` : "";
 }
 

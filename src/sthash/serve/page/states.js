@@ -44,10 +44,18 @@ export function showNoDocuments() {
 }
 
 /** A query without hits. `nearest` is the distance of the nearest document, or null if no word is known. */
-export function showNoHits(nearest, radius, widen) {
+export function showNoHits(nearest, radius, widen, { filtered, clear }) {
+  if (filtered) {
+    show(
+      "none",
+      make("h2", {}, "No document with these filters"),
+      make("p", {}, "No document meets all of them, or none of those that do is like the query."),
+      make("button", { type: "button", class: "primary", onclick: clear }, "Search without filters"),
+    );
+    return;
+  }
   if (nearest === null || radius === null) {
-    const why =
-      "The collection knows none of these words. Try other words, or more of them.";
+    const why = "The collection knows none of these words. Try other words, or more of them.";
     show("none", make("h2", {}, "No known words"), make("p", {}, why));
     return;
   }
