@@ -174,7 +174,7 @@ def test_errors_are_one_line(sth, built, tmp_path):
     assert "line 2" in sth("add", built, "-", "--format", "csv", stdin="text,b\nx\n", status=1).err
     assert "FIELD=VALUE" in sth("search", built, "x", "--where", "y", status=1).err
     assert "k=0" in sth("search", built, "x", "-k", 0, status=1).err
-    assert "n_bits=64" in sth("build", "new.sth", "-", stdin='{"text": "ship"}', status=1).err
+    assert "n_bits=5000" in sth("build", "new.sth", "-", "--bits", 5000, stdin='{"text": "ship"}', status=1).err
     assert "encoding" in sth("add", built, "-", "--encoding", "nope", stdin="{}", status=1).err
     (tmp_path / "cut.jsonl.gz").write_bytes(gzip.compress(b'{"text": "abc"}\n' * 100)[:-20])
     assert "cut short" in sth("add", built, "cut.jsonl.gz", status=1).err

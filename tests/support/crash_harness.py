@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sthash import Collection, Document
-from sthash.collection import builder, connection, replacement
+from sthash.collection import connection, replacement, writers
 from support.corpus import TOPICS, found, twin_search
 
 State = dict[str, str]
@@ -112,14 +112,14 @@ def rename_files() -> None:
 
 
 def break_commits() -> None:
-    whole = builder.put_encoded
+    whole = writers.TextWriter.put
 
-    def apart(store, *rest, **named):
-        store.connection.execute("COMMIT")
-        store.connection.execute("BEGIN IMMEDIATE")
-        whole(store, *rest, **named)
+    def apart(writer, *rest):
+        writer._store.connection.execute("COMMIT")
+        writer._store.connection.execute("BEGIN IMMEDIATE")
+        whole(writer, *rest)
 
-    builder.put_encoded = apart
+    writers.TextWriter.put = apart
 
 
 def write(path: Path, state: State | None, seed: str, acknowledge: int) -> None:

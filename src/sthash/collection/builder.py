@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from sthash.batches import batched
 from sthash.checks import check_choice, check_positive, check_whole
-from sthash.collection.corpus import LearningCorpus, TextCorpus, VectorCorpus
+from sthash.collection.corpus import FEW_DOCUMENTS, LearningCorpus, TextCorpus, VectorCorpus
 from sthash.collection.document_table import all_ids, count_documents, put_documents, read_texts
 from sthash.collection.replacement import write_new
 from sthash.collection.store import Store
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 SAMPLE_SIZE = 20_000
 # A collection without hash functions learns them in the `add` that brings it to this number of documents. Up to it, a
 # search compares the query with all documents, exactly and fast.
-LEARN_AT = 1000
+LEARN_AT = FEW_DOCUMENTS
 
 
 @dataclass(frozen=True)

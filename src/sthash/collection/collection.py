@@ -91,6 +91,10 @@ class Collection:
         The documents are read once and not kept in memory. The vocabulary is that of all of them; the hash functions
         are learned from a sample. A build that is interrupted leaves nothing at the path.
 
+        There may be any number of documents, also none. Hash functions need two more than ``n_bits``, and more than
+        ``n_neighbors``, that share words with others. Without hash functions all codes are zero, and a search compares
+        the query with all documents. The `add` that brings a collection to 1,000 documents then learns them.
+
         Parameters
         ----------
         path : path
@@ -111,7 +115,8 @@ class Collection:
             (``n_bits=512``) a small ball holds most of the nearest documents by cosine, also those that are near
             because of rare terms; codes of 64 bits gain little.
         vectorizer, hasher : TextVectorizer, SelfTaughtHashing, optional
-            With settings of your own. Those of the hasher replace ``n_bits``, ``n_neighbors`` and ``recipe``.
+            With settings of your own. Those of the hasher replace ``n_bits``, ``n_neighbors`` and ``recipe``. Limits of
+            the vectorizer (``min_df``, ``max_df``, ``max_features``) limit the hash functions, not the search.
         model : TextModel or VectorModel, optional
             Encode by this model; nothing is learned, and the parameters of learning are not used.
         random_state : int
@@ -307,6 +312,8 @@ class Collection:
 
     def add(self, documents: Any, *, vectors: Iterable[Any] | None = None) -> int:
         """Add documents, all or, on an error, none of them; a key that is there already is an error.
+
+        Words that are new can be searched for at once. The hash functions know them after `relearn`.
 
         Returns
         -------

@@ -135,7 +135,9 @@ class Frequencies:
 
     def at(self, columns: Columns) -> npt.NDArray[np.int32]:
         """Return the frequencies of some columns."""
-        self._read(np.unique(columns // FREQUENCY_CHUNK) if len(columns) < len(self._missing) else None)
+        # Not np.unique, which imports much more of NumPy than a search needs.
+        few = len(columns) < len(self._missing)
+        self._read(np.flatnonzero(np.bincount(columns // FREQUENCY_CHUNK)) if few else None)
         return self._values.reshape(-1)[columns]
 
     def all(self) -> npt.NDArray[np.int32]:
@@ -143,7 +145,7 @@ class Frequencies:
         self._read(None)
         return self._values.reshape(-1)[: self.size]
 
-    def _read(self, chunks: npt.NDArray[np.int32] | None) -> None:
+    def _read(self, chunks: npt.NDArray[np.int64] | None) -> None:
         if not self._missing.any():
             return
         if chunks is None:

@@ -53,11 +53,14 @@ class EncodedRows:
 
 
 def shared_columns(query: Row, document: Row) -> list[int]:
-    """Return the columns in which two rows agree, the one with the greatest part in their cosine first."""
+    """Return the columns in which two rows agree, the one with the greatest part in their cosine first.
+
+    Columns with less than a thousandth of the greatest part are left out.
+    """
     shared, left, right = np.intersect1d(query[0], document[0], assume_unique=True, return_indices=True)
     parts = query[1][left] * document[1][right]
     order = np.argsort(-parts, kind="stable")
-    columns: list[int] = shared[order][parts[order] > 0].tolist()
+    columns: list[int] = shared[order][parts[order] > 1e-3 * max(parts.max(initial=0), 0)].tolist()
     return columns
 
 
