@@ -27,7 +27,10 @@ class CsrView:
     ) -> None: ...
 
 class PackedView:
-    """Vectors one after the other: number i has the words ``content[starts[i]:ends[i]]``."""
+    """Vectors one after the other: number i has the words ``content[starts[i]:ends[i]]``.
+
+    ``checked`` says that they are some of the vectors of another view.
+    """
 
     def __init__(
         self,
@@ -37,6 +40,7 @@ class PackedView:
         *,
         n_columns: int,
         dense: bool = False,
+        checked: bool = False,
     ) -> None: ...
 
 # text
