@@ -28,7 +28,10 @@ class CsrView:
     ) -> None: ...
 
 class PackedView:
-    """Vectors one after the other: number i has the words ``content[starts[i]:ends[i]]``."""
+    """Vectors one after the other: number i has the words ``content[starts[i]:ends[i]]``.
+
+    ``checked`` says that they are some of the vectors of another view.
+    """
 
     def __init__(
         self,
@@ -38,6 +41,7 @@ class PackedView:
         *,
         n_columns: int,
         dense: bool = False,
+        checked: bool = False,
     ) -> None: ...
 
 # text

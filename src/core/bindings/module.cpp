@@ -21,11 +21,12 @@ void bind_views(nb::module_& module) {
         .def(
             "__init__",
             [](PackedArrays* self, Vector<int32_t> content, Vector<int64_t> starts, Vector<int64_t> ends,
-               Whole<size_t> n_columns, bool dense) {
-                new (self) PackedArrays(std::move(content), std::move(starts), std::move(ends), n_columns, dense);
+               Whole<size_t> n_columns, bool dense, bool checked) {
+                new (self)
+                    PackedArrays(std::move(content), std::move(starts), std::move(ends), n_columns, dense, checked);
             },
             nb::arg("content"), nb::arg("starts"), nb::arg("ends"), nb::kw_only(), nb::arg("n_columns"),
-            nb::arg("dense") = false);
+            nb::arg("dense") = false, nb::arg("checked") = false);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // Groups of NumPy arrays that kernels take together: objects of Python that keep the arrays alive. They are checked
-// once, when they are made, or by the kernel as it goes where that is cheaper.
+// once, when they are made.
 #pragma once
 
 #include "arguments.hpp"
@@ -57,15 +57,17 @@ class CsrArrays {
     size_t width_;
 };
 
-// PackedView of Python. There may be millions of vectors, of which a search scores a few: kernels check what they
-// score.
+// PackedView of Python. `checked` says that these vectors are some of those of another view, which was checked: there
+// may be millions, of which a search scores a few.
 class PackedArrays {
  public:
-    PackedArrays(Vector<int32_t> words, Vector<int64_t> from, Vector<int64_t> to, size_t columns, bool is_dense)
+    PackedArrays(Vector<int32_t> words, Vector<int64_t> from, Vector<int64_t> to, size_t columns, bool is_dense,
+                 bool checked)
         : content(std::move(words)), starts(std::move(from)), ends(std::move(to)), n_columns(columns), dense(is_dense) {
         check(starts.size() == ends.size(), "Each vector needs a start and an end. Pass equally many of both.");
         check(n_columns <= static_cast<size_t>(std::numeric_limits<int32_t>::max()),
               "Vectors may have at most 2147483647 columns. Leave some out.");
+        if (!checked) check_vectors(view());
     }
 
     PackedView view() const {

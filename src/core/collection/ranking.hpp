@@ -13,8 +13,7 @@ namespace sthash {
 
 // Unit vectors of documents, packed one after the other. Document i has content[starts[i]:ends[i]]: the values of a
 // dense vector; of a sparse one the columns, ascending, then as many values. Values are floats, kept as their bits. The
-// caller owns all arrays. They may come from a file that was forged: a vector that does not fit is refused with
-// std::invalid_argument when it is scored.
+// caller owns all arrays. They may come from a file that was forged: see check_vectors.
 struct PackedView {
     const int32_t* content;
     size_t size;                   // of content
@@ -22,6 +21,9 @@ struct PackedView {
     size_t n_rows, n_columns;
     bool dense;
 };
+
+// Refuses vectors that lead out of bounds, by std::invalid_argument. Kernels take for granted that it has been called.
+void check_vectors(const PackedView& vectors);
 
 // The k best documents of each query, best first. Where the ball holds fewer, `places` and `distances` are -1.
 struct RankedBalls {

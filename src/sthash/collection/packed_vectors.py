@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +20,8 @@ Ids = npt.NDArray[np.int64]
 class PackedVectors:
     """The vectors of some documents, one after the other: document i has the words ``starts[i]`` to ``ends[i]``.
 
-    A sparse vector is its columns, ascending, then as many float32 values; a dense one is just its values.
+    A sparse vector is its columns, ascending, then as many float32 values; a dense one is just its values. ``checked``
+    says that none leads out of bounds.
     """
 
     content: npt.NDArray[np.int32]
@@ -27,13 +29,15 @@ class PackedVectors:
     ends: npt.NDArray[np.int64]
     dense: bool
     n_columns: int
+    checked: bool = False
 
     def __len__(self) -> int:
         return len(self.starts)
 
     def at(self, positions: npt.NDArray[np.int64] | slice) -> PackedVectors:
         """Return only the vectors at some positions."""
-        return PackedVectors(self.content, self.starts[positions], self.ends[positions], self.dense, self.n_columns)
+        starts, ends, checked = self.starts[positions], self.ends[positions], self.checked or "_view" in self.__dict__
+        return PackedVectors(self.content, starts, ends, self.dense, self.n_columns, checked)
 
     def row(self, position: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:
         """Return the columns and values of a vector."""
@@ -63,8 +67,13 @@ class PackedVectors:
         return _core.pair_scores(self.view(), left, right, threads=resolve_threads(threads))
 
     def view(self) -> _core.PackedView:
-        """Return the vectors as the kernels read them."""
-        return _core.PackedView(self.content, self.starts, self.ends, n_columns=self.n_columns, dense=self.dense)
+        """Return the vectors as the kernels read them; they are checked when it is first called."""
+        return self._view
+
+    @cached_property
+    def _view(self) -> _core.PackedView:
+        columns, dense, checked = self.n_columns, self.dense, self.checked
+        return _core.PackedView(self.content, self.starts, self.ends, n_columns=columns, dense=dense, checked=checked)
 
 
 def packed(
