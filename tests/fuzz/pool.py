@@ -84,7 +84,8 @@ def run(
     """
     report = Report()
     lock = threading.Lock()
-    variables = os.environ | {"PYTHONPATH": str(TESTS), "PYTHONWARNINGS": "ignore"} | (environment or {})
+    paths = os.pathsep.join([str(TESTS), *filter(None, [os.environ.get("PYTHONPATH")])])
+    variables = os.environ | {"PYTHONPATH": paths, "PYTHONWARNINGS": "ignore"} | (environment or {})
 
     def found(finding: Finding) -> None:
         with lock:
@@ -118,8 +119,7 @@ def run(
         folder = Path(name)
         (folder / "seeds").mkdir()
         command = [target, "--seed", seed, "--folder", folder / "seeds", "--scratch", folder, "--prepare"]
-        plain = {key: value for key, value in variables.items() if key not in (environment or {})}
-        subprocess.run(_command(command), env=plain | {"PYTHONPATH": str(TESTS)}, check=True)
+        subprocess.run(_command(command), env=variables, check=True)
         threads = [
             threading.Thread(target=work, args=(place, folder, time.monotonic() + seconds)) for place in range(workers)
         ]
