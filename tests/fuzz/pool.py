@@ -183,6 +183,6 @@ class _Worker:
         """Say how it ended, with the lines of its log that tell the most."""
         log = self._log.read_text(errors="replace").splitlines()
         telling = [line.strip() for line in log if "ERROR: " in line or "runtime error:" in line]
-        frames = [line.strip() for line in log if " in sthash::" in line][:4]
+        frames = [line.strip() for line in log if line.lstrip().startswith("#")][:4]
         how = f"signal {-status}" if status < 0 else f"exit {status}"
         return "\n    ".join([how, *(telling or log[-6:])[:6], *frames])
