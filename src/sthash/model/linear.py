@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from sthash.hashing import SelfTaughtHashing
     from sthash.hashing.sth import Recipe
 
+LARGEST = float(np.finfo(np.float32).max)
 RECIPES = ("paper", "topics", "neighbors")
 
 
@@ -103,8 +104,8 @@ def check_settings(settings: Any, kind: str) -> None:
 
 
 def _check_number(name: str, value: Any) -> None:
-    number = float(value) if isinstance(value, Real) else math.nan
-    if not abs(number) <= float(np.finfo(np.float32).max):
+    number = value if isinstance(value, Real) else math.nan
+    if not -LARGEST <= number <= LARGEST:  # no conversion: a whole number may be beyond every float
         raise ValueError(f"{name}={value!r} must be a finite number.")
 
 
