@@ -104,7 +104,7 @@ def check_settings(settings: Any, kind: str) -> None:
 
 
 def _check_number(name: str, value: Any) -> None:
-    number = value if isinstance(value, Real) else math.nan
+    number: Any = value if isinstance(value, Real) else math.nan
     if not -LARGEST <= number <= LARGEST:  # no conversion: a whole number may be beyond every float
         raise ValueError(f"{name}={value!r} must be a finite number.")
 
