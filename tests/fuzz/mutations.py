@@ -23,7 +23,7 @@ def number(random: Random, value: int) -> int:
     if how == 0:
         return random.choice(EDGES_64)
     if how == 1:
-        return value + random.choice((-1, 1))
+        return _wrapped(value + random.choice((-1, 1)))
     if how == 2:
         return _wrapped(value ^ (1 << random.randrange(63)))
     return _wrapped(value * random.choice((2, 3, -1, 1000)))
@@ -93,7 +93,7 @@ def json_bytes(random: Random, value: bytes) -> bytes:
         return random.choice((b"", b"{", b"[" * 100_000, b"null", b"\xff", b"1e999", content(random, value)))
     try:
         return json.dumps(json_value(random, json.loads(value))).encode("utf-8", "surrogatepass")
-    except ValueError:
+    except (ValueError, RecursionError):
         return content(random, value)
 
 

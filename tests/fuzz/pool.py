@@ -84,7 +84,8 @@ def run(
     """
     report = Report()
     lock = threading.Lock()
-    variables = os.environ | {"PYTHONPATH": str(TESTS), "PYTHONWARNINGS": "ignore"} | (environment or {})
+    paths = os.pathsep.join([str(TESTS), *filter(None, [os.environ.get("PYTHONPATH")])])
+    variables = os.environ | {"PYTHONPATH": paths, "PYTHONWARNINGS": "ignore"} | (environment or {})
 
     def found(finding: Finding) -> None:
         with lock:
@@ -118,8 +119,7 @@ def run(
         folder = Path(name)
         (folder / "seeds").mkdir()
         command = [target, "--seed", seed, "--folder", folder / "seeds", "--scratch", folder, "--prepare"]
-        plain = {key: value for key, value in variables.items() if key not in (environment or {})}
-        subprocess.run(_command(command), env=plain | {"PYTHONPATH": str(TESTS)}, check=True)
+        subprocess.run(_command(command), env=variables, check=True)
         threads = [
             threading.Thread(target=work, args=(place, folder, time.monotonic() + seconds)) for place in range(workers)
         ]
@@ -183,6 +183,6 @@ class _Worker:
         """Say how it ended, with the lines of its log that tell the most."""
         log = self._log.read_text(errors="replace").splitlines()
         telling = [line.strip() for line in log if "ERROR: " in line or "runtime error:" in line]
-        frames = [line.strip() for line in log if " in sthash::" in line][:4]
+        frames = [line.strip() for line in log if line.lstrip().startswith("#")][:4]
         how = f"signal {-status}" if status < 0 else f"exit {status}"
         return "\n    ".join([how, *(telling or log[-6:])[:6], *frames])

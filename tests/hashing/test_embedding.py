@@ -134,3 +134,12 @@ def test_agrees_with_a_dense_solver_on_distinct_eigenvalues():
 def test_bad_input(W, n_components, words):
     with pytest.raises(ValueError, match=words):
         laplacian_eigenmap(W, n_components)
+
+
+@pytest.mark.parametrize("column", [-1, 30, 10**9])
+def test_graphs_whose_columns_do_not_exist_are_refused(column):
+    """SciPy read out of bounds and ended the process."""
+    W = sp.csr_array(np.ones((30, 30)))
+    W.indices[7] = column
+    with pytest.raises(ValueError, match="ind"):
+        laplacian_eigenmap(W, 3)

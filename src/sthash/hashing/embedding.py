@@ -104,6 +104,7 @@ def _signs(vectors: Array) -> Array:
 def check_graph(W: Any) -> sp.csr_array:
     """Return W in CSR; refuse what is not square, symmetric, finite and without negative weights."""
     W = sp.csr_array(W, dtype=np.float64)
+    W.check_format(full_check=True)  # SciPy itself would read out of bounds
     if W.shape[0] != W.shape[1]:
         raise ValueError(f"W must be square, got shape {W.shape}.")
     if not np.isfinite(W.data).all():

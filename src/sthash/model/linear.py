@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from sthash.hashing import SelfTaughtHashing
     from sthash.hashing.sth import Recipe
 
+LARGEST = float(np.finfo(np.float32).max)
+RECIPES = ("paper", "topics", "neighbors")
+
 
 def new_hasher(
     hasher: SelfTaughtHashing | None,
@@ -73,6 +76,12 @@ def check_settings(settings: Any, kind: str) -> None:
         raise ValueError("its intercept does not have one value per bit")
     for value in intercept:
         _check_number("intercept", value)
+    check_whole("n_neighbors", settings.get("n_neighbors", 1))
+    check_choice("recipe", settings.get("recipe", "paper"), RECIPES)  # models of format 1 have none
+    _check_number("scatter", settings.get("scatter", 0.0))
+    for name in ("generation", "learnt_on"):
+        if check_whole(name, settings.get(name, 0), 0) >= 1 << 62:
+            raise ValueError(f"{name}={settings[name]} must be below 2**62.")
     if kind == "vectors":
         if check_whole("n_columns", settings["n_columns"]) >= 1 << 31:
             raise ValueError(f"n_columns={settings['n_columns']} must be below 2**31.")
@@ -81,6 +90,10 @@ def check_settings(settings: Any, kind: str) -> None:
     _check_number("mean_length", settings["mean_length"])
     check_choice("weighting", settings["weighting"], WEIGHTINGS)
     check_stemmer(settings["stemmer"])
+    for name in ("min_df", "max_df"):
+        _check_number(name, settings.get(name, 1))
+    if settings.get("max_features") is not None:
+        check_whole("max_features", settings["max_features"])
     if not isinstance(settings["stop_words"], list):
         raise TypeError("its stop words are not a list")
     resolve_stop_words(settings["stop_words"])
@@ -91,8 +104,8 @@ def check_settings(settings: Any, kind: str) -> None:
 
 
 def _check_number(name: str, value: Any) -> None:
-    number = float(value) if isinstance(value, Real) else math.nan
-    if not abs(number) <= float(np.finfo(np.float32).max):
+    number: Any = value if isinstance(value, Real) else math.nan
+    if not -LARGEST <= number <= LARGEST:  # no conversion: a whole number may be beyond every float
         raise ValueError(f"{name}={value!r} must be a finite number.")
 
 
