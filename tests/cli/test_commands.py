@@ -48,6 +48,10 @@ def test_build_and_search(sth, built):
     assert lines(sth("search", built, "-", "-k", 5, "--json", stdin="kitten claw")) == hits
     where = lines(sth("search", built, "kitten", "--where", "number=3", "--where", "number=7", "--json"))
     assert {hit["key"] for hit in where} == {"d3", "d7"}
+    where = lines(sth("search", built, "kitten", "--where", "number>=3", "--where", "number<=7", "--json"))
+    assert {hit["key"] for hit in where} == {"d3", "d4", "d5", "d6", "d7"}
+    where = lines(sth("search", built, "kitten", "--where", "label in cats, ships", "--where", "key!=d1", "--json"))
+    assert {hit["label"] for hit in where} <= {"cats", "ships"}
     by_code = lines(sth("search", built, "kitten", "--codes-only", "--radius", 4, "--json"))
     assert [hit["distance"] for hit in by_code] == sorted(hit["distance"] for hit in by_code)
     assert sth("search", built, "xyzzy").err == "nothing found\n"
@@ -163,7 +167,10 @@ def test_errors_are_one_line(sth, built, tmp_path):
     assert "Set text to" in sth("add", built, "-", stdin='{"a": 1}', status=1).err
     assert "'zzz'" in sth("add", built, "-", "--key", "zzz", stdin='{"text": "a"}', status=1).err
     assert "line 2" in sth("add", built, "-", "--format", "csv", stdin="text,b\nx\n", status=1).err
-    assert "FIELD=VALUE" in sth("search", built, "x", "--where", "y", status=1).err
+    assert "FIELD=VALUE" in sth("search", built, "x", "--where", "=y", status=1).err
+    unknown = sth("search", built, "x", "--where", "y", status=1).err
+    assert "'y', which no document has. The documents have: 'key', 'label', 'number', 'topic'." in unknown
+    assert "have a number there" in sth("search", built, "x", "--where", 'number="3"', status=1).err
     assert "k=0" in sth("search", built, "x", "-k", 0, status=1).err
     assert "n_bits=64" in sth("build", "new.sth", "-", stdin='{"text": "ship"}', status=1).err
     assert "encoding" in sth("add", built, "-", "--encoding", "nope", stdin="{}", status=1).err

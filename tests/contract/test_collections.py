@@ -155,25 +155,92 @@ def test_search_by_key(still, file):
         {"value": ["1", None]},
         {"q\"'\\": 1.5},
         {"big": 2**62},
-        {"nested": "{}"},
         {"number": []},
-        {"nothing": 1},
         {},
+        {"key": "d3"},
+        {"key": ["d3", ODD[2].key, "nothing"]},
+        {"key": {">=": "d9", "<": "e"}},
+        {"key": {"not in": ["d1", "d2"]}, "parity": 0},
+        {"label": "cats"},
+        {"label": ["cats", None]},
+        {"label": None},
+        {"label": 7},
+        {"label": {"!=": "cats"}},
+        {"label": {">": "c", "<=": "ships"}},
+        {"label": {"exists": False}},
+        {"label": {"exists": True}, "number": {"<": 9}},
+        {"number": {">=": 150}},
+        {"number": {">": 2.5, "<=": 7}},
+        {"number": {"!=": 3}},
+        {"number": {"not in": [*range(150), "x", None]}},
+        {"number": {"in": [*range(-5000, 0), *range(7, 5000)]}},
+        {"number": {"exists": False}},
+        {"metadata.number": {"=": 3}},
+        {"parity": {"exists": True, "!=": 1}},
+        {"value": {">": 0}},
+        {"value": {">=": "", "<": "2"}},
+        {"value": {"!=": None}},
+        {"value": {"exists": True}},
+        {"nested": {"exists": True}},
+        {"metadata.value": True, "label": {"exists": False}},
     ],
     ids=str,
 )
 def test_where(still, file, where, rerank):
     hits = still.search("star and ship", EVERYTHING, where=where, rerank=rerank)
     assert_same_hits(hits, file.search("star and ship", EVERYTHING, where=where, rerank=rerank))
-    assert {hit.key for hit in hits} == {document.key for document in file if matches(document.metadata, where)}
+    assert {hit.key for hit in hits} == {document.key for document in file if matches(document, where)}
 
 
-def matches(metadata, where):
-    """Whether metadata has the values, told the plain way."""
+def matches(document, where):
+    """Whether a document meets conditions, told the plain way."""
     return all(
-        name in metadata and metadata[name] in (list(value) if isinstance(value, list | tuple) else [value])
-        for name, value in where.items()
+        matches_one(document, name, sign, value)
+        for name, wanted in where.items()
+        for sign, value in (wanted if isinstance(wanted, dict) else {None: wanted}).items()
     )
+
+
+def matches_one(document, name, sign, wanted):
+    own = {"key": document.key, "label": document.label}
+    fields = own if name in own else document.metadata
+    value = fields.get(name.removeprefix("metadata."))
+    there = name.removeprefix("metadata.") in fields
+    wanted = str(wanted) if name in own and isinstance(wanted, int) and sign is None else wanted
+    if sign == "exists":
+        return (value is not None) == wanted
+    if sign in ("<", "<=", ">", ">="):
+        numbers = [isinstance(one, int | float) and one is not True for one in (value, wanted)]
+        strings = [isinstance(one, str) for one in (value, wanted)]
+        compared = {"<": "__lt__", "<=": "__le__", ">": "__gt__", ">=": "__ge__"}[sign]
+        return (all(numbers) and getattr(float(value), compared)(float(wanted))) or (
+            all(strings) and getattr(value, compared)(wanted)
+        )
+    among = there and value in (wanted if isinstance(wanted, list | tuple) else [wanted])
+    return among != (sign in ("!=", "not in"))
+
+
+def test_conditions_on_a_field_that_no_document_has(still):
+    for where in ({"nothing": 1}, {"nothing": {"!=": 1}}, {"nothing": {"exists": False}}, {"metadata.key": "d3"}):
+        with pytest.raises(ValueError, match=r"which no document has\. The documents have: 'key', 'label', 'big'"):
+            still.search("star", where=where)
+        with pytest.raises(ValueError, match="which no document has"):
+            still.search_many(["star"], where=where, rerank=False)
+
+
+@pytest.mark.parametrize(
+    ("where", "message"),
+    [
+        ({"number": "3"}, "compares the field 'number' with a string, but the documents have a number there"),
+        ({"number": {"!=": "3"}}, "with a string, but the documents have a number"),
+        ({"number": {">=": "3"}}, "with a string, but the documents have a number"),
+        ({"nested": 5}, "with a number, but the documents have a object"),
+    ],
+    ids=str,
+)
+def test_conditions_with_values_of_the_wrong_kind(still, where, message):
+    with pytest.raises(TypeError, match=message):
+        still.search("star", where=where)
 
 
 @pytest.mark.parametrize("query", UNKNOWN, ids=repr)
@@ -220,7 +287,8 @@ def test_add(changing):
     assert changing.add([]) == 0
     assert list(changing) == [*before, Document("new", "moon light", "7"), Document("b", "x", None, {"a": [1]})]
     assert "new" in [hit.key for hit in changing.search("moon light", 3)]
-    assert changing.search("moon light", 1, where={"a": 1}) == []
+    assert changing.search("moon light", 1, where={"a": None}) == []
+    assert [hit.key for hit in changing.search("moon x", where={"a": {"exists": True}})] == ["b"]
 
 
 def test_documents_without_a_key_get_one(changing):
@@ -274,6 +342,7 @@ def test_a_collection_without_documents(changing):
     assert len(changing) == 0
     assert list(changing) == changing.search("cat") == changing.search("cat", rerank=False) == []
     assert changing.search_many(["cat", "ship"], radius=3) == [[], []]
+    assert changing.search("cat", where={"nothing": 1}) == []
     assert changing.add([{"key": "first", "text": "cat"}]) == 1
     assert [hit.key for hit in changing.search("cat")] == ["first"]
 
@@ -303,6 +372,20 @@ MISTAKES = {
     "where is a str": (TypeError, lambda c: c.search("cat", where="parity = 1")),
     "where has a dict": (TypeError, lambda c: c.search("cat", where={"parity": {}})),
     "where has a list in a list": (TypeError, lambda c: c.search_many(["cat"], where={"parity": [[1]]})),
+    "where has no such operator": (ValueError, lambda c: c.search("cat", where={"parity": {">>": 1}})),
+    "where has two operators of which one is none": (
+        ValueError,
+        lambda c: c.search("cat", where={"parity": {">": 1, "like": "x"}}),
+    ),
+    "where compares with None": (TypeError, lambda c: c.search("cat", where={"parity": {"<": None}})),
+    "where compares with a bool": (TypeError, lambda c: c.search("cat", where={"parity": {"<": True}})),
+    "where compares with a list": (TypeError, lambda c: c.search("cat", where={"parity": {"<": [1]}})),
+    "where compares the key with a number": (TypeError, lambda c: c.search("cat", where={"key": {"<": 1}})),
+    "where compares with infinity": (ValueError, lambda c: c.search("cat", where={"parity": {"<": float("inf")}})),
+    "where has NaN": (ValueError, lambda c: c.search("cat", where={"parity": [1, float("nan")]})),
+    "where has one value for in": (TypeError, lambda c: c.search("cat", where={"parity": {"in": 1}})),
+    "where has several values for !=": (TypeError, lambda c: c.search("cat", where={"parity": {"!=": [1]}})),
+    "where has a number for exists": (TypeError, lambda c: c.search("cat", where={"parity": {"exists": 1}})),
     "an option that is not there": (TypeError, lambda c: c.search("cat", within=3)),
     "add one str": (TypeError, lambda c: c.add("cat")),
     "add one document": (TypeError, lambda c: c.add(Document("new", "cat"))),

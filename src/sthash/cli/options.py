@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sthash.cli.conditions import parse_conditions
+
 if TYPE_CHECKING:
     from sthash.sources import Document
 
@@ -110,7 +112,9 @@ class SearchArguments:
     where: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="FIELD=VALUE", help="Only documents whose metadata has this value; may be given several times."
+            metavar="CONDITION",
+            help="Only documents that meet it: label=sport, 'year>=2020', 'lang in en,de', 'author exists', '!draft'. "
+            "May be given several times.",
         ),
     ] = None
     codes_only: Annotated[
@@ -123,26 +127,7 @@ class SearchArguments:
         return {
             "k": self.k,
             "radius": self.radius,
-            "where": conditions(self.where),
+            "where": parse_conditions(self.where),
             "rerank": not self.codes_only,
             "explain": True,
         }
-
-
-def conditions(where: list[str] | None) -> dict[str, Any] | None:
-    """Read FIELD=VALUE pairs. One of several values of a field must hold; a number also stands for itself as text."""
-    if not where:
-        return None
-    wanted: dict[str, list[Any]] = {}
-    for condition in where:
-        field, equals, value = condition.partition("=")
-        if not equals:
-            raise ValueError(f"--where {condition!r} has no equals sign. Write it as FIELD=VALUE.")
-        wanted.setdefault(field, []).append(value)
-        for kind in (int, float):
-            try:
-                wanted[field].append(kind(value))
-                break
-            except ValueError:
-                continue
-    return dict(wanted)

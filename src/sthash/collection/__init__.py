@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from sthash.collection.collection import Collection
+from sthash.collection.conditions import Condition, FieldKinds, Filter, Where
 from sthash.collection.document_table import StoredDocument
 from sthash.collection.hits import Hit
 from sthash.collection.packed_vectors import PackedVectors, packed
 from sthash.collection.protocol import DocumentCollection
-from sthash.collection.search_options import SearchKeywords, SearchOptions, Where, meets
+from sthash.collection.search_options import SearchKeywords, SearchOptions
 from sthash.collection.snapshot import Snapshot
 from sthash.collection.store import CollectionBusyError, CollectionError
 from sthash.collection.verification import Verification
@@ -16,7 +17,10 @@ __all__ = [
     "Collection",
     "CollectionBusyError",
     "CollectionError",
+    "Condition",
     "DocumentCollection",
+    "FieldKinds",
+    "Filter",
     "Hit",
     "PackedVectors",
     "SearchKeywords",
@@ -25,6 +29,5 @@ __all__ = [
     "StoredDocument",
     "Verification",
     "Where",
-    "meets",
     "packed",
 ]

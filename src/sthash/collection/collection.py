@@ -16,11 +16,12 @@ import numpy.typing as npt
 from sthash.checks import resolve_threads
 from sthash.codes import Codes
 from sthash.collection import builder
+from sthash.collection.conditions import Where
 from sthash.collection.document_table import StoredDocument, remove
 from sthash.collection.hits import Hit
 from sthash.collection.packed_vectors import Ids
 from sthash.collection.search import answer
-from sthash.collection.search_options import SearchKeywords, SearchOptions, Where
+from sthash.collection.search_options import SearchKeywords, SearchOptions
 from sthash.collection.snapshot import Snapshot
 from sthash.collection.store import WAIT_SECONDS, Store
 from sthash.collection.stored_model import load_model
@@ -267,7 +268,7 @@ class Collection:
             last = page[-1].id
 
     def ids_where(self, where: Where) -> Ids:
-        """Return the ids of the documents whose metadata has these values; see `SearchOptions`."""
+        """Return the ids of the documents that meet conditions; see `SearchOptions`."""
         with self.snapshot() as now:
             return now.ids_where(where)
 

@@ -14,7 +14,7 @@ from sthash import codes as packed
 from sthash.batches import batched
 from sthash.checks import check_positive, check_whole
 from sthash.codes import Codes
-from sthash.collection import Collection, DocumentCollection, Hit, SearchKeywords, SearchOptions
+from sthash.collection import Collection, DocumentCollection, FieldKinds, Hit, SearchKeywords, SearchOptions
 from sthash.index.arguments import Ids
 from sthash.index.hamming import Distances
 from sthash.milvus.code_search import CodeSearch
@@ -66,6 +66,7 @@ class MilvusCollection:
         self._table = table
         self._model = model
         self._last_id = FIRST_OWN_ID
+        self._fields = FieldKinds()
 
     @classmethod
     def open(
@@ -304,7 +305,8 @@ class MilvusCollection:
     def _answer(self, texts: list[str], options: SearchOptions, condition: str) -> list[list[Hit]]:
         if not isinstance(condition, str):
             raise TypeError(f"filter={condition!r} must be a str in Milvus's own language. For a dict, use where.")
-        return DocumentSearch(self._table, self._model, options, condition).answer(self._model.encode(texts))
+        search = DocumentSearch(self._table, self._model, options, condition, self._fields)
+        return search.answer(self._model.encode(texts))
 
     def encode(self, queries: Iterable[str]) -> Codes:
         """Return the packed codes of texts."""

@@ -22,7 +22,7 @@ MAX_RADIUS = 4096
 MAX_DUPLICATES_RADIUS = 16
 MAX_FACTOR = 100_000
 MAX_WHERE_FIELDS = 16
-MAX_WHERE_VALUES = 64  # per field
+MAX_WHERE_VALUES = 10_000  # per field
 MAX_PAGE = 1000  # documents
 PAGE = 100  # documents, if the request does not say how many
 

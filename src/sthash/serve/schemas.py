@@ -23,7 +23,9 @@ Word = Annotated[str, Field(max_length=limits.MAX_WORD_CHARACTERS)]
 Whole = Annotated[int, Field(ge=-(2**63), le=2**63 - 1)]
 Value = Word | bool | Whole | Annotated[float, Field(allow_inf_nan=False)] | None
 Values = Annotated[list[Value], Field(max_length=limits.MAX_WHERE_VALUES)]
-Where = Annotated[dict[Word, Value | Values], Field(max_length=limits.MAX_WHERE_FIELDS)]
+Operator = Literal["=", "!=", "<", "<=", ">", ">=", "in", "not in", "exists"]
+Comparison = Annotated[dict[Operator, Value | Values], Field(min_length=1)]
+Where = Annotated[dict[Word, Value | Values | Comparison], Field(max_length=limits.MAX_WHERE_FIELDS)]
 
 
 def _described(one_of: tuple[str, ...], *examples: dict[str, Any]) -> ConfigDict:
@@ -61,7 +63,7 @@ class SearchRequest(SearchOptionsSchema):
     model_config = _described(
         ("text", "key", "vector"),
         {"text": "a queue for threads", "k": 5},
-        {"key": "queue.Queue", "k": 5, "where": {"year": [2025, 2026]}},
+        {"key": "queue.Queue", "k": 5, "where": {"year": {">=": 2025}, "label": ["queue", "heapq"]}},
     )
     text: Text | SkipJsonSchema[None] = None
     key: Key | SkipJsonSchema[None] = None
