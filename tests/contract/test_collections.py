@@ -291,6 +291,12 @@ def test_add(changing):
     assert [hit.key for hit in changing.search("moon x", where={"a": {"exists": True}})] == ["b"]
 
 
+def test_records_are_those_of_the_command_line(changing):
+    assert changing.add([{"id": 7, "text": "moon light", "year": 2010, "metadata": {"a": 1}}, {"text": 5}]) == 2
+    assert changing.get("7") == Document("7", "moon light", None, {"year": 2010, "a": 1})
+    assert [document.text for document in changing][-1] == "5"
+
+
 def test_documents_without_a_key_get_one(changing):
     before = list(changing)
     assert changing.add(text for text in ("moon light", "bread oven")) == 2
@@ -391,8 +397,9 @@ MISTAKES = {
     "add one document": (TypeError, lambda c: c.add(Document("new", "cat"))),
     "upsert one dict": (TypeError, lambda c: c.upsert({"text": "cat"})),
     "add a number": (TypeError, lambda c: c.add(["cat", 5])),
-    "add a text that is a number": (TypeError, lambda c: c.add([{"text": 5}])),
-    "add a field that is not there": (ValueError, lambda c: c.add([{"text": "cat", "title": "Cat"}])),
+    "add a text that is a list": (ValueError, lambda c: c.add([{"text": ["cat"]}])),
+    "add a text that is a number": (TypeError, lambda c: c.add([Document("new", 5)])),
+    "add a record without a text": (ValueError, lambda c: c.add([{"key": "new", "title": "Cat"}])),
     "upsert metadata that is a list": (TypeError, lambda c: c.upsert([Document("new", "cat", None, ["a"])])),
     "add metadata that JSON has not": (ValueError, lambda c: c.add([Document("new", "cat", None, {"a": object()})])),
     "upsert metadata with NaN": (ValueError, lambda c: c.upsert([Document("new", "", None, {"a": float("nan")})])),

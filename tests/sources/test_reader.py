@@ -116,7 +116,7 @@ def test_metadata_is_merged_so_that_an_export_is_read_again(tmp_path):
 def test_encodings(tmp_path):
     path = tmp_path / "a.txt"
     path.write_bytes("Schäf\n".encode("latin-1"))
-    with pytest.raises(ValueError, match=r"a\.txt is not utf-8 .* Set encoding, for example to latin-1"):
+    with pytest.raises(ValueError, match=r"a\.txt, line 1 is not UTF-8: .* at offset 3 .*--encoding latin-1"):
         list(read_documents(path))
     assert next(read_documents(path, encoding="latin-1")).text == "Schäf"
     with pytest.raises(ValueError, match="encoding='nope' is not known"):
@@ -137,7 +137,7 @@ def test_encodings(tmp_path):
         ("a.csv", "text,b\nx,y,z\n", "line 2 does not have as many fields as the first line"),
         ("a.csv", 'text,b\n"open,x\n', "line 2 cannot be read .unexpected end of data"),
         ("a.parquet", "PAR1 not really", "cannot be read as Parquet"),
-        ("a.sth", "x", "the name does not tell the format. Set format to one of: txt, jsonl"),
+        ("a.sth", "x", "the name does not tell the format. Set format .--format. to one of: txt, jsonl"),
         ("a", "x", "the name does not tell the format"),
     ],
 )

@@ -28,7 +28,7 @@ from sthash.collection.stored_model import load_model
 from sthash.collection.verification import Verification, verify
 from sthash.model import Margins, Model
 from sthash.progress import Progress, silent
-from sthash.sources import Document
+from sthash.sources import Document, FieldNames, with_fields
 
 if TYPE_CHECKING:
     from sthash.hashing import SelfTaughtHashing
@@ -96,6 +96,7 @@ class Collection:
         overwrite: bool = False,
         threads: int | None = None,
         progress: Progress | None = None,
+        **fields: Unpack[FieldNames],
     ) -> Self:
         """Learn, encode and store documents in a new file, and open it.
 
@@ -105,7 +106,7 @@ class Collection:
         Parameters
         ----------
         path : path
-        documents : iterable of str, dict or Document; path object; table
+        documents : iterable of str, dict or Document; path object; DataFrame or Series
             As `sthash.sources.open_documents` takes them. Not needed where there are vectors.
         vectors : array or iterable of arrays, optional
             Dense vectors of your own, one per document. They are hashed and compared instead of the texts.
@@ -135,6 +136,8 @@ class Collection:
             None takes one thread per available core. The codes do not depend on it.
         progress : callable, optional
             Called with the name of the step, how much is done, and of how much (None if not known).
+        key, text, label : str, optional
+            Which field of a dict, or column of a DataFrame, holds what; all others are metadata.
         """
         target = Path(path)
         if target.exists() and not overwrite:
@@ -144,7 +147,7 @@ class Collection:
         plan = model or builder.LearningPlan(
             n_bits, n_neighbors, recipe, sample_size, scatter, vectorizer, hasher, random_state, threads
         )
-        builder.build(target, documents, vectors, plan, replace_keys=replace, progress=progress)
+        builder.build(target, with_fields(documents, fields), vectors, plan, replace_keys=replace, progress=progress)
         return cls.open(target, threads=threads)
 
     @classmethod
@@ -290,19 +293,21 @@ class Collection:
 
     # Changes
 
-    def add(self, documents: Any, *, vectors: Iterable[Any] | None = None) -> int:
+    def add(self, documents: Any, *, vectors: Iterable[Any] | None = None, **fields: Unpack[FieldNames]) -> int:
         """Add documents, all or, on an error, none of them; a key that is there already is an error.
+
+        ``key``, ``text`` and ``label`` name fields, as for `create`.
 
         Returns
         -------
         count : int
             Number of documents that were added.
         """
-        return self._put(documents, vectors, replace_keys=False)
+        return self._put(with_fields(documents, fields), vectors, replace_keys=False)
 
-    def upsert(self, documents: Any, *, vectors: Iterable[Any] | None = None) -> int:
+    def upsert(self, documents: Any, *, vectors: Iterable[Any] | None = None, **fields: Unpack[FieldNames]) -> int:
         """Add documents, each in place of the one with the same key, if there is one."""
-        return self._put(documents, vectors, replace_keys=True)
+        return self._put(with_fields(documents, fields), vectors, replace_keys=True)
 
     def _put(self, documents: Any, vectors: Iterable[Any] | None, *, replace_keys: bool) -> int:
         with self._changing():
