@@ -83,7 +83,7 @@ def test_every_command_has_a_file_and_help_of_its_own(sth, command):
 
 def test_every_file_is_a_command_or_shared():
     folder = Path(sys.modules["sthash.cli"].__file__).parent
-    shared = {"__init__", "__main__", "conditions", "option_groups", "options", "output", "standard_library"}
+    shared = {"__init__", "__main__", "conditions", "option_groups", "options", "output", "skipped", "standard_library"}
     assert {path.stem for path in folder.glob("*.py")} - shared == {command.__name__ for command in COMMANDS}
 
 
@@ -107,6 +107,8 @@ def test_words_of_sources_are_those_that_were_given():
     given = SourceOptions(["a.csv"], text="body", encoding="latin-1")
     assert given.words() == ["--text", "body", "--encoding", "latin-1"]
     assert SourceOptions(["a.csv"]).words() == []
+    given = SourceOptions(["a"], include=["*.md", "x"], skip_bad=True)
+    assert given.words() == ["--include", "*.md", "--include", "x", "--skip-bad"]
 
 
 def test_settings_that_are_not_given_are_left_to_the_library():

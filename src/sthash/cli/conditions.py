@@ -81,7 +81,7 @@ def _meanings(value: str) -> list[Any]:
     if value in ("true", "false"):
         return [value, value == "true"]
     try:
-        number = float(value)
-        return [value, int(value) if value.lstrip("+-").isdecimal() else number] if math.isfinite(number) else [value]
+        number = int(value) if value.lstrip("+-").isdecimal() else float(value)
+        return [value, number] if isinstance(number, int) or math.isfinite(number) else [value]
     except ValueError:
         return [value]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sthash.collection.collection import Collection
 from sthash.collection.conditions import Condition, FieldKinds, Filter, Where
+from sthash.collection.display import facts_html, hits_frame, hits_html, matched_words
 from sthash.collection.document_table import StoredDocument
 from sthash.collection.hits import Hit
 from sthash.collection.packed_vectors import PackedVectors, packed
@@ -29,5 +30,9 @@ __all__ = [
     "StoredDocument",
     "Verification",
     "Where",
+    "facts_html",
+    "hits_frame",
+    "hits_html",
+    "matched_words",
     "packed",
 ]

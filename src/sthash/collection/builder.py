@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from sthash.text import TextVectorizer
 
 SAMPLE_SIZE = 20_000
+MOST_SCATTER = 1e6  # far beyond use; weights are float32
+LAST_SEED = 2**32 - 1  # of NumPy
 
 
 @dataclass(frozen=True)
@@ -49,8 +51,8 @@ class LearningPlan:
         check_whole("n_neighbors", self.n_neighbors)
         if self.sample_size is not None:
             check_whole("sample_size", self.sample_size)
-        check_positive("scatter", self.scatter, or_zero=True)
-        check_whole("random_state", self.random_state, least=0)
+        check_positive("scatter", self.scatter, or_zero=True, most=MOST_SCATTER)
+        check_whole("random_state", self.random_state, least=0, most=LAST_SEED)
         # Before all documents are read, not when they have been.
         from sthash.hashing.sth import Recipe
 

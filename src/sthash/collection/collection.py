@@ -17,6 +17,7 @@ from sthash.checks import resolve_threads
 from sthash.codes import Codes
 from sthash.collection import builder
 from sthash.collection.conditions import Where
+from sthash.collection.display import facts_html
 from sthash.collection.document_table import StoredDocument, remove
 from sthash.collection.hits import Hit
 from sthash.collection.packed_vectors import Ids
@@ -286,6 +287,9 @@ class Collection:
                 **{shown: settings[name] for name, shown in SHOWN.items() if name in settings},
             }
 
+    def _repr_html_(self) -> str:
+        return facts_html(self.info())
+
     def check(self) -> Verification:
         """Read everything and compare it with its checksums and with each other; CollectionError if it is damaged."""
         with self.snapshot() as now:
@@ -296,12 +300,7 @@ class Collection:
     def add(self, documents: Any, *, vectors: Iterable[Any] | None = None, **fields: Unpack[FieldNames]) -> int:
         """Add documents, all or, on an error, none of them; a key that is there already is an error.
 
-        ``key``, ``text`` and ``label`` name fields, as for `create`.
-
-        Returns
-        -------
-        count : int
-            Number of documents that were added.
+        ``key``, ``text`` and ``label`` name fields, as for `create`. Return how many documents were added.
         """
         return self._put(with_fields(documents, fields), vectors, replace_keys=False)
 

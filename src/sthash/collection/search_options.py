@@ -8,6 +8,8 @@ from typing import Any, TypedDict
 from sthash.checks import check_whole
 from sthash.collection.conditions import Where, check_where
 
+LARGEST = 2**31 - 1
+
 
 class SearchKeywords(TypedDict, total=False):
     """The fields of `SearchOptions` after ``k``, as keyword arguments of ``search`` and ``search_many``."""
@@ -83,10 +85,11 @@ class SearchOptions:
     explain: bool = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "k", check_whole("k", self.k))
-        object.__setattr__(self, "factor", check_whole("factor", self.factor))
+        # More than any collection has: kernels count with 64 bits, and with 32 bits within a code.
+        object.__setattr__(self, "k", min(check_whole("k", self.k), LARGEST))
+        object.__setattr__(self, "factor", min(check_whole("factor", self.factor), LARGEST))
         if self.radius is not None:
-            object.__setattr__(self, "radius", check_whole("radius", self.radius, least=0))
+            object.__setattr__(self, "radius", min(check_whole("radius", self.radius, least=0), LARGEST))
         if self.where is not None:
             object.__setattr__(self, "where", check_where(self.where))
 
