@@ -55,23 +55,27 @@ class SourceFields:
         for part in self.required:
             check_choice("required", part, tuple(USUAL_NAMES))
 
-    def document(self, record: dict[str, Any], place: str) -> Document:
+    def document(self, record: Mapping[str, Any], place: str) -> Document:
         """Make a document of a record; ``place`` says where the record stands, for the message of an error."""
         rest = dict(record)
-        key, text, label = (self._take(part, rest, place, record) for part in USUAL_NAMES)
+        key = self._take("key", rest, place, record)
+        text = self._take("text", rest, place, record)
+        label = self._take("label", rest, place, record)
         if text is None and self.text is None and "text" not in record and not self.text_optional:
             raise ValueError(
                 f"{place} has no field 'text'. Set text to the name of the field that holds the text "
                 f"(--text): the record has {_listed(record)}."
             )
-        more = rest.pop("metadata", None)
+        if "metadata" not in rest:
+            return Document(key, text or "", label, rest)
+        more = rest.pop("metadata")
         if isinstance(more, dict):
             rest |= more
         elif more is not None:
             rest["metadata"] = more
         return Document(key, text or "", label, rest)
 
-    def _take(self, part: str, rest: dict[str, Any], place: str, record: dict[str, Any]) -> str | None:
+    def _take(self, part: str, rest: dict[str, Any], place: str, record: Mapping[str, Any]) -> str | None:
         """Remove the field that holds a part of the document from the rest, and return it as a string."""
         wanted = getattr(self, part)
         if wanted is not None and wanted not in rest:
@@ -79,8 +83,17 @@ class SourceFields:
                 f"{place} has no field {wanted!r}. Set {part} to the name of a field that the record has (--{part}): "
                 f"{_listed(record)}."
             )
-        name = wanted or next((name for name in USUAL_NAMES[part] if name in rest), None)
-        value = None if name is None else rest.pop(name)
+        if wanted is not None:
+            name, value = wanted, rest.pop(wanted)
+        else:
+            for name in USUAL_NAMES[part]:
+                if name in rest:
+                    value = rest.pop(name)
+                    break
+            else:
+                value = None
+        if type(value) is str and value:  # the most frequent case, checked fast
+            return value
         if isinstance(value, list | dict):
             raise ValueError(
                 f"{place}: field {name!r} is a {type(value).__name__}. Set {part} to a field that holds a string."
@@ -90,7 +103,7 @@ class SourceFields:
         return value if value is None or isinstance(value, str) else str(value)
 
 
-def _listed(record: dict[str, Any]) -> str:
+def _listed(record: Mapping[str, Any]) -> str:
     return ", ".join(map(repr, record)) or "no fields"
 
 
@@ -112,7 +125,7 @@ def as_document(value: Any, position: int, fields: SourceFields = _USUAL_FIELDS)
     if isinstance(value, str):
         return Document(None, value)
     if isinstance(value, Mapping):
-        return fields.document({str(name): part for name, part in value.items()}, f"document {position}")
+        return fields.document(value, f"document {position}")
     if not isinstance(value, Document):
         raise TypeError(f"document {position} is a {type(value).__name__}. Pass a str, a dict or a Document.")
     if not isinstance(value.text, str):
