@@ -20,7 +20,8 @@ from sthash.collection.store import Store
 
 # SQLite refuses objects that are nested deeper than its own limit, although they are sound.
 READABLE = "json_valid(CAST(metadata AS TEXT))"
-ENTRIES = f"json_each(CASE WHEN {READABLE} THEN CAST(metadata AS TEXT) ELSE '{{}}' END) AS entry"
+ENTRIES = "json_each(CAST(metadata AS TEXT)) AS entry"
+READABLE_ENTRIES = f"json_each(CASE WHEN {READABLE} THEN CAST(metadata AS TEXT) ELSE '{{}}' END) AS entry"
 GIVEN = "(SELECT value FROM json_each(?))"
 GIVEN_BYTES = "(SELECT CAST(value AS BLOB) FROM json_each(?))"
 TYPES = {"string": ["text"], "number": ["integer", "real", "true", "false"], "list": ["array"], "object": ["object"]}
@@ -61,7 +62,7 @@ def _some_document_has(store: Store, condition: Condition) -> bool:
         return False
     types = json.dumps([kind for name in condition.kinds for kind in TYPES[name]])
     right = f"AND entry.type IN {GIVEN}" if condition.kinds else ""
-    statement = f"SELECT 1 FROM documents, {ENTRIES} WHERE entry.key = CAST(? AS TEXT) {right} LIMIT 1"  # noqa: S608
+    statement = f"SELECT 1 FROM documents, {READABLE_ENTRIES} WHERE entry.key = CAST(? AS TEXT) {right} LIMIT 1"  # noqa: S608
     arguments = (encode_text(condition.name), *([types] if right else []))
     return store.execute(statement, arguments).fetchone() is not None
 
@@ -94,7 +95,7 @@ def _statement(condition: Condition) -> tuple[str, list[Any]]:
         right = f"entry.value IN {GIVEN}" + (" OR entry.value IS NULL" if null else "")
         arguments.append(given)
     holds = f"EXISTS (SELECT 1 FROM {ENTRIES} WHERE entry.key = CAST(? AS TEXT) AND ({right}))"  # noqa: S608
-    return f"(NOT {READABLE} OR {holds})", arguments
+    return f"CASE WHEN {READABLE} THEN {holds} ELSE 1 END", arguments
 
 
 def _is_comparable(value: Any) -> bool:
