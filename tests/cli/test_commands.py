@@ -165,7 +165,7 @@ def test_errors_are_one_line(sth, built, tmp_path):
     assert "--format" in sth("add", built, "c.sth", status=1).err
     assert "line 1" in sth("add", built, "-", stdin="not json", status=1).err
     assert "not a JSON object" in sth("add", built, "-", stdin="[1]", status=1).err
-    assert "Set text to" in sth("add", built, "-", stdin='{"a": 1}', status=1).err
+    assert "Set text (--text) to" in sth("add", built, "-", stdin='{"a": 1}', status=1).err
     assert "'zzz'" in sth("add", built, "-", "--key", "zzz", stdin='{"text": "a"}', status=1).err
     assert "line 2" in sth("add", built, "-", "--format", "csv", stdin="text,b\nx\n", status=1).err
     assert "FIELD=VALUE" in sth("search", built, "x", "--where", "=y", status=1).err

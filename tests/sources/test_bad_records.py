@@ -59,7 +59,7 @@ def test_columns_that_half_of_the_records_have(tmp_path):
     path = tmp_path / "a.jsonl"
     rows = [{"body" if n % 2 else "title": f"text {n}", "id": n} for n in range(10)]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    with pytest.raises(ValueError, match=r"line 1 has no field 'body'\. Set text .* has \(--text\): 'title', 'id'"):
+    with pytest.raises(ValueError, match=r"line 1 has no field 'body'\. Set text \(--text\) .* has: 'title', 'id'"):
         list(read_documents(path, SourceFields(text="body")))
     skipped = []
     found = list(read_documents(path, SourceFields(text="body"), on_bad=skipped.append))

@@ -128,7 +128,7 @@ def test_encodings(tmp_path):
     [
         ("a.jsonl", '{"text": "a"}\n{"text": ', "line 2 is not JSON"),
         ("a.jsonl", "[1]", "line 1 is not a JSON object but a list"),
-        ("a.jsonl", '{"body": "a"}', "line 1 has no field 'text'. Set text to .* the record has 'body'"),
+        ("a.jsonl", '{"body": "a"}', "line 1 has no field 'text'. Set text .--text. to .* the record has 'body'"),
         ("a.jsonl", "{}", "the record has no fields"),
         ("a.jsonl", '{"text": ["a"]}', "field 'text' is a list. Set text to a field that holds a string"),
         ("a.jsonl", '{"text": "a", "label": ["a"]}', "line 1: field 'label' is a list"),
@@ -164,7 +164,7 @@ def test_fields_that_are_named_or_required(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_text('{"text": "a", "label": 3}\n{"text": "b", "label": null}\n{"text": ""}')
     assert [document.label for document in read_documents(path)] == ["3", None, None]
-    with pytest.raises(ValueError, match=r"line 1 has no field 'topic'\. Set label to the name of a field .* 'text'"):
+    with pytest.raises(ValueError, match=r"no field 'topic'\. Set label .--label. to the name of a field .* 'text'"):
         list(read_documents(path, SourceFields(label="topic")))
     with pytest.raises(ValueError, match="line 2 has no label, or an empty one"):
         list(read_documents(path, SourceFields(required=("label",))))

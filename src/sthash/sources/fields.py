@@ -63,8 +63,8 @@ class SourceFields:
         label = self._take("label", rest, place, record)
         if text is None and self.text is None and "text" not in record and not self.text_optional:
             raise ValueError(
-                f"{place} has no field 'text'. Set text to the name of the field that holds the text "
-                f"(--text): the record has {_listed(record)}."
+                f"{place} has no field 'text'. Set text (--text) to the name of the field that holds the text; "
+                f"the record has {_listed(record)}."
             )
         if "metadata" not in rest:
             return Document(key, text or "", label, rest)
@@ -80,7 +80,7 @@ class SourceFields:
         wanted = getattr(self, part)
         if wanted is not None and wanted not in rest:
             raise ValueError(
-                f"{place} has no field {wanted!r}. Set {part} to the name of a field that the record has (--{part}): "
+                f"{place} has no field {wanted!r}. Set {part} (--{part}) to the name of a field that the record has: "
                 f"{_listed(record)}."
             )
         if wanted is not None:
