@@ -295,6 +295,10 @@ def test_records_are_those_of_the_command_line(changing):
     assert changing.add([{"id": 7, "text": "moon light", "year": 2010, "metadata": {"a": 1}}, {"text": 5}]) == 2
     assert changing.get("7") == Document("7", "moon light", None, {"year": 2010, "a": 1})
     assert [document.text for document in changing][-1] == "5"
+    assert changing.upsert([{"n": 8, "body": "sky"}], key="n", text="body") == 1
+    assert changing.get("8") == Document("8", "sky")
+    with pytest.raises(TypeError, match="no parameter 'title'"):
+        changing.add([{"text": "sky"}], title="x")
 
 
 def test_documents_without_a_key_get_one(changing):

@@ -35,7 +35,7 @@ from sthash.milvus.milvus_server import MilvusServer
 from sthash.milvus.schema import open_table
 from sthash.milvus.sync import check_documents, push_documents
 from sthash.progress import Progress, silent
-from sthash.sources import Document, open_documents
+from sthash.sources import Document, FieldNames, open_documents, with_fields
 
 
 class MilvusCollection:
@@ -183,7 +183,7 @@ class MilvusCollection:
 
     # Changes
 
-    def add(self, documents: Iterable[Any], *, cut_long_texts: bool = False) -> int:
+    def add(self, documents: Any, *, cut_long_texts: bool = False, **fields: Unpack[FieldNames]) -> int:
         """Encode and add documents; a key that is there already is an error, and nothing is added then.
 
         Parameters
@@ -192,13 +192,15 @@ class MilvusCollection:
             As `sthash.sources.open_documents` takes them.
         cut_long_texts : bool
             As in `push`.
+        key, text, label : str, optional
+            Which field of a dict, or column of a DataFrame, holds what.
 
         Returns
         -------
         count : int
             Number of documents that were added.
         """
-        outgoing = self._outgoing(documents)
+        outgoing = self._outgoing(with_fields(documents, fields))
         taken = set(self._table.fetch((as_primary_key(one.key) for one in outgoing), ["id"]))
         for one in outgoing:
             if as_primary_key(one.key) in taken:
@@ -210,7 +212,7 @@ class MilvusCollection:
         self._send(outgoing, cut_long_texts)
         return len(outgoing)
 
-    def upsert(self, documents: Iterable[Any], *, cut_long_texts: bool = False) -> int:
+    def upsert(self, documents: Any, *, cut_long_texts: bool = False, **fields: Unpack[FieldNames]) -> int:
         """Encode and add documents, each in place of the one with the same key, if there is one.
 
         All are checked before the first one is sent. They are sent in batches, each of which arrives whole or not at
@@ -221,7 +223,7 @@ class MilvusCollection:
         count : int
             Number of documents that were given.
         """
-        outgoing = self._outgoing(documents)
+        outgoing = self._outgoing(with_fields(documents, fields))
         self._send(outgoing, cut_long_texts)
         return len(outgoing)
 
