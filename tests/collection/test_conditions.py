@@ -76,6 +76,17 @@ def test_thousands_of_values(collection, count):
     assert collection.ids_where({"key": [*strings, "d7"], "label": {"not in": strings}}).tolist() == [7]
 
 
+def test_thousands_of_fields(tmp_path):
+    wide = {f"f{number}": number for number in range(3000)}
+    documents = [
+        *make_documents(40),
+        Document("wide", "cat", None, wide),
+        Document("other", "cat", None, wide | {"f2999": 0}),
+    ]
+    with Collection.create(tmp_path / "c.sth", documents, n_bits=8, n_neighbors=5) as collection:
+        assert collection.ids_where(wide).tolist() == [40]
+
+
 def test_scalars_of_numpy(collection):
     assert collection.ids_where({"x": np.int64(0)}).tolist() == collection.ids_where({"x": 0}).tolist() != []
     assert (

@@ -25,6 +25,7 @@ READABLE_ENTRIES = f"json_each(CASE WHEN {READABLE} THEN CAST(metadata AS TEXT) 
 GIVEN = "(SELECT value FROM json_each(?))"
 GIVEN_BYTES = "(SELECT CAST(value AS BLOB) FROM json_each(?))"
 TYPES = {"string": ["text"], "number": ["integer", "real", "true", "false"], "list": ["array"], "object": ["object"]}
+MOST_STATEMENTS = 50  # SQLite bounds the depth of an expression; `Filter` sees to the other conditions
 UNREADABLE = re.compile("[\0\ud800-\udfff]")
 
 
@@ -33,7 +34,7 @@ def ids_where(store: Store, where: Where) -> Ids:
     chosen = Filter(where)
     _check_fields(store, chosen)
     statements, arguments = ["1"], list[Any]()
-    for condition in chosen.conditions:
+    for condition in chosen.conditions[:MOST_STATEMENTS]:
         statement, own = _statement(condition)
         statements.append(statement)
         arguments.extend(own)
