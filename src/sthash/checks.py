@@ -10,24 +10,25 @@ from typing import Any
 MOST_THREADS = 1024
 
 
-def check_whole(name: str, value: Any, least: int = 1, remedy: str = "") -> int:
+def check_whole(name: str, value: Any, least: int = 1, remedy: str = "", *, most: int | None = None) -> int:
     """Return ``value`` if it is a whole number of at least ``least``; ``remedy`` says what to do otherwise."""
-    if type(value) is int and value >= least:  # the most frequent case, checked fast
+    if type(value) is int and value >= least and (most is None or value <= most):  # the most frequent case
         return value
     whole = isinstance(value, Integral) and not isinstance(value, bool)
-    if whole and int(value) >= least:
+    if whole and int(value) >= least and (most is None or int(value) <= most):
         return int(value)
-    message = f"{name}={value!r} must be an int of at least {least}." + (
-        f" {remedy[0].upper()}{remedy[1:]}." if remedy else ""
-    )
+    bounds = f"of at least {least}" if most is None else f"from {least} to {most}"
+    message = f"{name}={value!r} must be an int {bounds}." + (f" {remedy[0].upper()}{remedy[1:]}." if remedy else "")
     raise ValueError(message) if whole else TypeError(message)
 
 
-def check_positive(name: str, value: Any, *, or_zero: bool = False) -> float:
-    """Return ``value`` if it is a positive, finite number, or zero if that is allowed."""
+def check_positive(name: str, value: Any, *, or_zero: bool = False, most: float = math.inf) -> float:
+    """Return ``value`` if it is a positive, finite number of at most ``most``, or zero if that is allowed."""
     number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else math.nan
     if not (0 < number < math.inf or (or_zero and number == 0)):
         raise ValueError(f"{name}={value!r} must be a positive number{' or 0' if or_zero else ''}.")
+    if number > most:
+        raise ValueError(f"{name}={value!r} must be at most {most:g}.")
     return number
 
 

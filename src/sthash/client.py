@@ -16,7 +16,7 @@ from sthash.batches import batched
 from sthash.codes import Codes, n_bytes
 from sthash.collection import DocumentCollection, Hit, SearchKeywords, SearchOptions
 from sthash.serve import limits
-from sthash.sources import Document, paired
+from sthash.sources import Document, FieldNames, paired, with_fields
 
 
 class ServiceError(ConnectionError):
@@ -121,13 +121,13 @@ class Client:
 
     # Changes
 
-    def add(self, documents: Iterable[Any], *, vectors: Iterable[Any] | None = None) -> int:
+    def add(self, documents: Any, *, vectors: Iterable[Any] | None = None, **fields: Unpack[FieldNames]) -> int:
         """Add documents, all or, on an error, none; a key that exists is an error. Return how many were added."""
-        return self._put(documents, vectors, "add")
+        return self._put(with_fields(documents, fields), vectors, "add")
 
-    def upsert(self, documents: Iterable[Any], *, vectors: Iterable[Any] | None = None) -> int:
+    def upsert(self, documents: Any, *, vectors: Iterable[Any] | None = None, **fields: Unpack[FieldNames]) -> int:
         """Add documents, each in place of the one with the same key. Return how many there were."""
-        return self._put(documents, vectors, "upsert")
+        return self._put(with_fields(documents, fields), vectors, "upsert")
 
     def _put(self, documents: Iterable[Any], vectors: Iterable[Any] | None, mode: str) -> int:
         pairs = list(paired(documents, vectors))

@@ -2,10 +2,11 @@ import numpy as np
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from sthash import Collection, Document, KNNHashClassifier, SelfTaughtHashing, classify, near_duplicates
+from sthash import Collection, Document, KNNHashClassifier, SelfTaughtHashing, TextVectorizer, classify, near_duplicates
 from sthash.applications.duplicates import joined, sketch
 from sthash.collection import PackedVectors
 from sthash.reproduction.datasets import load_reuters21578_counts, tfidf_counts
+from support.corpus import make_documents
 
 WORDS = [f"word{letter}{other}" for letter in "abcdefghij" for other in "klmnopqrst"]
 
@@ -144,3 +145,29 @@ def test_reuters_topic_accuracy(needs):
     accuracy = classifier.score(test, data.test_labels)
     assert accuracy >= 0.913
     assert classifier.predict_proba(test).sum(axis=1) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_data_frames(library, tmp_path):
+    module = pytest.importorskip(library, reason=f"{library} is not installed")
+    documents = make_documents(60)
+    texts = [document.text for document in documents]
+    labels = [*(document.label for document in documents), "x"]
+    frame = module.DataFrame({"body": [*texts, texts[3]], "year": range(61), "topic": labels})
+    wanted = near_duplicates([*texts, texts[3]])
+    assert near_duplicates(frame, text="body") == near_duplicates(frame["body"]) == wanted != []
+    with pytest.raises(ValueError, match=r"no column 'text'\. Set text to one of its columns: 'body', 'year', 'topic'"):
+        near_duplicates(frame)
+    rows = TextVectorizer().fit_transform(frame, text="body")
+    vectorizer = TextVectorizer().fit(frame["body"])
+    assert (rows != vectorizer.transform(frame, text="body")).nnz == 0
+    with Collection.create(tmp_path / "c.sth", frame, text="body", label="topic", n_bits=8, n_neighbors=5) as built:
+        assert built.get("3") == Document("3", texts[3], documents[3].label, {"year": 3})
+        assert built.add(frame[:2], text="body") == built.upsert(frame["body"][:2]) == 2
+        with pytest.raises(ValueError, match="has no field 'text'"):
+            built.add(frame)
+        with pytest.raises(ValueError, match=r"no field 'title'\. .*: 'body', 'year', 'topic'"):
+            built.add(frame, text="title")
+        assert len(built) == 65
+    with pytest.raises(TypeError, match="no parameter 'textt'"):
+        Collection.create(tmp_path / "d.sth", frame, textt="body")

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from sthash import Collection
+from sthash.cli import COMMANDS as ALL_COMMANDS
 from support.components import require
 from support.corpus import make_documents
 
@@ -48,6 +49,10 @@ def test_build_and_search(sth, built):
     assert lines(sth("search", built, "-", "-k", 5, "--json", stdin="kitten claw")) == hits
     where = lines(sth("search", built, "kitten", "--where", "number=3", "--where", "number=7", "--json"))
     assert {hit["key"] for hit in where} == {"d3", "d7"}
+    where = lines(sth("search", built, "kitten", "--where", "number>=3", "--where", "number<=7", "--json"))
+    assert {hit["key"] for hit in where} == {"d3", "d4", "d5", "d6", "d7"}
+    where = lines(sth("search", built, "kitten", "--where", "label in cats, ships", "--where", "key!=d1", "--json"))
+    assert {hit["label"] for hit in where} <= {"cats", "ships"}
     by_code = lines(sth("search", built, "kitten", "--codes-only", "--radius", 4, "--json"))
     assert [hit["distance"] for hit in by_code] == sorted(hit["distance"] for hit in by_code)
     assert sth("search", built, "xyzzy").err == "nothing found\n"
@@ -68,8 +73,8 @@ def test_add_delete_export(sth, built):
     assert rows[-1] == {"key": "m2", "text": "a ship at sea", "label": None, "metadata": {}}
     sth("build", "again.sth", "-", "--bits", 8, "--neighbors", 5, stdin=exported)
     assert sth("export", "again.sth").out == exported
-    sth("relearn", built, "--bits", 4)
-    sth("compact", built)
+    assert "learned anew from 121 documents" in sth("relearn", built, "--bits", 4).err
+    assert "bytes" in sth("compact", built).err
     assert lines(sth("info", built, "--json"))[0]["n_bits"] == 4
     assert "ok, 121 documents" in sth("check", built).out
     assert lines(sth("check", built, "--json"))[0]["ok"] is True
@@ -155,7 +160,7 @@ def test_folders(sth, tmp_path):
         assert collection.get("extra.txt.gz").label is None
     latin = tmp_path / "latin.txt"
     latin.write_bytes("ein Schäf\n".encode("latin-1"))
-    assert "latin-1" in sth("add", "c.sth", latin, status=1).err
+    assert "--encoding latin-1" in sth("add", "c.sth", latin, status=1).err
     sth("add", "c.sth", latin, "--encoding", "latin-1")
 
 
@@ -166,13 +171,16 @@ def test_errors_are_one_line(sth, built, tmp_path):
     assert "--force" in sth("build", built, "docs.jsonl", status=1).err
     sth("build", built, "docs.jsonl", "--text", "body", "--bits", 4, "--neighbors", 5, "--force")
     assert "No such file" in sth("add", built, "missing.jsonl", status=1).err
-    assert "Set format to" in sth("add", built, "c.sth", status=1).err
+    assert "--format" in sth("add", built, "c.sth", status=1).err
     assert "line 1" in sth("add", built, "-", stdin="not json", status=1).err
     assert "not a JSON object" in sth("add", built, "-", stdin="[1]", status=1).err
-    assert "Set text to" in sth("add", built, "-", stdin='{"a": 1}', status=1).err
+    assert "Set text (--text) to" in sth("add", built, "-", stdin='{"a": 1}', status=1).err
     assert "'zzz'" in sth("add", built, "-", "--key", "zzz", stdin='{"text": "a"}', status=1).err
     assert "line 2" in sth("add", built, "-", "--format", "csv", stdin="text,b\nx\n", status=1).err
-    assert "FIELD=VALUE" in sth("search", built, "x", "--where", "y", status=1).err
+    assert "FIELD=VALUE" in sth("search", built, "x", "--where", "=y", status=1).err
+    unknown = sth("search", built, "x", "--where", "y", status=1).err
+    assert "'y', which no document has. The documents have: 'key', 'label', 'number', 'topic'." in unknown
+    assert "have a number there" in sth("search", built, "x", "--where", 'number="3"', status=1).err
     assert "k=0" in sth("search", built, "x", "-k", 0, status=1).err
     assert "n_bits=5000" in sth("build", "new.sth", "-", "--bits", 5000, stdin='{"text": "ship"}', status=1).err
     assert "encoding" in sth("add", built, "-", "--encoding", "nope", stdin="{}", status=1).err
@@ -260,8 +268,128 @@ def test_the_installed_command(built, tmp_path):
 
 
 def test_version_and_help(sth):
+    assert sth("version").out == sth("--version").out
     assert sth("version").out.startswith("sthash ")
-    assert "relearn" in sth("--help").out
+    shown = sth("--help").out
+    assert sth().out == shown
+    assert "\n  relearn " in shown
+    assert "\nExamples:\n  sth demo " in shown
+    assert all(shown.count(f"\n  {command.__name__} ") == 1 for command in ALL_COMMANDS)
+
+
+def test_words_without_quotes_are_one_query(sth, built):
+    quoted = sth("search", built, "kitten claw", "--json").out
+    assert sth("search", built, "kitten", "claw", "--json").out == quoted
+    assert sth("search", built, "-k", 10, "kitten", "--json", "claw").out == quoted
+    assert sth("classify", built, "kitten", "claw", "--json").out == sth("classify", built, "kitten claw", "--json").out
+    assert "TEXT" in sth("search", built, status=2).err
+
+
+def test_tables_have_words_and_use_the_width(sth, tmp_path, monkeypatch):
+    text = "the galaxies were beautiful " + "and so on " * 40
+    rows = [{"key": f"k{n}" * 3, "text": text} for n in range(5)]
+    stdin = "".join(json.dumps(row) + "\n" for row in [*rows, *({"text": d.text} for d in make_documents(60))])
+    sth("build", "c.sth", "-", "--bits", 4, "--neighbors", 5, stdin=stdin)
+    for width in (60, 90, 200):
+        monkeypatch.setenv("COLUMNS", str(width))
+        shown = sth("search", "c.sth", "galaxy", "beauty", "-k", 3).out.splitlines()
+        assert max(map(len, shown)) == width
+        assert "galaxies" in shown[1]
+        assert "k0k0k0" in shown[1]
+
+
+def test_get_and_list(sth, built):
+    assert lines(sth("get", built, "d3", "d5", "--json")) == lines(sth("export", built))[3:6:2]
+    shown = sth("get", built, "d3").out
+    assert "d3\nlabel: stars\nnumber: 3\n" in shown
+    assert "'nothing'" in sth("get", built, "d3", "nothing", status=1).err
+    first = sth("list", built)
+    assert [row.split()[0] for row in first.out.splitlines()[1:]] == [f"d{n}" for n in range(20)]
+    assert first.err == "20 of 120 documents; -n 120 lists all\n"
+    assert sth("list", built, "-n", 0, "--json").out == sth("export", built).out
+    some = sth("list", built, "--where", "number<3", "--where", "label in cats,ships")
+    assert some.err == "2 of 2 documents\n"
+    assert "no document has" in sth("list", built, "--where", "nothing=3", status=1).err
+
+
+def test_bad_records_are_skipped(sth, built, tmp_path):
+    content = b'{"text": "good one"}\n{"text": \n{"title": "no text"}\n\xe4\n{"text": "good two"}\n'
+    (tmp_path / "bad.jsonl").write_bytes(content)
+    before = sth("export", built).out
+    assert "line 2 is not JSON" in sth("add", built, "bad.jsonl", status=1).err
+    assert sth("export", built).out == before
+    assert not list(tmp_path.glob("*skipped*"))
+    for name in ("c.sth.skipped.jsonl", "c.sth.skipped-2.jsonl"):
+        shown = sth("add", built, "bad.jsonl", "--skip-bad").err
+        assert f"3 bad records were skipped: {name} says which and why" in shown
+        assert "2 documents added" in shown
+        skipped = [json.loads(line) for line in (tmp_path / name).read_text().splitlines()]
+        assert [row["place"] for row in skipped] == [f"bad.jsonl, line {number}" for number in (2, 3, 4)]
+        assert all(row["reason"].startswith(row["place"]) for row in skipped)
+    assert "skipped" not in sth("add", built, "-", "--skip-bad", stdin='{"text": "good"}').err
+
+
+def test_patterns_and_encodings_of_folders(sth, tmp_path):
+    for number, document in enumerate(make_documents(60)):
+        file = tmp_path / "docs" / f"{number}.md"
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(document.text, encoding=("utf-8", "utf-16")[number % 2])
+    (tmp_path / "docs" / "latin.md").write_bytes("ein Schäfer".encode("latin-1"))
+    (tmp_path / "docs" / "image.png").write_bytes(bytes(range(256)))
+    build = ("build", "c.sth", "docs", "--bits", 4, "--neighbors", 5)
+    shown = sth(*build, "--include", "*.md", status=1).err
+    assert "latin.md is not UTF-8: the byte 0xE4 at offset 7" in shown
+    assert "--encoding utf-8,latin-1" in shown
+    assert not (tmp_path / "c.sth").exists()
+    sth(*build, "--exclude", "*.png", "--encoding", "utf-8,latin-1")
+    assert lines(sth("get", "c.sth", "latin.md", "--json"))[0]["text"] == "ein Schäfer"
+    sth(*build, "--skip-bad", "--force")
+    assert len((tmp_path / "c.sth.skipped.jsonl").read_text().splitlines()) == 2
+    assert "60 of 60" in sth("list", "c.sth", "-n", 0).err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("search", "kitten", "-k", 10**30),
+        ("search", "kitten", "-k", 10**30, "--codes-only"),
+        ("search", "kitten", "--radius", 10**30),
+        ("search", "kitten", "--radius", 10**10),
+        ("search", "kitten", "--radius", 10**10, "--codes-only"),
+        ("similar", "d1", "-k", 10**12, "--radius", 2**31),
+        ("duplicates", "--radius", 10**30),
+        ("duplicates", "--threads", 10**30),
+        ("classify", "kitten", "-k", 10**30),
+        ("classify", "kitten", "--radius", 10**30),
+        ("relearn", "--sample-size", 10**30),
+        ("list", "-n", 10**30),
+        ("search", "kitten", "--where", f"number<{10**400}"),
+    ],
+    ids=str,
+)
+def test_big_numbers_work(sth, built, arguments):
+    command, *rest = arguments
+    sth(command, built, *rest)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("relearn", "--bits", 10**30), "needs at least"),
+        (("relearn", "--neighbors", 10**30), "must be less than the number of documents"),
+        (("relearn", "--seed", 10**30), "must be an int from 0 to 4294967295"),
+        (("relearn", "--scatter", "1e300"), "scatter=1e+300 must be at most 1e+06"),
+        (("relearn", "--scatter", "nan"), "scatter=nan must be a positive number or 0"),
+        (("duplicates", "--min-cosine", "1e400"), "min_cosine=inf must be above 0"),
+        (("serve", "--port", 10**30), "must be from 0 to 65535"),
+    ],
+    ids=str,
+)
+def test_big_numbers_are_refused_in_plain_words(sth, built, arguments, message):
+    command, *rest = arguments
+    shown = sth(command, built, *rest, status=1).err
+    assert message in shown
+    assert "incompatible function arguments" not in shown
 
 
 @pytest.mark.parametrize(("words", "expected"), [("sth sea", "search"), ("sth build --sca", "--scatter")])

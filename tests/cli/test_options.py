@@ -12,8 +12,9 @@ import typer
 
 from sthash import Collection
 from sthash.cli import COMMANDS
+from sthash.cli.conditions import parse_conditions
 from sthash.cli.option_groups import spread
-from sthash.cli.options import LearningOptions, SourceOptions, conditions
+from sthash.cli.options import LearningOptions, SourceOptions
 from support.corpus import make_documents
 
 QUICK = ("--bits", 8, "--neighbors", 5)
@@ -82,7 +83,7 @@ def test_every_command_has_a_file_and_help_of_its_own(sth, command):
 
 def test_every_file_is_a_command_or_shared():
     folder = Path(sys.modules["sthash.cli"].__file__).parent
-    shared = {"__init__", "__main__", "option_groups", "options", "output", "standard_library"}
+    shared = {"__init__", "__main__", "conditions", "option_groups", "options", "output", "skipped", "standard_library"}
     assert {path.stem for path in folder.glob("*.py")} - shared == {command.__name__ for command in COMMANDS}
 
 
@@ -106,6 +107,8 @@ def test_words_of_sources_are_those_that_were_given():
     given = SourceOptions(["a.csv"], text="body", encoding="latin-1")
     assert given.words() == ["--text", "body", "--encoding", "latin-1"]
     assert SourceOptions(["a.csv"]).words() == []
+    given = SourceOptions(["a"], include=["*.md", "x"], skip_bad=True)
+    assert given.words() == ["--include", "*.md", "--include", "x", "--skip-bad"]
 
 
 def test_settings_that_are_not_given_are_left_to_the_library():
@@ -114,8 +117,39 @@ def test_settings_that_are_not_given_are_left_to_the_library():
     assert list(LearningOptions(sample_size=0).settings().values()) == [None]
 
 
-def test_conditions():
-    assert conditions(None) is None
-    assert conditions(["a=x", "a=7", "b=1.5", "c=d=e"]) == {"a": ["x", "7", 7], "b": ["1.5", 1.5], "c": ["d=e"]}
-    with pytest.raises(ValueError, match=r"has no equals sign\. Write it as FIELD=VALUE"):
-        conditions(["a"])
+@pytest.mark.parametrize(
+    ("words", "wanted"),
+    [
+        (["a=x", "a=7", "b=1.5", "c=d=e"], {"a": ["x", "7", 7], "b": ["1.5", 1.5], "c": ["d=e"]}),
+        (["a in x,7", "a=y"], {"a": ["x", "7", 7, "y"]}),
+        (["a=", "b = x y "], {"a": [""], "b": ["x y"]}),
+        (['a="7"', 'b in "x, y", z'], {"a": ["7"], "b": ["x, y", "z"]}),
+        (["draft"], {"draft": ["true", True]}),
+    ],
+)
+def test_conditions_on_equality(words, wanted):
+    assert parse_conditions(words) == {field: {"in": values} for field, values in wanted.items()}
+
+
+@pytest.mark.parametrize(
+    ("words", "wanted"),
+    [
+        (["year>=2020", "year < 2024.5"], {"year": {">=": 2020, "<": 2024.5}}),
+        (['year>"2020"', "name<=m"], {"year": {">": "2020"}, "name": {"<=": "m"}}),
+        (["a!=x", "a!=y", "b not in 1,2"], {"a": {"not in": ["x", "y"]}, "b": {"not in": ["1", 1, "2", 2]}}),
+        (["!draft", "done=true"], {"draft": {"not in": ["true", True]}, "done": {"in": ["true", True]}}),
+        (["author exists", "x  not exists"], {"author": {"exists": True}, "x": {"exists": False}}),
+        (["metadata.label=x", "a b=c"], {"metadata.label": {"in": ["x"]}, "a b": {"in": ["c"]}}),
+    ],
+)
+def test_conditions_of_other_kinds(words, wanted):
+    assert parse_conditions(words) == wanted
+
+
+def test_conditions_that_are_none():
+    assert parse_conditions(None) is None
+    for words in ([""], ["!"], ["=x"], [">=3"], ["a b"], ["a in "]):
+        with pytest.raises(ValueError, match=r"is no condition\. Write FIELD=VALUE"):
+            parse_conditions(words)
+    with pytest.raises(ValueError, match="'a' with < twice"):
+        parse_conditions(["a<1", "a<2"])

@@ -9,61 +9,12 @@ import pytest
 
 from sthash import Client, Collection, Document
 from sthash.collection import SearchKeywords, SearchOptions
-from support.collections import COLLECTIONS, ODD, build, copy_of
+from support.collections import COLLECTIONS, ODD, assert_same_hits
 from support.components import require
 from support.corpus import QUERIES
 
 UNKNOWN = ["", "the of and", "zzzz", " \n"]
 EVERYTHING = 1000
-
-
-@pytest.fixture(scope="session")
-def built(tmp_path_factory):
-    return build(tmp_path_factory.mktemp("contract") / "some.sth")
-
-
-@pytest.fixture(scope="session")
-def milvus_lite(tmp_path_factory):
-    """One Milvus Lite for all tests, because it takes its time to start."""
-    from sthash.milvus.milvus_server import MilvusServer
-
-    server = MilvusServer(str(tmp_path_factory.mktemp("lite") / "milvus.db"), "", 60)
-    yield server.uri
-    server.close()
-
-
-@pytest.fixture(scope="module")
-def file(built):
-    """The file, whose answers are those that all must give."""
-    with Collection.open(built) as opened:
-        yield opened
-
-
-@pytest.fixture(scope="module", params=COLLECTIONS)
-def still(request, built, tmp_path_factory):
-    """For tests that change nothing."""
-    with copy_of(built, tmp_path_factory.mktemp("still"), request.param, request) as collection:
-        yield collection
-
-
-@pytest.fixture(params=COLLECTIONS)
-def changing(request, built, tmp_path):
-    with copy_of(built, tmp_path, request.param, request) as collection:
-        yield collection
-
-
-def assert_same_hits(ours, theirs):
-    """The same documents in the same order; where scores are equal but for rounding, the order may differ."""
-    assert [hit.score for hit in ours] == pytest.approx([hit.score for hit in theirs], abs=1e-5)
-    expected = {hit.key: hit for hit in theirs}
-    for hit in ours:
-        if hit.key in expected:
-            other = expected[hit.key]
-            assert hit.score == pytest.approx(other.score, abs=1e-5)
-            assert (hit.text, hit.label, hit.metadata) == (other.text, other.label, other.metadata)
-            assert (hit.distance, hit.terms) == (other.distance, other.terms)
-        else:
-            assert hit.score == pytest.approx(theirs[-1].score, abs=1e-5)
 
 
 # Reading
@@ -142,40 +93,6 @@ def test_search_by_key(still, file):
     assert still.search(key="blank") == []
 
 
-@pytest.mark.parametrize("rerank", [True, False])
-@pytest.mark.parametrize(
-    "where",
-    [
-        {"parity": 1},
-        {"parity": 1.0, "number": [3, 4, 5, 77]},
-        {"number": (3, "3", None)},
-        {"value": None},
-        {"value": True},
-        {"value": 1},
-        {"value": ["1", None]},
-        {"q\"'\\": 1.5},
-        {"big": 2**62},
-        {"nested": "{}"},
-        {"number": []},
-        {"nothing": 1},
-        {},
-    ],
-    ids=str,
-)
-def test_where(still, file, where, rerank):
-    hits = still.search("star and ship", EVERYTHING, where=where, rerank=rerank)
-    assert_same_hits(hits, file.search("star and ship", EVERYTHING, where=where, rerank=rerank))
-    assert {hit.key for hit in hits} == {document.key for document in file if matches(document.metadata, where)}
-
-
-def matches(metadata, where):
-    """Whether metadata has the values, told the plain way."""
-    return all(
-        name in metadata and metadata[name] in (list(value) if isinstance(value, list | tuple) else [value])
-        for name, value in where.items()
-    )
-
-
 @pytest.mark.parametrize("query", UNKNOWN, ids=repr)
 def test_a_query_without_a_known_word_finds_nothing(still, query):
     assert still.search(query) == []
@@ -220,7 +137,18 @@ def test_add(changing):
     assert changing.add([]) == 0
     assert list(changing) == [*before, Document("new", "moon light", "7"), Document("b", "x", None, {"a": [1]})]
     assert "new" in [hit.key for hit in changing.search("moon light", 3)]
-    assert changing.search("moon light", 1, where={"a": 1}) == []
+    assert changing.search("moon light", 1, where={"a": None}) == []
+    assert [hit.key for hit in changing.search("moon x", where={"a": {"exists": True}})] == ["b"]
+
+
+def test_records_are_those_of_the_command_line(changing):
+    assert changing.add([{"id": 7, "text": "moon light", "year": 2010, "metadata": {"a": 1}}, {"text": 5}]) == 2
+    assert changing.get("7") == Document("7", "moon light", None, {"year": 2010, "a": 1})
+    assert [document.text for document in changing][-1] == "5"
+    assert changing.upsert([{"n": 8, "body": "sky"}], key="n", text="body") == 1
+    assert changing.get("8") == Document("8", "sky")
+    with pytest.raises(TypeError, match="no parameter 'title'"):
+        changing.add([{"text": "sky"}], title="x")
 
 
 def test_documents_without_a_key_get_one(changing):
@@ -274,6 +202,7 @@ def test_a_collection_without_documents(changing):
     assert len(changing) == 0
     assert list(changing) == changing.search("cat") == changing.search("cat", rerank=False) == []
     assert changing.search_many(["cat", "ship"], radius=3) == [[], []]
+    assert changing.search("cat", where={"nothing": 1}) == []
     assert changing.add([{"key": "first", "text": "cat"}]) == 1
     assert [hit.key for hit in changing.search("cat")] == ["first"]
 
@@ -303,13 +232,28 @@ MISTAKES = {
     "where is a str": (TypeError, lambda c: c.search("cat", where="parity = 1")),
     "where has a dict": (TypeError, lambda c: c.search("cat", where={"parity": {}})),
     "where has a list in a list": (TypeError, lambda c: c.search_many(["cat"], where={"parity": [[1]]})),
+    "where has no such operator": (ValueError, lambda c: c.search("cat", where={"parity": {">>": 1}})),
+    "where has two operators of which one is none": (
+        ValueError,
+        lambda c: c.search("cat", where={"parity": {">": 1, "like": "x"}}),
+    ),
+    "where compares with None": (TypeError, lambda c: c.search("cat", where={"parity": {"<": None}})),
+    "where compares with a bool": (TypeError, lambda c: c.search("cat", where={"parity": {"<": True}})),
+    "where compares with a list": (TypeError, lambda c: c.search("cat", where={"parity": {"<": [1]}})),
+    "where compares the key with a number": (TypeError, lambda c: c.search("cat", where={"key": {"<": 1}})),
+    "where compares with infinity": (ValueError, lambda c: c.search("cat", where={"parity": {"<": float("inf")}})),
+    "where has NaN": (ValueError, lambda c: c.search("cat", where={"parity": [1, float("nan")]})),
+    "where has one value for in": (TypeError, lambda c: c.search("cat", where={"parity": {"in": 1}})),
+    "where has several values for !=": (TypeError, lambda c: c.search("cat", where={"parity": {"!=": [1]}})),
+    "where has a number for exists": (TypeError, lambda c: c.search("cat", where={"parity": {"exists": 1}})),
     "an option that is not there": (TypeError, lambda c: c.search("cat", within=3)),
     "add one str": (TypeError, lambda c: c.add("cat")),
     "add one document": (TypeError, lambda c: c.add(Document("new", "cat"))),
     "upsert one dict": (TypeError, lambda c: c.upsert({"text": "cat"})),
     "add a number": (TypeError, lambda c: c.add(["cat", 5])),
-    "add a text that is a number": (TypeError, lambda c: c.add([{"text": 5}])),
-    "add a field that is not there": (ValueError, lambda c: c.add([{"text": "cat", "title": "Cat"}])),
+    "add a text that is a list": (ValueError, lambda c: c.add([{"text": ["cat"]}])),
+    "add a text that is a number": (TypeError, lambda c: c.add([Document("new", 5)])),
+    "add a record without a text": (ValueError, lambda c: c.add([{"key": "new", "title": "Cat"}])),
     "upsert metadata that is a list": (TypeError, lambda c: c.upsert([Document("new", "cat", None, ["a"])])),
     "add metadata that JSON has not": (ValueError, lambda c: c.add([Document("new", "cat", None, {"a": object()})])),
     "upsert metadata with NaN": (ValueError, lambda c: c.upsert([Document("new", "", None, {"a": float("nan")})])),

@@ -65,7 +65,12 @@ def test_nothing_is_sent_twice(collection, there, uri, monkeypatch):
 
 def test_upsert_and_delete(collection, there):
     before = len(there)
-    assert there.upsert([{"key": "d1", "text": "ship"}, "no key", {"key": "x'1", "text": "old"}, {"key": "x'1"}]) == 4
+    assert (
+        there.upsert(
+            [{"key": "d1", "text": "ship"}, "no key", {"key": "x'1", "text": "old"}, {"key": "x'1", "text": ""}]
+        )
+        == 4
+    )
     assert len(there) == before + 2
     assert there.get("d1") == Document("d1", "ship")
     assert there.get("x'1").text == ""

@@ -125,7 +125,7 @@ def test_files_that_cannot_be_read(tmp_path):
     with pytest.raises(DatasetError, match="line 1 has no field 'label'"):
         load_labeled(tmp_path / "a.txt")
     (tmp_path / "latin.jsonl").write_bytes(b'{"text": "\xe9"}')
-    with pytest.raises(DatasetError, match="is not utf-8"):
+    with pytest.raises(DatasetError, match="is not UTF-8"):
         load_labeled(tmp_path / "latin.jsonl")
     whole = lzma.compress(np.random.default_rng(0).bytes(5000).hex().encode())
     (tmp_path / "cut.jsonl.xz").write_bytes(whole[:100])

@@ -1,6 +1,7 @@
 """What users pass as documents: objects, paths and tables, alone and with vectors."""
 
 import json
+import sys
 from datetime import date
 from pathlib import Path
 
@@ -8,7 +9,8 @@ import numpy as np
 import pytest
 
 from sthash.batches import BATCH_DOCUMENTS
-from sthash.sources import Document, SourceFields, open_documents, paired, read_documents
+from sthash.sources import Document, SourceFields, open_documents, paired, read_documents, with_fields
+from sthash.tables import texts_of
 
 ROWS = [{"key": "a", "text": "one", "label": "x", "year": 2010}, {"key": "b", "text": "two", "label": None, "year": 1}]
 DOCUMENTS = [Document("a", "one", "x", {"year": 2010}), Document("b", "two", None, {"year": 1})]
@@ -48,7 +50,11 @@ class Capsule:
         return self.table.__arrow_c_stream__(schema)
 
 
-TABLES = [pandas_frame, arrow_table, arrow_batch, arrow_reader, Capsule]
+def polars_frame(rows):
+    return pytest.importorskip("polars", reason="polars is not installed").DataFrame(rows)
+
+
+TABLES = [pandas_frame, polars_frame, arrow_table, arrow_batch, arrow_reader, Capsule]
 
 
 @pytest.mark.parametrize("make", TABLES)
@@ -104,9 +110,48 @@ def test_missing_values_and_types_of_pandas():
         list(open_documents(pandas.DataFrame([["a", "b"]], columns=["text", "text"])))
 
 
-def test_columns_are_iterables_of_texts():
-    texts = [document.text for document in open_documents(pandas_frame(ROWS)["text"])]
-    assert texts == ["one", "two"]
+@pytest.mark.parametrize("make", [pandas_frame, polars_frame, arrow_table])
+def test_columns_are_iterables_of_texts(make):
+    column = make([*ROWS, {"key": "c", "text": None, "label": "x", "year": 5}])["text"]
+    assert [document.text for document in open_documents(column)] == ["one", "two", ""]
+    with pytest.raises(TypeError, match="row 0 of the column is a int"):
+        list(open_documents(make(ROWS)["year"]))
+
+
+@pytest.mark.parametrize("make", TABLES)
+def test_texts_of_tables(make):
+    renamed = [{"body": row["text"], "n": row["year"]} for row in [*ROWS, {"text": None, "year": 3}]]
+    assert list(texts_of(make(renamed), "body")) == ["one", "two", ""]
+    assert list(texts_of(make(renamed), "n")) == ["2010", "1", "3"]
+    assert list(texts_of(make(ROWS))) == ["one", "two"]
+    with pytest.raises(ValueError, match=r"has no column 'text'\. Set text to one of its columns: 'body', 'n'"):
+        texts_of(make(renamed))
+
+
+def test_texts_that_are_no_table():
+    texts = ["one"]
+    assert texts_of(texts) is texts
+    with pytest.raises(TypeError, match="text='body' names a column, but got a list"):
+        texts_of(texts, "body")
+
+
+def test_a_polars_frame_needs_no_pyarrow(monkeypatch):
+    frame = polars_frame(ROWS)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    assert list(open_documents(frame)) == DOCUMENTS
+
+
+def test_fields_by_name(tmp_path):
+    rows = [{"body": "one", "topic": "x", "n": 1}]
+    wanted = [Document("1", "one", "x")]
+    assert list(open_documents(rows, key="n", text="body", label="topic")) == wanted
+    assert list(open_documents(pandas_frame(rows), key="n", text="body", label="topic")) == wanted
+    with pytest.raises(ValueError, match=r"document 0 has no field 'title'\. .*: 'body', 'topic', 'n'"):
+        list(open_documents(rows, text="title"))
+    with pytest.raises(TypeError, match="no parameter 'title'"):
+        with_fields(rows, {"title": "x"})
+    assert with_fields(rows, {"text": None}) is rows
+    assert with_fields(None, {"text": "body"}) is None
 
 
 def test_paths(jsonl, tmp_path):
@@ -135,6 +180,10 @@ def test_pairs(jsonl):
     assert list(paired(["a"], None)) == [(Document(None, "a"), None)]
     assert [document for document, _ in paired(None, vectors)] == [Document(None), Document(None)]
     assert list(paired(None, None)) == []
+    assert [document for document, _ in paired([{"key": "a"}, {"n": 1}], vectors)] == [
+        Document("a"),
+        Document(None, "", None, {"n": 1}),
+    ]
     for documents in (["a"], ["a", "b", "c"]):
         with pytest.raises(ValueError, match="not equally many: one of them ends after"):
             list(paired(documents, vectors))

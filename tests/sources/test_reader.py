@@ -116,7 +116,7 @@ def test_metadata_is_merged_so_that_an_export_is_read_again(tmp_path):
 def test_encodings(tmp_path):
     path = tmp_path / "a.txt"
     path.write_bytes("Schäf\n".encode("latin-1"))
-    with pytest.raises(ValueError, match=r"a\.txt is not utf-8 .* Set encoding, for example to latin-1"):
+    with pytest.raises(ValueError, match=r"a\.txt, line 1 is not UTF-8: .* at offset 3 .*--encoding latin-1"):
         list(read_documents(path))
     assert next(read_documents(path, encoding="latin-1")).text == "Schäf"
     with pytest.raises(ValueError, match="encoding='nope' is not known"):
@@ -128,7 +128,7 @@ def test_encodings(tmp_path):
     [
         ("a.jsonl", '{"text": "a"}\n{"text": ', "line 2 is not JSON"),
         ("a.jsonl", "[1]", "line 1 is not a JSON object but a list"),
-        ("a.jsonl", '{"body": "a"}', "line 1 has no field 'text'. Set text to .* the record has 'body'"),
+        ("a.jsonl", '{"body": "a"}', "line 1 has no field 'text'. Set text .--text. to .* the record has 'body'"),
         ("a.jsonl", "{}", "the record has no fields"),
         ("a.jsonl", '{"text": ["a"]}', "field 'text' is a list. Set text to a field that holds a string"),
         ("a.jsonl", '{"text": "a", "label": ["a"]}', "line 1: field 'label' is a list"),
@@ -137,7 +137,7 @@ def test_encodings(tmp_path):
         ("a.csv", "text,b\nx,y,z\n", "line 2 does not have as many fields as the first line"),
         ("a.csv", 'text,b\n"open,x\n', "line 2 cannot be read .unexpected end of data"),
         ("a.parquet", "PAR1 not really", "cannot be read as Parquet"),
-        ("a.sth", "x", "the name does not tell the format. Set format to one of: txt, jsonl"),
+        ("a.sth", "x", "the name does not tell the format. Set format .--format. to one of: txt, jsonl"),
         ("a", "x", "the name does not tell the format"),
     ],
 )
@@ -164,7 +164,7 @@ def test_fields_that_are_named_or_required(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_text('{"text": "a", "label": 3}\n{"text": "b", "label": null}\n{"text": ""}')
     assert [document.label for document in read_documents(path)] == ["3", None, None]
-    with pytest.raises(ValueError, match=r"line 1 has no field 'topic'\. Set label to the name of a field .* 'text'"):
+    with pytest.raises(ValueError, match=r"no field 'topic'\. Set label .--label. to the name of a field .* 'text'"):
         list(read_documents(path, SourceFields(label="topic")))
     with pytest.raises(ValueError, match="line 2 has no label, or an empty one"):
         list(read_documents(path, SourceFields(required=("label",))))

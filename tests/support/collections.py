@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from sthash import Client, Collection, Document
+from sthash import Client, Collection, Document, Hit
 from sthash.collection import DocumentCollection
 from support.browser import serving
 from support.components import require
@@ -71,3 +71,17 @@ def copy_of(built: Path, folder: Path, kind: str, request: pytest.FixtureRequest
     path = Path(shutil.copy(built, folder / "copy.sth"))
     with COLLECTIONS[kind](path, request) as collection:
         yield collection
+
+
+def assert_same_hits(ours: list[Hit], theirs: list[Hit]) -> None:
+    """The same documents in the same order; where scores are equal but for rounding, the order may differ."""
+    assert [hit.score for hit in ours] == pytest.approx([hit.score for hit in theirs], abs=1e-5)
+    expected = {hit.key: hit for hit in theirs}
+    for hit in ours:
+        if hit.key in expected:
+            other = expected[hit.key]
+            assert hit.score == pytest.approx(other.score, abs=1e-5)
+            assert (hit.text, hit.label, hit.metadata) == (other.text, other.label, other.metadata)
+            assert (hit.distance, hit.terms) == (other.distance, other.terms)
+        else:
+            assert hit.score == pytest.approx(theirs[-1].score, abs=1e-5)

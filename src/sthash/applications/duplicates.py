@@ -6,7 +6,7 @@ import itertools
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol, get_args, overload
+from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,7 @@ from sthash.codes import Codes, pack
 from sthash.collection import Collection, PackedVectors, Snapshot, packed
 from sthash.index import HammingIndex
 from sthash.index.hamming import MAX_BITS
+from sthash.tables import texts_of
 
 if TYPE_CHECKING:
     from sthash.sources import Document
@@ -75,16 +76,18 @@ def near_duplicates(
 ) -> Duplicates: ...
 @overload
 def near_duplicates(
-    source: Iterable[str],
+    source: Any,
     min_cosine: float = ...,
     *,
+    text: str | None = ...,
     vectorizer: TextVectorizer | None = ...,
     threads: int | None = ...,
 ) -> list[list[int]]: ...
 def near_duplicates(
-    source: Collection | Iterable[str],
+    source: Any,
     min_cosine: float = 0.9,
     *,
+    text: str | None = None,
     radius: int | None = None,
     vectorizer: TextVectorizer | None = None,
     threads: int | None = None,
@@ -95,9 +98,11 @@ def near_duplicates(
 
     Parameters
     ----------
-    source : Collection or iterable of str
+    source : Collection, iterable of str, Series or DataFrame
     min_cosine : float
         Cosine that the vectors of two documents must have to be joined.
+    text : str, optional
+        For a DataFrame: the column that holds the texts; ``text`` by default.
     radius : int, optional
         For a collection: compare only documents whose codes differ in at most so many bits. By default other codes,
         made for this alone, find 99 in 100 of the pairs that just reach the cosine, and more of the closer ones.
@@ -124,10 +129,12 @@ def near_duplicates(
     if isinstance(source, Collection):
         if vectorizer is not None:
             raise TypeError("a collection has a vectorizer of its own. Leave vectorizer= out.")
+        if text is not None:
+            raise TypeError("a collection knows its texts. Leave text= out.")
         return _in_collection(source, min_cosine, radius, threads)
     if radius is not None:
         raise TypeError("texts have no codes that a radius could apply to. Leave radius= out, or pass a Collection.")
-    return _in_texts(source, min_cosine, vectorizer, threads)
+    return _in_texts(texts_of(source, text), min_cosine, vectorizer, threads)
 
 
 def _in_texts(

@@ -7,6 +7,7 @@ import sys
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from sthash.cli import (
     add,
@@ -19,6 +20,7 @@ from sthash.cli import (
     demo,
     duplicates,
     export,
+    get,
     info,
     relearn,
     reproduce,
@@ -28,40 +30,64 @@ from sthash.cli import (
     tune,
     version,
 )
+from sthash.cli import list as listing
 from sthash.cli.option_groups import spread
 
 # In the order in which --help lists them.
-COMMANDS = (
-    build.build,
-    add.add,
-    delete.delete,
-    relearn.relearn,
-    compact.compact,
-    copy.copy,
-    search.search,
-    similar.similar,
-    tune.tune,
-    duplicates.duplicates,
-    classify.classify,
-    serve.serve,
-    info.info,
-    check.check,
-    export.export,
-    demo.demo,
-    reproduce.reproduce,
-    version.version,
+GROUPS = {
+    "Start": (demo.demo, build.build, tune.tune),
+    "Find": (search.search, similar.similar, duplicates.duplicates, classify.classify),
+    "Look": (get.get, listing.list, info.info, check.check, export.export),
+    "Change": (add.add, delete.delete, relearn.relearn, compact.compact, copy.copy),
+    "More": (serve.serve, reproduce.reproduce, version.version),
+}
+COMMANDS = tuple(command for group in GROUPS.values() for command in group)
+EXPECTED = (
+    *(OSError, ValueError, TypeError, KeyError, ImportError),
+    *(MemoryError, RecursionError, ArithmeticError),
 )
+EXAMPLES = """
+Examples:
+  sth demo                                     a collection of Python's documentation, and what can be done with it
+  sth build news.sth docs.jsonl --text body    learn codes for documents of your own
+  sth search news.sth football goal            find them again
+"""
+
+
+class GroupedCommands(TyperGroup):
+    """All commands, listed by what they are for."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the list of commands."""
+        for title, group in GROUPS.items():
+            with formatter.section(title):
+                names = [command.__name__ for command in group]
+                formatter.write_dl([(name, self.commands[name].get_short_help_str(100)) for name in names])
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        """Write the examples as they are."""
+        formatter.write(EXAMPLES)
+
 
 app = typer.Typer(
     name="sth",
-    no_args_is_help=True,
+    cls=GroupedCommands,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
 
 
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        version.version()
+        raise typer.Exit
+
+
 @app.callback()
 def every_command(
+    show_version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version, and end.")
+    ] = False,
     traceback: Annotated[
         bool, typer.Option("--traceback", envvar="STHASH_TRACEBACK", help="On an error, print the whole traceback.")
     ] = False,
@@ -76,7 +102,7 @@ for command in COMMANDS:
 def main() -> None:
     """Run the command; an error is one line on standard error."""
     try:
-        status: Any = app(prog_name="sth", standalone_mode=False)
+        status: Any = app(sys.argv[1:] or ["--help"], prog_name="sth", standalone_mode=False)
         sys.stdout.flush()
     except (KeyboardInterrupt, typer.Abort):
         sys.exit(130)
@@ -86,7 +112,7 @@ def main() -> None:
         # The reader of the output has closed it. Python would complain once more when it closes the stream.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
-    except (OSError, ValueError, TypeError, KeyError, ImportError, MemoryError, RecursionError) as error:
+    except EXPECTED as error:
         _complain(error.args[0] if isinstance(error, KeyError) and error.args else error)
         sys.exit(1)
     except Exception as error:

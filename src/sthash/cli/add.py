@@ -16,9 +16,14 @@ def add(
     threads: options.Threads = None,
 ) -> None:
     """Add documents: all of them or, on an error, none."""
+    from sthash.cli.output import counted, progress_bar
     from sthash.collection import Collection
 
-    with Collection.open(collection, threads=threads) as opened:
+    with (
+        Collection.open(collection, threads=threads) as opened,
+        source.documents(beside=collection) as documents,
+        progress_bar() as progress,
+    ):
         put = opened.upsert if replace else opened.add
-        count = put(source.documents())
+        count = put(counted(documents, progress, "adding"))
     typer.echo(f"{collection}: {count:,} documents added", err=True)

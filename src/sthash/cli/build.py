@@ -29,10 +29,11 @@ def build(
     from sthash.collection import Collection
 
     with (
+        source.documents(beside=collection) as documents,
         progress_bar() as progress,
         Collection.create(
             collection,
-            source.documents(),
+            documents,
             replace=replace,
             overwrite=force,
             threads=threads,

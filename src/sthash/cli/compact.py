@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import typer
+
 from sthash.cli import options
 
 
 def compact(collection: options.Path) -> None:
     """Give the space of deleted documents back to the disk."""
+    from sthash.cli.output import progress_bar
     from sthash.collection import Collection
 
     with Collection.open(collection) as opened:
-        opened.compact()
+        before = opened.info()["bytes"]
+        with progress_bar() as progress:
+            progress("compacting", 0, None)
+            opened.compact()
+        after = opened.info()["bytes"]
+    typer.echo(f"{collection}: {after:,} bytes, {before - after:,} less than before", err=True)

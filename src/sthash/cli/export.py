@@ -10,10 +10,9 @@ def export(collection: options.Path) -> None:
 
     The commands build and add can read them.
     """
-    from sthash.cli.output import print_json
+    from sthash.cli.output import document_row, print_json
     from sthash.collection import Collection
 
     with Collection.open(collection) as opened:
         for document in opened.export():
-            row = {"key": document.key, "text": document.text, "label": document.label, "metadata": document.metadata}
-            print_json(row)
+            print_json(document_row(document))

@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sthash.cli.conditions import parse_conditions
+
 if TYPE_CHECKING:
     from sthash.sources import Document
-
-UTF8 = "utf-8"
 
 Path = Annotated[str, typer.Argument(metavar="COLLECTION", help="The file of the collection.", show_default=False)]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")]
@@ -25,13 +26,24 @@ Radius = Annotated[
 ]
 Threads = Annotated[int | None, typer.Option(help="Number of threads.  [default: one per available core]")]
 Text = Annotated[
-    str, typer.Argument(metavar="TEXT", help="A text; - reads it from standard input.", show_default=False)
+    list[str],
+    typer.Argument(
+        metavar="TEXT", help="A text, in one or more words; - reads it from standard input.", show_default=False
+    ),
+]
+Where = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="CONDITION",
+        help="Only documents that meet it: label=sport, 'year>=2020', 'lang in en,de', 'author exists', '!draft'. "
+        "May be given several times.",
+    ),
 ]
 
 
-def text_of(argument: str) -> str:
-    """Give the text that an argument stands for: itself, or standard input."""
-    return sys.stdin.read() if argument == "-" else argument
+def text_of(words: list[str]) -> str:
+    """Give the text that arguments stand for: their words, or standard input."""
+    return sys.stdin.read() if words == ["-"] else " ".join(words)
 
 
 @dataclass(frozen=True)
@@ -42,33 +54,66 @@ class SourceOptions:
         list[str],
         typer.Argument(
             metavar="SOURCE",
-            help="Folders of text files; .txt (one document per line), .jsonl, .csv, .tsv or .parquet files, also "
-            "compressed as .gz, .xz or .bz2; - for standard input.",
+            help="Folders of text files; .md (one document), .txt (one per line), .jsonl, .json, .csv, .tsv or "
+            ".parquet files, also compressed as .gz, .xz, .bz2 or .zst; - for standard input.",
             show_default=False,
         ),
     ]
     key: Annotated[str | None, typer.Option(help="Field that holds the key.  [default: key or id]")] = None
     text: Annotated[str | None, typer.Option(help="Field that holds the text.  [default: text]")] = None
     label: Annotated[str | None, typer.Option(help="Field that holds the label.  [default: label]")] = None
-    encoding: Annotated[str, typer.Option(help="Encoding of the sources.")] = UTF8
+    encoding: Annotated[
+        str | None,
+        typer.Option(
+            help="Encoding of the sources; several, separated by commas, are tried in turn.  "
+            "[default: UTF-8, or UTF-16 or UTF-32 where the text is]"
+        ),
+    ] = None
     format: Annotated[
         str | None,
-        typer.Option(help="Format of sources whose names do not tell it: txt, jsonl, csv, tsv or parquet."),
+        typer.Option(help="Format of sources whose names do not tell it: txt, jsonl, json, csv, tsv, md or parquet."),
     ] = None
+    include: Annotated[
+        list[str] | None,
+        typer.Option(metavar="PATTERN", help="Of folders, only files like this: '*.md'. May be given several times."),
+    ] = None
+    exclude: Annotated[
+        list[str] | None,
+        typer.Option(metavar="PATTERN", help="Of folders, no files like this: 'drafts'. May be given several times."),
+    ] = None
+    skip_bad: Annotated[
+        bool,
+        typer.Option("--skip-bad", help="Skip what cannot be read, and write to COLLECTION.skipped.jsonl what it was."),
+    ] = False
 
-    def documents(self) -> Iterator[Document]:
-        """Read the documents, as they are asked for."""
+    @contextmanager
+    def documents(self, beside: str) -> Iterator[Iterator[Document]]:
+        """Read the documents, as they are asked for; a file of what is skipped goes beside another one."""
+        from sthash.cli.skipped import skipping
         from sthash.sources import SourceFields, read_documents
 
         fields = SourceFields(self.key, self.text, self.label)
-        return read_documents(self.sources, fields, encoding=self.encoding, format=self.format)
+        with skipping(self.skip_bad, beside) as on_bad:
+            yield read_documents(
+                self.sources,
+                fields,
+                encoding=self.encoding,
+                format=self.format,
+                include=self.include or (),
+                exclude=self.exclude or (),
+                on_bad=on_bad,
+            )
 
     def words(self) -> list[str]:
         """Give the options as a command line has them, without the sources."""
-        given = {name: value for name, value in asdict(self).items() if name != "sources" and value is not None}
-        if self.encoding == UTF8:
-            del given["encoding"]
-        return [word for name, value in given.items() for word in (f"--{name}", value)]
+        words = []
+        for name, value in asdict(self).items():
+            option = f"--{name.replace('_', '-')}"
+            if value is True:
+                words.append(option)
+            elif value and name != "sources":
+                words += [word for each in ([value] if isinstance(value, str) else value) for word in (option, each)]
+        return words
 
 
 @dataclass(frozen=True)
@@ -107,12 +152,7 @@ class SearchArguments:
 
     k: Count = 10
     radius: Radius = None
-    where: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="FIELD=VALUE", help="Only documents whose metadata has this value; may be given several times."
-        ),
-    ] = None
+    where: Where = None
     codes_only: Annotated[
         bool, typer.Option("--codes-only", help="Rank by the distances of the codes, without cosines.")
     ] = False
@@ -123,26 +163,7 @@ class SearchArguments:
         return {
             "k": self.k,
             "radius": self.radius,
-            "where": conditions(self.where),
+            "where": parse_conditions(self.where),
             "rerank": not self.codes_only,
             "explain": True,
         }
-
-
-def conditions(where: list[str] | None) -> dict[str, Any] | None:
-    """Read FIELD=VALUE pairs. One of several values of a field must hold; a number also stands for itself as text."""
-    if not where:
-        return None
-    wanted: dict[str, list[Any]] = {}
-    for condition in where:
-        field, equals, value = condition.partition("=")
-        if not equals:
-            raise ValueError(f"--where {condition!r} has no equals sign. Write it as FIELD=VALUE.")
-        wanted.setdefault(field, []).append(value)
-        for kind in (int, float):
-            try:
-                wanted[field].append(kind(value))
-                break
-            except ValueError:
-                continue
-    return dict(wanted)

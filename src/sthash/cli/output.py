@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import typer
 
@@ -13,11 +13,32 @@ from sthash.progress import Progress
 
 if TYPE_CHECKING:
     from sthash.collection import Hit
+    from sthash.sources import Document
+
+Item = TypeVar("Item")
 
 
 def print_json(row: dict[str, Any]) -> None:
     """Print one object on one line, in ASCII, which every pipe can carry."""
     typer.echo(json.dumps(row))
+
+
+def document_row(document: Document) -> dict[str, Any]:
+    """Return a document as the commands build and add read it."""
+    return {"key": document.key, "text": document.text, "label": document.label, "metadata": document.metadata}
+
+
+def print_document(document: Document) -> None:
+    """Print a document for people."""
+    from rich.console import Console
+
+    console = Console(highlight=False, soft_wrap=True, markup=False)
+    console.print(one_line(document.key), style="bold")
+    fields = {"label": document.label} if document.label is not None else {}
+    for name, value in (fields | document.metadata).items():
+        console.print(f"{one_line(name)}: {one_line(value)}", style="dim")
+    # Lines stay; what would steer the terminal does not.
+    console.print("\n".join(one_line(line, len(line), squeeze=False) for line in document.text.split("\n")) + "\n")
 
 
 def print_hits(hits: Sequence[Hit], *, as_json: bool) -> None:
@@ -29,29 +50,33 @@ def print_hits(hits: Sequence[Hit], *, as_json: bool) -> None:
             row |= {"label": hit.label, "terms": list(hit.terms), "metadata": hit.metadata, "text": hit.text}
             print_json(row)
     elif hits:
-        rows = [(f"{hit.score:.3f}", hit.distance, hit.key, ", ".join(hit.terms), hit.text) for hit in hits]
-        print_table(("cosine", "bits", "key", "terms", "text"), rows, numbers=("cosine", "bits"))
+        from sthash.collection import matched_words
+
+        rows = [(f"{hit.score:.3f}", hit.distance, hit.key, ", ".join(matched_words(hit)), hit.text) for hit in hits]
+        print_table(("cosine", "bits", "key", "matched", "text"), rows, numbers=("cosine", "bits"))
     else:
         typer.echo("nothing found", err=True)
 
 
 def print_table(headings: Sequence[str], rows: Iterable[Sequence[Any]], *, numbers: Sequence[str] = ()) -> None:
-    """Print a table that fits the terminal.
+    """Print a table that takes the width of the terminal, if it needs it.
 
-    A column of keys takes at most a third of the width, the last column takes what is left. Long values are cut.
+    The last column takes what the others leave: keys at most a third of the width, others a quarter. Long values are
+    cut.
     """
+    from rich.cells import cell_len
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     console = Console()
     cells = [[one_line(value) for value in row] for row in rows]
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold", show_header=any(headings))
-    widest = max(8, console.width // (len(headings) + 1))
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold", show_header=any(headings))
+    last = len(headings) - 1
     left = console.width
     for place, heading in enumerate(headings):
-        longest = max(len(heading), *(len(row[place]) for row in cells))
-        most = left - 2 if place == len(headings) - 1 else console.width // 3 if heading == "key" else widest
+        longest = max(cell_len(text) for text in (heading, *(row[place] for row in cells)))
+        most = left if place == last else console.width // (3 if heading == "key" else 4)
         width = max(1, min(longest, most))
         left -= width + 2
         justify: Literal["right", "left"] = "right" if heading in numbers else "left"
@@ -61,22 +86,23 @@ def print_table(headings: Sequence[str], rows: Iterable[Sequence[Any]], *, numbe
     console.print(table)
 
 
-def one_line(value: Any, most: int = 300) -> str:
+def one_line(value: Any, most: int = 1000, *, squeeze: bool = True) -> str:
     """Shorten a value to what one line of a terminal can show: no control characters, no lone surrogates."""
-    text = " ".join(str(value)[: 4 * most].split())
+    text = " ".join(str(value)[: 4 * most].split()) if squeeze else str(value).expandtabs()
     shown = "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text)
     return shown[:most]
 
 
 @contextmanager
 def progress_bar() -> Iterator[Progress]:
-    """Show progress on standard error, if that is a terminal."""
+    """Show progress on standard error, if that is a terminal; a step whose end is not known ends with the next one."""
     from rich import progress as bars
     from rich.console import Console
 
     columns = (
         bars.TextColumn("{task.description}"),
         bars.BarColumn(),
+        bars.TaskProgressColumn(),
         bars.MofNCompleteColumn(),
         bars.TimeElapsedColumn(),
     )
@@ -84,9 +110,27 @@ def progress_bar() -> Iterator[Progress]:
     with bars.Progress(*columns, console=console, disable=not console.is_terminal) as display:
         tasks: dict[str, bars.TaskID] = {}
 
+        def finish(*, all_steps: bool) -> None:
+            for task in display.tasks:
+                if all_steps or task.total is None:
+                    end = max(task.total or 0, task.completed, 1)
+                    display.update(task.id, completed=end, total=end)
+
         def report(step: str, done: int, total: int | None) -> None:
             if step not in tasks:
+                finish(all_steps=False)
                 tasks[step] = display.add_task(step, total=total)
             display.update(tasks[step], completed=done, total=total)
 
         yield report
+        finish(all_steps=True)
+
+
+def counted(items: Iterable[Item], report: Progress, step: str) -> Iterator[Item]:
+    """Give items, and report how many there were."""
+    number = 0
+    for number, item in enumerate(items, 1):
+        yield item
+        if number % 256 == 0:
+            report(step, number, None)
+    report(step, number, None)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import typer
+
 from sthash.cli import options
 
 
@@ -14,4 +16,7 @@ def relearn(collection: options.Path, learning: options.LearningOptions, threads
     from sthash.collection import Collection
 
     with Collection.open(collection, threads=threads) as opened, progress_bar() as progress:
+        progress("reading", 0, None)
         opened.relearn(progress=progress, **learning.settings())
+        count = len(opened)
+    typer.echo(f"{collection}: learned anew from {count:,} documents", err=True)

@@ -51,9 +51,9 @@ def tune(
     from sthash.evaluation.tuning import N_BITS, N_NEIGHBORS, RECIPES
     from sthash.evaluation.tuning import tune as run
 
-    with progress_bar() as progress:
+    with source.documents(beside="tune") as documents, progress_bar() as progress:
         tuning = run(
-            source.documents(),
+            documents,
             n_bits=bits or N_BITS,
             n_neighbors=neighbors or N_NEIGHBORS,
             recipes=recipe or RECIPES,

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from sthash.collection.collection import Collection
+from sthash.collection.conditions import Condition, FieldKinds, Filter, Where
+from sthash.collection.display import facts_html, hits_frame, hits_html, matched_words
 from sthash.collection.document_table import AnswerTooLargeError, StoredDocument
 from sthash.collection.hits import Hit
 from sthash.collection.packed_vectors import PackedVectors, packed
 from sthash.collection.protocol import DocumentCollection
-from sthash.collection.search_options import SearchKeywords, SearchOptions, Where, meets
+from sthash.collection.search_options import SearchKeywords, SearchOptions
 from sthash.collection.snapshot import Snapshot
 from sthash.collection.store import CollectionBusyError, CollectionError
 from sthash.collection.verification import Verification
@@ -17,7 +19,10 @@ __all__ = [
     "Collection",
     "CollectionBusyError",
     "CollectionError",
+    "Condition",
     "DocumentCollection",
+    "FieldKinds",
+    "Filter",
     "Hit",
     "PackedVectors",
     "SearchKeywords",
@@ -26,6 +31,9 @@ __all__ = [
     "StoredDocument",
     "Verification",
     "Where",
-    "meets",
+    "facts_html",
+    "hits_frame",
+    "hits_html",
+    "matched_words",
     "packed",
 ]

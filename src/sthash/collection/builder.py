@@ -33,6 +33,8 @@ SAMPLE_SIZE = 20_000
 # A collection without hash functions learns them in the `add` that brings it to this number of documents. Up to it, a
 # search compares the query with all documents, exactly and fast.
 LEARN_AT = FEW_DOCUMENTS
+MOST_SCATTER = 1e6  # far beyond use; weights are float32
+LAST_SEED = 2**32 - 1  # of NumPy
 
 
 @dataclass(frozen=True)
@@ -55,8 +57,8 @@ class LearningPlan:
         check_whole("n_neighbors", self.n_neighbors)
         if self.sample_size is not None:
             check_whole("sample_size", self.sample_size)
-        check_positive("scatter", self.scatter, or_zero=True)
-        check_whole("random_state", self.random_state, least=0)
+        check_positive("scatter", self.scatter, or_zero=True, most=MOST_SCATTER)
+        check_whole("random_state", self.random_state, least=0, most=LAST_SEED)
         # Before all documents are read, not when they have been.
         from sthash.hashing.sth import Recipe
 

@@ -15,6 +15,8 @@ import numpy.typing as npt
 from sthash.checks import resolve_threads
 from sthash.codes import Codes
 from sthash.collection import builder
+from sthash.collection.conditions import Where
+from sthash.collection.display import facts_html
 from sthash.collection.document_table import StoredDocument, remove
 from sthash.collection.export import export_documents
 from sthash.collection.hits import Hit
@@ -22,7 +24,7 @@ from sthash.collection.packed_vectors import Ids
 from sthash.collection.posting_table import settle
 from sthash.collection.replacement import copy_file
 from sthash.collection.search import answer
-from sthash.collection.search_options import SearchKeywords, SearchOptions, Where
+from sthash.collection.search_options import SearchKeywords, SearchOptions
 from sthash.collection.snapshot import Snapshot
 from sthash.collection.store import WAIT_SECONDS, Store
 from sthash.collection.stored_model import load_model
@@ -31,7 +33,7 @@ from sthash.collection.upgrade import prepare_reading, prepare_writing
 from sthash.collection.verification import Verification, verify
 from sthash.model import Margins, Model
 from sthash.progress import Progress, silent
-from sthash.sources import Document
+from sthash.sources import Document, FieldNames, with_fields
 
 if TYPE_CHECKING:
     from sthash.hashing import SelfTaughtHashing
@@ -85,6 +87,7 @@ class Collection:
         overwrite: bool = False,
         threads: int | None = None,
         progress: Progress | None = None,
+        **fields: Unpack[FieldNames],
     ) -> Self:
         """Learn, encode and store documents in a new file, and open it.
 
@@ -98,7 +101,7 @@ class Collection:
         Parameters
         ----------
         path : path
-        documents : iterable of str, dict or Document; path object; table
+        documents : iterable of str, dict or Document; path object; DataFrame or Series
             As `sthash.sources.open_documents` takes them. Not needed where there are vectors.
         vectors : array or iterable of arrays, optional
             Dense vectors of your own, one per document. They are hashed and compared instead of the texts.
@@ -129,6 +132,8 @@ class Collection:
             None takes one thread per available core. The codes do not depend on it.
         progress : callable, optional
             Called with the name of the step, how much is done, and of how much (None if not known).
+        key, text, label : str, optional
+            Which field of a dict, or column of a DataFrame, holds what; all others are metadata.
         """
         target = Path(path)
         if target.exists() and not overwrite:
@@ -138,7 +143,8 @@ class Collection:
         plan = model or builder.LearningPlan(
             n_bits, n_neighbors, recipe, sample_size, scatter, vectorizer, hasher, random_state, threads
         )
-        builder.build(target, documents, vectors, plan, replace_keys=replace, progress=progress, overwrite=overwrite)
+        rows = with_fields(documents, fields)
+        builder.build(target, rows, vectors, plan, replace_keys=replace, progress=progress, overwrite=overwrite)
         return cls.open(target, threads=threads)
 
     @classmethod
@@ -290,7 +296,7 @@ class Collection:
         copy_file(self._store, Path(path), overwrite=overwrite)
 
     def ids_where(self, where: Where) -> Ids:
-        """Return the ids of the documents whose metadata has these values; see `SearchOptions`."""
+        """Return the ids of the documents that meet conditions; see `SearchOptions`."""
         with self.snapshot() as now:
             return now.ids_where(where)
 
@@ -303,6 +309,9 @@ class Collection:
         with self.snapshot() as now:
             return {"path": str(self.path), "bytes": self.path.stat().st_size, **now.facts()}
 
+    def _repr_html_(self) -> str:
+        return facts_html(self.info())
+
     def check(self) -> Verification:
         """Read everything and compare it with its checksums and with each other; CollectionError if it is damaged."""
         with self.snapshot() as now:
@@ -310,21 +319,17 @@ class Collection:
 
     # Changes
 
-    def add(self, documents: Any, *, vectors: Iterable[Any] | None = None) -> int:
+    def add(self, documents: Any, *, vectors: Iterable[Any] | None = None, **fields: Unpack[FieldNames]) -> int:
         """Add documents, all or, on an error, none of them; a key that is there already is an error.
 
-        Words that are new can be searched for at once. The hash functions know them after `relearn`.
-
-        Returns
-        -------
-        count : int
-            Number of documents that were added.
+        Words that are new can be searched for at once. The hash functions know them after `relearn`. ``key``, ``text``
+        and ``label`` name fields, as for `create`. Return how many documents were added.
         """
-        return self._put(documents, vectors, replace_keys=False)
+        return self._put(with_fields(documents, fields), vectors, replace_keys=False)
 
-    def upsert(self, documents: Any, *, vectors: Iterable[Any] | None = None) -> int:
+    def upsert(self, documents: Any, *, vectors: Iterable[Any] | None = None, **fields: Unpack[FieldNames]) -> int:
         """Add documents, each in place of the one with the same key, if there is one."""
-        return self._put(documents, vectors, replace_keys=True)
+        return self._put(with_fields(documents, fields), vectors, replace_keys=True)
 
     def _put(self, documents: Any, vectors: Iterable[Any] | None, *, replace_keys: bool) -> int:
         with self._changing():

@@ -1,46 +1,106 @@
-"""Documents by their metadata."""
+"""The documents of a file that meet conditions.
+
+SQLite finds documents that may meet them, and `Filter` decides. What SQLite cannot compare, or would compare in another
+way than Python, is left to `Filter` alone.
+"""
 
 from __future__ import annotations
 
 import json
-import math
+import re
 from typing import Any
 
 import numpy as np
 
 from sthash.checksums import encode_text
+from sthash.collection.conditions import COMPARISONS, Condition, FieldKinds, Filter, Where
 from sthash.collection.document_table import fields_of
 from sthash.collection.packed_vectors import Ids
-from sthash.collection.search_options import Where, check_where, meets
 from sthash.collection.store import Store
 
-# SQLite calls JSON that is nested very deep invalid; that, too, is left to the check in Python.
-MAY_MEET = """CASE WHEN json_valid(CAST(metadata AS TEXT)) THEN EXISTS (
-    SELECT 1 FROM json_each(CAST(metadata AS TEXT)) AS entry WHERE entry.key = CAST(? AS TEXT)
-    AND (entry.value IN (SELECT value FROM json_each(?)) OR (? AND entry.value IS NULL))) ELSE 1 END"""
-MOST_CONDITIONS = 20  # in one statement; SQLite bounds how deep an expression may be
+# SQLite refuses objects that are nested deeper than its own limit, although they are sound.
+READABLE = "json_valid(CAST(metadata AS TEXT))"
+ENTRIES = "json_each(CAST(metadata AS TEXT)) AS entry"
+READABLE_ENTRIES = f"json_each(CASE WHEN {READABLE} THEN CAST(metadata AS TEXT) ELSE '{{}}' END) AS entry"
+GIVEN = "(SELECT value FROM json_each(?))"
+GIVEN_BYTES = "(SELECT CAST(value AS BLOB) FROM json_each(?))"
+TYPES = {"string": ["text"], "number": ["integer", "real", "true", "false"], "list": ["array"], "object": ["object"]}
+MOST_STATEMENTS = 50  # SQLite bounds the depth of an expression; `Filter` sees to the other conditions
+UNREADABLE = re.compile("[\0\ud800-\udfff]")
 
 
 def ids_where(store: Store, where: Where) -> Ids:
-    """Return the ids of the documents whose metadata has all the given values, or one of each list of values."""
-    checked = check_where(where)
-    wanted = {name: values if isinstance(values, list) else [values] for name, values in checked.items()}
-    conditions, arguments = ["1"], list[Any]()
-    for name, values in wanted.items():
-        # What SQLite cannot compare is left to the check below.
-        if not all(map(_is_comparable, [name, *values])) or len(conditions) > MOST_CONDITIONS:
-            continue
-        conditions.append(MAY_MEET)
-        # Bytes, because lone surrogates cannot be bound as text.
-        arguments.extend([encode_text(name), json.dumps(values), None in values])
-    rows = store.rows("documents", f"WHERE {' AND '.join(conditions)} ORDER BY id", tuple(arguments))
-    return np.array([row[0] for row in rows if meets(fields_of(store, row)[3], checked)], dtype=np.int64)
+    """Return the ids of the documents that meet all conditions; a field that no document has is an error."""
+    chosen = Filter(where)
+    _check_fields(store, chosen)
+    statements, arguments = ["1"], list[Any]()
+    for condition in chosen.conditions[:MOST_STATEMENTS]:
+        statement, own = _statement(condition)
+        statements.append(statement)
+        arguments.extend(own)
+    found = []
+    for row in store.rows("documents", f"WHERE {' AND '.join(statements)} ORDER BY id", tuple(arguments)):
+        key, _, label, metadata = fields_of(store, row)
+        if chosen.accepts(key, label, metadata):
+            found.append(row[0])
+    return np.array(found, dtype=np.int64)
+
+
+def _check_fields(store: Store, chosen: Filter) -> None:
+    """Look for a document that has the field of each condition; only an error is worth reading all documents."""
+    if all(each.own or _some_document_has(store, each) for each in chosen.conditions):
+        return
+    known, count = FieldKinds(), 0
+    for row in store.rows("documents", "ORDER BY id"):
+        known.add(fields_of(store, row)[3])
+        count += 1
+    if count:
+        chosen.check(known)
+
+
+def _some_document_has(store: Store, condition: Condition) -> bool:
+    if not _is_comparable(condition.name):
+        return False
+    types = json.dumps([kind for name in condition.kinds for kind in TYPES[name]])
+    right = f"AND entry.type IN {GIVEN}" if condition.kinds else ""
+    statement = f"SELECT 1 FROM documents, {READABLE_ENTRIES} WHERE entry.key = CAST(? AS TEXT) {right} LIMIT 1"  # noqa: S608
+    arguments = (encode_text(condition.name), *([types] if right else []))
+    return store.execute(statement, arguments).fetchone() is not None
+
+
+def _statement(condition: Condition) -> tuple[str, list[Any]]:
+    """Return a condition that every document passes which meets the given one, and its arguments."""
+    name, sign, values = condition.name, condition.sign, condition.values
+    everything = ("1", list[Any]())
+    negative = sign == "not in" or (sign == "exists" and not values[0])
+    if negative or not all(map(_is_comparable, (name, *values))):
+        return everything
+    # As JSON, so that both sides of a comparison are read in the same way.
+    given = json.dumps([value for value in values if value is not None])
+    null = None in values
+    if condition.own:
+        if sign == "exists":
+            return f"{name} IS NOT NULL", []
+        if sign in COMPARISONS:
+            return f"{name} {sign} ?", [encode_text(values[0])]
+        chosen = f"{name} IN {GIVEN_BYTES}"
+        return f"({chosen} OR {name} IS NULL)" if null else chosen, [given]
+    arguments: list[Any] = [encode_text(name)]
+    if sign == "exists":
+        right = "1"
+    elif sign in COMPARISONS:
+        # Not "less" but "at most", because SQLite may read two different numbers as one.
+        right = f"entry.value {sign[0]}= {GIVEN}"
+        arguments.append(given)
+    else:
+        right = f"entry.value IN {GIVEN}" + (" OR entry.value IS NULL" if null else "")
+        arguments.append(given)
+    holds = f"EXISTS (SELECT 1 FROM {ENTRIES} WHERE entry.key = CAST(? AS TEXT) AND ({right}))"  # noqa: S608
+    return f"CASE WHEN {READABLE} THEN {holds} ELSE 1 END", arguments
 
 
 def _is_comparable(value: Any) -> bool:
     # SQLite's JSON functions end a string at its first NUL, and its integers have 64 bits.
     if isinstance(value, str):
-        return "\0" not in value
-    if isinstance(value, float):
-        return math.isfinite(value)
+        return UNREADABLE.search(value) is None
     return not isinstance(value, int) or abs(value) < 1 << 63

@@ -8,7 +8,7 @@ from typing import Any, Protocol, Self, Unpack
 from sthash.codes import Codes
 from sthash.collection.hits import Hit
 from sthash.collection.search_options import SearchKeywords
-from sthash.sources import Document
+from sthash.sources import Document, FieldNames
 
 
 class DocumentCollection(Protocol):
@@ -33,10 +33,10 @@ class DocumentCollection(Protocol):
     def export(self) -> Iterator[Document]:
         """Iterate over all documents."""
 
-    def add(self, documents: Iterable[Any]) -> int:
+    def add(self, documents: Any, **fields: Unpack[FieldNames]) -> int:
         """Add documents; a key that is already there is an error. Return how many were added."""
 
-    def upsert(self, documents: Iterable[Any]) -> int:
+    def upsert(self, documents: Any, **fields: Unpack[FieldNames]) -> int:
         """Add documents, each in place of the one with the same key. Return how many there were."""
 
     def delete(self, keys: str | Iterable[str], *, missing_ok: bool = False) -> int:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, TypedDict
 
 from sthash.checks import check_whole
+from sthash.collection.conditions import Where, check_where
 
-Where = Mapping[str, Any]
+LARGEST = 2**31 - 1
 
 
 class SearchKeywords(TypedDict, total=False):
@@ -36,17 +36,45 @@ class SearchOptions:
         Rank the documents in the ball by the cosine of their vectors. If False, the hits are the documents with the
         nearest codes, in that order.
     where : dict, optional
-        Only documents whose metadata has these values; for a list, one of its values.
+        Only documents that meet all conditions; see below.
     factor : int
         Number of documents in the ball per hit, if there is no radius.
     explain : bool
         Look up the terms that made a hit match.
+
+    Notes
+    -----
+    ``where`` maps fields to conditions, which must all hold. ``key`` and ``label`` are those of the document; any other
+    name is a field of its metadata. ``metadata.NAME`` is the field NAME too, for names that are taken, such as
+    ``metadata.label``. A condition is one of:
+
+    - a value (str, number, bool or None): the field has this value. None is JSON's null, or no label;
+    - a list of values, of any length: the field has one of them;
+    - a dict of operators, which must all hold: ``=``, ``!=``, ``<``, ``<=``, ``>``, ``>=``; ``in`` and ``not in`` with
+      a list; ``exists`` with True or False.
+
+    ``!=`` and ``not in`` are the opposites of ``=`` and ``in``: a document without the field meets them. A field
+    exists if it is there and not null. Numbers compare with numbers, and strings with strings, by their code points. A
+    bool equals 0 or 1, but is neither less nor greater than anything. A key or a label is a string; a number that
+    it shall equal is made one.
+
+    A field that no document has is a ValueError that lists the fields. A value of a kind that no document has in this
+    field is a TypeError. In a collection without documents nothing is an error.
 
     Examples
     --------
     >>> from sthash.collection import SearchOptions
     >>> SearchOptions(k=3, where={"year": (2025, 2026)}).where
     {'year': [2025, 2026]}
+    >>> where = {
+    ...     "label": "sport",
+    ...     "year": {">=": 2020, "<": 2024},
+    ...     "language": ["en", "de"],
+    ...     "draft": {"!=": True},
+    ...     "author": {"exists": True},
+    ... }
+    >>> SearchOptions(where=where).where == where
+    True
     """
 
     k: int = 10
@@ -57,43 +85,14 @@ class SearchOptions:
     explain: bool = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "k", check_whole("k", self.k))
-        object.__setattr__(self, "factor", check_whole("factor", self.factor))
+        # More than any collection has: kernels count with 64 bits, and with 32 bits within a code.
+        object.__setattr__(self, "k", min(check_whole("k", self.k), LARGEST))
+        object.__setattr__(self, "factor", min(check_whole("factor", self.factor), LARGEST))
         if self.radius is not None:
-            object.__setattr__(self, "radius", check_whole("radius", self.radius, least=0))
+            object.__setattr__(self, "radius", min(check_whole("radius", self.radius, least=0), LARGEST))
         if self.where is not None:
             object.__setattr__(self, "where", check_where(self.where))
 
     def keywords(self) -> dict[str, Any]:
         """Give all fields by name, to pass them on: ``search(query, **options.keywords())``."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
-
-
-def check_where(where: Where) -> dict[str, Any]:
-    """Return conditions with plain lists for several values, or say what is wrong with them."""
-    if not isinstance(where, Mapping):
-        raise TypeError(f"where={where!r} must be a dict from a metadata field to a value or a list of values.")
-    return {str(name): _checked_values(name, value) for name, value in where.items()}
-
-
-def meets(metadata: Mapping[str, Any], where: Where) -> bool:
-    """Whether metadata has all the values of checked conditions; for a list, one of its values.
-
-    Examples
-    --------
-    >>> from sthash.collection import meets
-    >>> meets({"year": 2026, "draft": None}, {"year": [2025, 2026], "draft": None})
-    True
-    """
-    return all(
-        name in metadata and metadata[name] in (wanted if isinstance(wanted, list) else [wanted])
-        for name, wanted in where.items()
-    )
-
-
-def _checked_values(name: str, wanted: Any) -> Any:
-    several = isinstance(wanted, list | tuple | set | frozenset)
-    for value in wanted if several else [wanted]:
-        if value is not None and not isinstance(value, str | int | float):
-            raise TypeError(f"where[{name!r}]={value!r} must be a str, a number, a bool or None, or a list of them.")
-    return list(wanted) if several else wanted

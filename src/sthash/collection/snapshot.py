@@ -14,6 +14,7 @@ from sthash.batches import batched
 from sthash.checksums import encode_text
 from sthash.codes import Codes
 from sthash.collection.code_table import CodeTable, Positions, load_codes
+from sthash.collection.conditions import Where
 from sthash.collection.count_table import CountRows, CurrentWeights, load_counts, weighted_vectors
 from sthash.collection.document_table import (
     DocumentFields,
@@ -26,7 +27,6 @@ from sthash.collection.document_table import (
 from sthash.collection.filters import ids_where
 from sthash.collection.packed_vectors import Ids, PackedVectors, load_vectors
 from sthash.collection.posting_table import PostingTable
-from sthash.collection.search_options import Where
 from sthash.collection.store import Store
 from sthash.collection.term_table import Columns, Frequencies, TermTable, hash_terms
 from sthash.index import HammingIndex
@@ -152,7 +152,7 @@ class Snapshot:
         return self.table.positions(ids)
 
     def ids_where(self, where: Where) -> Ids:
-        """Return the ids of the documents whose metadata has these values; see `SearchOptions`."""
+        """Return the ids of the documents that meet conditions; see `SearchOptions`."""
         return ids_where(self._store, where)
 
     def documents(self, ids: Iterable[int]) -> dict[int, Document]:

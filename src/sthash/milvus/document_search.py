@@ -10,13 +10,13 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from sthash.collection import Hit, SearchOptions, meets
+from sthash.collection import FieldKinds, Filter, Hit, SearchOptions
 from sthash.index import HammingIndex
 from sthash.milvus.code_search import CodeMatch, CodeSearch
-from sthash.milvus.entities import DOCUMENT_FIELDS, Entity, read_document, read_metadata
+from sthash.milvus.entities import DOCUMENT_FIELDS, FILTERED_FIELDS, Entity, read_document, read_filtered
 from sthash.milvus.entity_table import PAGE, EntityTable
 from sthash.milvus.local_model import LocalModel
-from sthash.milvus.where_filter import filter_expression
+from sthash.milvus.where_filter import check_fields, filter_expression
 from sthash.model import EncodedRows
 
 
@@ -37,12 +37,19 @@ class DocumentSearch:
     options : SearchOptions
     condition : str
         In Milvus's own language; only documents that meet it are searched.
+    known : FieldKinds
+        Fields that documents are known to have; completed where a condition is on another one.
     """
 
-    def __init__(self, table: EntityTable, model: LocalModel, options: SearchOptions, condition: str = "") -> None:
+    def __init__(
+        self, table: EntityTable, model: LocalModel, options: SearchOptions, condition: str, known: FieldKinds
+    ) -> None:
         self._table = table
         self._model = model
         self._options = options
+        self._filter = None if options.where is None else Filter(options.where)
+        if self._filter is not None:
+            check_fields(table, self._filter, known)
         conditions = [condition and f"({condition})", filter_expression(options.where)]
         self._codes = CodeSearch(table, model.n_bits, " and ".join(filter(None, conditions)))
 
@@ -79,8 +86,8 @@ class DocumentSearch:
             found = self._table.fetch((match.key for match in page), fields)
             # A document that was deleted since the search is left out.
             candidates = [Candidate(match, found[match.key]) for match in page if match.key in found]
-            if self._options.where is not None:
-                candidates = [one for one in candidates if meets(read_metadata(one.entity), self._options.where)]
+            if self._filter is not None:
+                candidates = [one for one in candidates if self._filter.accepts(*read_filtered(one.entity))]
             yield candidates[:missing]
             missing, rejected = missing - len(candidates), rejected + len(page) - len(candidates)
             if missing <= 0:
@@ -97,7 +104,7 @@ class DocumentSearch:
 
     def _ranked_by_code(self, query: EncodedRows, matches: Iterator[CodeMatch]) -> list[Candidate]:
         """Rank by the distance of the codes; as in a collection, a bit counts as much as the query is sure of it."""
-        fields = ["code", "metadata"] if self._options.where is not None else ["code"]
+        fields = ["code", *FILTERED_FIELDS] if self._filter is not None else ["code"]
         candidates = [one for page in self._pages(matches, fields) for one in page]
         if not candidates:
             return []

@@ -46,7 +46,8 @@ FIELDS = {
     "metadata": {"datatype": DataType.JSON},
     "code": {"datatype": DataType.BINARY_VECTOR},
 }
-DOCUMENT_FIELDS = ["key", "id", "text", "label", "labelled", "metadata"]
+FILTERED_FIELDS = ["label", "labelled", "metadata"]
+DOCUMENT_FIELDS = ["key", "id", "text", *FILTERED_FIELDS]
 
 Entity = dict[str, Any]
 _READABLE = " /:@+=,;&!?#$*()"
@@ -137,8 +138,14 @@ def _int64(digits: str) -> int:
 
 def read_document(entity: Entity) -> Document:
     """Return the document of an entity."""
+    key, label, metadata = read_filtered(entity)
+    return Document(key, unescape(entity["text"]), label, metadata)
+
+
+def read_filtered(entity: Entity) -> tuple[str, str | None, dict[str, Any]]:
+    """Return key, label and metadata of an entity, which conditions can be on."""
     label = unescape(entity["label"]) if entity["labelled"] else None
-    return Document(from_primary_key(entity["key"]), unescape(entity["text"]), label, read_metadata(entity))
+    return from_primary_key(entity["key"]), label, read_metadata(entity)
 
 
 def read_metadata(entity: Entity) -> dict[str, Any]:

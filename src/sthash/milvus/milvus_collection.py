@@ -14,7 +14,7 @@ from sthash import codes as packed
 from sthash.batches import batched
 from sthash.checks import check_positive, check_whole
 from sthash.codes import Codes
-from sthash.collection import Collection, DocumentCollection, Hit, SearchKeywords, SearchOptions
+from sthash.collection import Collection, DocumentCollection, FieldKinds, Hit, SearchKeywords, SearchOptions
 from sthash.index.arguments import Ids
 from sthash.index.hamming import Distances
 from sthash.milvus.code_search import CodeSearch
@@ -35,7 +35,7 @@ from sthash.milvus.milvus_server import MilvusServer
 from sthash.milvus.schema import open_table
 from sthash.milvus.sync import check_documents, push_documents
 from sthash.progress import Progress, silent
-from sthash.sources import Document, open_documents
+from sthash.sources import Document, FieldNames, open_documents, with_fields
 
 
 class MilvusCollection:
@@ -66,6 +66,7 @@ class MilvusCollection:
         self._table = table
         self._model = model
         self._last_id = FIRST_OWN_ID
+        self._fields = FieldKinds()
 
     @classmethod
     def open(
@@ -182,7 +183,7 @@ class MilvusCollection:
 
     # Changes
 
-    def add(self, documents: Iterable[Any], *, cut_long_texts: bool = False) -> int:
+    def add(self, documents: Any, *, cut_long_texts: bool = False, **fields: Unpack[FieldNames]) -> int:
         """Encode and add documents; a key that is there already is an error, and nothing is added then.
 
         Parameters
@@ -191,13 +192,15 @@ class MilvusCollection:
             As `sthash.sources.open_documents` takes them.
         cut_long_texts : bool
             As in `push`.
+        key, text, label : str, optional
+            Which field of a dict, or column of a DataFrame, holds what.
 
         Returns
         -------
         count : int
             Number of documents that were added.
         """
-        outgoing = self._outgoing(documents)
+        outgoing = self._outgoing(with_fields(documents, fields))
         taken = set(self._table.fetch((as_primary_key(one.key) for one in outgoing), ["id"]))
         for one in outgoing:
             if as_primary_key(one.key) in taken:
@@ -209,7 +212,7 @@ class MilvusCollection:
         self._send(outgoing, cut_long_texts)
         return len(outgoing)
 
-    def upsert(self, documents: Iterable[Any], *, cut_long_texts: bool = False) -> int:
+    def upsert(self, documents: Any, *, cut_long_texts: bool = False, **fields: Unpack[FieldNames]) -> int:
         """Encode and add documents, each in place of the one with the same key, if there is one.
 
         All are checked before the first one is sent. They are sent in batches, each of which arrives whole or not at
@@ -220,7 +223,7 @@ class MilvusCollection:
         count : int
             Number of documents that were given.
         """
-        outgoing = self._outgoing(documents)
+        outgoing = self._outgoing(with_fields(documents, fields))
         self._send(outgoing, cut_long_texts)
         return len(outgoing)
 
@@ -304,7 +307,8 @@ class MilvusCollection:
     def _answer(self, texts: list[str], options: SearchOptions, condition: str) -> list[list[Hit]]:
         if not isinstance(condition, str):
             raise TypeError(f"filter={condition!r} must be a str in Milvus's own language. For a dict, use where.")
-        return DocumentSearch(self._table, self._model, options, condition).answer(self._model.encode(texts))
+        search = DocumentSearch(self._table, self._model, options, condition, self._fields)
+        return search.answer(self._model.encode(texts))
 
     def encode(self, queries: Iterable[str]) -> Codes:
         """Return the packed codes of texts."""

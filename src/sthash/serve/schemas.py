@@ -70,7 +70,7 @@ class SearchRequest(SearchOptionsSchema):
     model_config = _described(
         ("text", "key", "vector"),
         {"text": "a queue for threads", "k": 5},
-        {"key": "queue.Queue", "k": 5, "where": {"year": [2025, 2026]}},
+        {"key": "queue.Queue", "k": 5, "where": {"year": {">=": 2025}, "label": ["queue", "heapq"]}},
     )
     text: Text | SkipJsonSchema[None] = None
     key: Key | SkipJsonSchema[None] = None

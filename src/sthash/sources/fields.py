@@ -1,14 +1,26 @@
-"""From the fields of a record to a document: which field holds the key, the text and the label."""
+"""From the fields of a record to a document: which field holds the key, the text and the label.
+
+A record is the same thing everywhere: a line of a file, a row of a table, or a dict that Python code passes.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict
 
 from sthash.checks import check_choice
 from sthash.sources.documents import Document
 
 USUAL_NAMES = {"key": ("key", "id"), "text": ("text",), "label": ("label",)}
+
+
+class FieldNames(TypedDict, total=False):
+    """The names of `SourceFields`, as keyword arguments."""
+
+    key: str | None
+    text: str | None
+    label: str | None
 
 
 @dataclass(frozen=True)
@@ -21,8 +33,10 @@ class SourceFields:
         Name of the field. A record without a field that is named here is an error. None takes the field with the usual
         name if there is one: ``key`` or ``id``, ``text``, ``label``.
     required : tuple of str
-        Those of ``"key"``, ``"text"`` and ``"label"`` that must not be empty in any record. Every record needs a field
-        for the text in any case, but the text may be empty.
+        Those of ``"key"``, ``"text"`` and ``"label"`` that must not be empty in any record.
+    text_optional : bool
+        Whether a record may do without a text, because it has a vector. Otherwise every record needs a field for the
+        text, which may be empty.
 
     Examples
     --------
@@ -35,37 +49,51 @@ class SourceFields:
     text: str | None = None
     label: str | None = None
     required: tuple[str, ...] = ()
+    text_optional: bool = False
 
     def __post_init__(self) -> None:
         for part in self.required:
             check_choice("required", part, tuple(USUAL_NAMES))
 
-    def document(self, record: dict[str, Any], place: str) -> Document:
+    def document(self, record: Mapping[str, Any], place: str) -> Document:
         """Make a document of a record; ``place`` says where the record stands, for the message of an error."""
         rest = dict(record)
-        key, text, label = (self._take(part, rest, place, record) for part in USUAL_NAMES)
-        if text is None and self.text is None and "text" not in record:
+        key = self._take("key", rest, place, record)
+        text = self._take("text", rest, place, record)
+        label = self._take("label", rest, place, record)
+        if text is None and self.text is None and "text" not in record and not self.text_optional:
             raise ValueError(
-                f"{place} has no field 'text'. Set text to the name of the field that holds the text; "
+                f"{place} has no field 'text'. Set text (--text) to the name of the field that holds the text; "
                 f"the record has {_listed(record)}."
             )
-        more = rest.pop("metadata", None)
+        if "metadata" not in rest:
+            return Document(key, text or "", label, rest)
+        more = rest.pop("metadata")
         if isinstance(more, dict):
             rest |= more
         elif more is not None:
             rest["metadata"] = more
         return Document(key, text or "", label, rest)
 
-    def _take(self, part: str, rest: dict[str, Any], place: str, record: dict[str, Any]) -> str | None:
+    def _take(self, part: str, rest: dict[str, Any], place: str, record: Mapping[str, Any]) -> str | None:
         """Remove the field that holds a part of the document from the rest, and return it as a string."""
         wanted = getattr(self, part)
         if wanted is not None and wanted not in rest:
             raise ValueError(
-                f"{place} has no field {wanted!r}. Set {part} to the name of a field that the record has: "
+                f"{place} has no field {wanted!r}. Set {part} (--{part}) to the name of a field that the record has: "
                 f"{_listed(record)}."
             )
-        name = wanted or next((name for name in USUAL_NAMES[part] if name in rest), None)
-        value = None if name is None else rest.pop(name)
+        if wanted is not None:
+            name, value = wanted, rest.pop(wanted)
+        else:
+            for name in USUAL_NAMES[part]:
+                if name in rest:
+                    value = rest.pop(name)
+                    break
+            else:
+                value = None
+        if type(value) is str and value:  # the most frequent case, checked fast
+            return value
         if isinstance(value, list | dict):
             raise ValueError(
                 f"{place}: field {name!r} is a {type(value).__name__}. Set {part} to a field that holds a string."
@@ -75,5 +103,44 @@ class SourceFields:
         return value if value is None or isinstance(value, str) else str(value)
 
 
-def _listed(record: dict[str, Any]) -> str:
+def _listed(record: Mapping[str, Any]) -> str:
     return ", ".join(map(repr, record)) or "no fields"
+
+
+_USUAL_FIELDS = SourceFields()
+
+
+def as_document(value: Any, position: int, fields: SourceFields = _USUAL_FIELDS) -> Document:
+    """Return a str, a dict or a Document as a checked Document; ``position`` is for the message of an error.
+
+    A dict is a record, as `SourceFields` reads it: what is neither key, text nor label is metadata. A number as key or
+    label becomes a string.
+
+    Examples
+    --------
+    >>> from sthash.sources import as_document
+    >>> as_document({"key": 7, "text": "some text", "year": 2010}, 0)
+    Document(key='7', text='some text', label=None, metadata={'year': 2010})
+    """
+    if isinstance(value, str):
+        return Document(None, value)
+    if isinstance(value, Mapping):
+        return fields.document(value, f"document {position}")
+    if not isinstance(value, Document):
+        raise TypeError(f"document {position} is a {type(value).__name__}. Pass a str, a dict or a Document.")
+    if not isinstance(value.text, str):
+        raise TypeError(f"document {position} has a text of type {type(value.text).__name__}. Pass a str.")
+    if not isinstance(value.metadata, dict):
+        raise TypeError(f"document {position} has metadata of type {type(value.metadata).__name__}. Pass a dict.")
+    key, label = _name("key", value.key, position), _name("label", value.label, position)
+    if key is value.key and label is value.label:
+        return value
+    return Document(key, value.text, label, value.metadata)
+
+
+def _name(field_name: str, value: Any, position: int) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return str(value)
+    raise TypeError(f"document {position} has a {field_name} of type {type(value).__name__}. Pass a str.")

@@ -2,78 +2,289 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 import json
-from collections.abc import Callable, Generator, Iterable
+import re
+from collections.abc import Callable, Iterator
 from typing import IO, Any
 
 from sthash.batches import BATCH_DOCUMENTS
-from sthash.sources.tables import plain_record
+from sthash.sources.encodings import Encoding, plain_stream
+from sthash.sources.records import LARGEST_RECORD, BadRecord, OnBad, Records, refuse, too_large
+from sthash.tables import plain_record
 
-# Each record comes with its place, such as "docs.jsonl, line 3", for the message of an error.
-Records = Generator[tuple[str, dict[str, Any]], None, None]
-
-LARGEST_FIELD = 2**31 - 1
+_CHUNK = 1 << 20
+_PIECES = re.compile(rb"[^\r]*\r\n?|[^\r]+")
 
 
-def read_records(stream: IO[bytes], name: str, kind: str, encoding: str) -> Records:
-    """Give the records of a stream in one of the `FORMATS`; ``name`` is for messages."""
+def read_records(
+    stream: IO[bytes], name: str, kind: str, encoding: Encoding | None = None, on_bad: OnBad = refuse
+) -> Records:
+    """Give the records of a stream in one of the `FORMATS`.
+
+    Parameters
+    ----------
+    stream : binary file
+    name : str
+        For messages.
+    kind : str
+    encoding : Encoding, optional
+    on_bad : callable
+        Called with what cannot be read; it raises an error, or the reading goes on after it.
+    """
     if kind == "parquet":
         yield from _parquet_records(stream, name)
         return
-    # Only line feeds end a line: texts may hold any other character that Python takes for the end of a line.
-    # The csv module wants to see the ends of lines as they are.
-    text = io.TextIOWrapper(stream, encoding=encoding, newline="\n" if kind in ("txt", "jsonl") else "")
+    plain, found = plain_stream(stream, name, encoding or Encoding())
+    yield from _TEXT_FORMATS[kind](_Lines(plain, name, found, on_bad))
+
+
+class _Lines:
+    """The lines of a stream: only line feeds end a line, because texts may hold any other end that Python knows.
+
+    Attributes
+    ----------
+    number : int
+        Of the last line, from 1 on.
+    offset : int
+        Bytes before it.
+    """
+
+    def __init__(self, stream: IO[bytes], name: str, encoding: Encoding, on_bad: OnBad) -> None:
+        self.stream, self.name, self.encoding, self.on_bad = stream, name, encoding, on_bad
+        self.number = self.offset = self._end = 0
+
+    @property
+    def place(self) -> str:
+        return f"{self.name}, line {self.number}"
+
+    def __iter__(self) -> Iterator[bytes]:
+        while line := self.stream.readline(LARGEST_RECORD + 1):
+            self.number, self.offset, self._end = self.number + 1, self._end, self._end + len(line)
+            if len(line) > LARGEST_RECORD:
+                self.on_bad(too_large(self.place))
+                while line and not line.endswith(b"\n"):
+                    line = self.stream.readline(_CHUNK)
+                    self._end += len(line)
+                continue
+            yield line
+
+    def texts(self) -> Iterator[str]:
+        """Iterate over the lines as text; those that cannot be decoded are bad."""
+        for line in self:
+            try:
+                text = self.encoding.decode(line)
+            except UnicodeDecodeError as error:
+                reason = self.encoding.problem(self.place, line, self.offset, error)
+                self.on_bad(BadRecord(self.place, reason, line.decode("latin-1").rstrip("\r\n")))
+            else:
+                yield text
+
+
+def _line_records(lines: _Lines) -> Records:
+    for text in lines.texts():
+        yield lines.place, {"text": text.rstrip("\r\n")}
+
+
+def _whole_record(lines: _Lines) -> Records:
+    content = lines.stream.read(LARGEST_RECORD + 1)
+    if len(content) > LARGEST_RECORD:
+        lines.on_bad(too_large(lines.name))
+        return
     try:
-        yield from _TEXT_FORMATS[kind](text, name)
-    finally:
-        text.detach()  # the caller closes the stream
+        yield lines.name, {"key": lines.name, "text": lines.encoding.decode(content)}
+    except UnicodeDecodeError as error:
+        lines.on_bad(BadRecord(lines.name, lines.encoding.problem(lines.name, content, 0, error)))
 
 
-def _line_records(lines: Iterable[str], name: str) -> Records:
-    for number, line in enumerate(lines, 1):
-        yield f"{name}, line {number}", {"text": line.rstrip("\r\n")}
-
-
-def _json_records(lines: Iterable[str], name: str) -> Records:
-    for number, line in enumerate(lines, 1):
-        if line.isspace():
+def _json_line_records(lines: _Lines) -> Records:
+    for text in lines.texts():
+        if text.isspace():
             continue
         try:
-            record = json.loads(line)
+            record = json.loads(text)
         except (ValueError, RecursionError) as error:
-            raise ValueError(f"{name}, line {number} is not JSON ({error}). Write one object per line.") from error
+            reason = f"{lines.place} is not JSON ({error}). Write one object per line."
+            lines.on_bad(BadRecord(lines.place, reason, text.rstrip("\r\n")))
+            continue
         if not isinstance(record, dict):
-            raise ValueError(
-                f"{name}, line {number} is not a JSON object but a {type(record).__name__}. Write one object per line."
-            )
-        yield f"{name}, line {number}", record
+            kind = type(record).__name__
+            remedy = "Write one object per line, or set format to json if the source is one array."
+            reason = f"{lines.place} is not a JSON object but a {kind}. {remedy}"
+            lines.on_bad(BadRecord(lines.place, reason, text.rstrip("\r\n")))
+            continue
+        yield lines.place, record
 
 
-def _csv_records(lines: Iterable[str], name: str) -> Records:
-    return _table_records(lines, name, ",")
+def _json_records(lines: _Lines) -> Records:
+    """Read an array of objects, or objects one after the other, item by item."""
+    buffer = _JsonBuffer(lines)
+    array = buffer.peek() == "["
+    if array:
+        buffer.take()
+    number = 0
+    while (next_one := buffer.peek()) and not (array and next_one == "]"):
+        number += 1
+        place = f"{lines.name}, item {number}"
+        try:
+            record = buffer.value(place)
+            if array and buffer.peek() not in (",", "]"):
+                raise ValueError("a comma or the end of the array is missing after it")
+            if array and buffer.peek() == ",":
+                buffer.take()
+        except (ValueError, RecursionError) as error:
+            # Where the next item begins can only be told if this one is sound.
+            reason = f"{place} is not JSON ({error}). Write an array of objects."
+            lines.on_bad(BadRecord(f"{place} and the rest of it", reason))
+            return
+        if isinstance(record, dict):
+            yield place, record
+        else:
+            reason = f"{place} is not a JSON object but a {type(record).__name__}. Write an array of objects."
+            lines.on_bad(BadRecord(place, reason, json.dumps(record)))
+    if array and not next_one:
+        lines.on_bad(BadRecord(lines.name, f"{lines.name} ends before its array does. Get the file again."))
 
 
-def _tsv_records(lines: Iterable[str], name: str) -> Records:
-    return _table_records(lines, name, "\t")
+class _JsonBuffer:
+    """Values of JSON from a stream, as many characters as they need at a time."""
+
+    def __init__(self, lines: _Lines) -> None:
+        self._lines = lines
+        self._decoder = codecs.getincrementaldecoder(lines.encoding.names[0])()
+        self._parser = json.JSONDecoder()
+        self._text, self._start, self._offset, self._ended = "", 0, 0, False
+
+    def peek(self) -> str:
+        """Return the next character that is no space; empty at the end."""
+        while True:
+            rest = self._text[self._start : self._start + 1]
+            if rest and not rest.isspace():
+                return rest
+            if rest:
+                self._start += 1
+            elif not self._more(_CHUNK):
+                return ""
+
+    def take(self) -> None:
+        """Leave the next character behind."""
+        self._start += 1
+
+    def value(self, place: str) -> Any:
+        """Return the next value."""
+        self.peek()
+        while True:
+            try:
+                value, self._start = self._parser.raw_decode(self._text, self._start)
+            except json.JSONDecodeError as error:
+                # What ends early may go on; what is wrong in the middle stays wrong.
+                unfinished = error.msg.startswith("Unterminated") or len(self._text) - error.pos < 16
+                size = len(self._text) - self._start
+                if not unfinished or size > LARGEST_RECORD or not self._more(max(_CHUNK, size)):
+                    if size > LARGEST_RECORD:
+                        raise ValueError(f"larger than {LARGEST_RECORD // 2**20} MiB") from error
+                    raise ValueError(error.msg) from error
+            else:
+                return value
+
+    def _more(self, size: int) -> bool:
+        if self._ended:
+            return False
+        content = self._lines.stream.read(size)
+        self._ended = not content
+        try:
+            text = self._decoder.decode(content, final=self._ended)
+        except UnicodeDecodeError as error:
+            before = self._offset - (len(error.object) - len(content))
+            raise ValueError(self._lines.encoding.problem(self._lines.name, error.object, before, error)) from error
+        self._offset += len(content)
+        self._text, self._start = self._text[self._start :] + text, 0
+        return True
 
 
-def _table_records(lines: Iterable[str], name: str, delimiter: str) -> Records:
-    csv.field_size_limit(LARGEST_FIELD)
+def _csv_records(lines: _Lines) -> Records:
+    return _table_records(lines, ",")
+
+
+def _tsv_records(lines: _Lines) -> Records:
+    return _table_records(lines, "\t")
+
+
+def _table_records(lines: _Lines, delimiter: str) -> Records:
+    csv.field_size_limit(LARGEST_RECORD)
+    rows = _Rows(lines)
     # Strict: a quotation mark that is never closed is an error, not one long field.
-    reader = csv.DictReader(lines, delimiter=delimiter, strict=True)
-    try:
-        for record in reader:
-            if None in record or None in record.values():
-                raise ValueError(
-                    f"{name}, line {reader.line_num} does not have as many fields as the first line. "
-                    "Quote fields that hold a delimiter or a line break."
-                )
-            yield f"{name}, line {reader.line_num}", dict(record)
-    except csv.Error as error:
-        place = f"{name}, line {reader.reader.line_num}"  # the DictReader's own number lags behind on an error
-        raise ValueError(f"{place} cannot be read ({error}). Correct its quotation marks, or use jsonl.") from error
+    reader = csv.reader(rows, delimiter=delimiter, strict=True)
+    header: list[str] | None = None
+    while True:
+        rows.begin()
+        try:
+            row = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            reason = f"{rows.place} cannot be read ({error}). Correct its quotation marks, or use jsonl."
+            lines.on_bad(BadRecord(rows.place, reason, rows.text))
+            continue
+        if not row:
+            continue
+        if rows.problem is not None:
+            lines.on_bad(BadRecord(rows.place, rows.problem, rows.text))
+        elif header is None:
+            header = row
+            if twice := next((field for place, field in enumerate(row) if field in row[:place]), None):
+                raise ValueError(f"{rows.place} has the field {twice!r} twice. Rename one of them.")
+        elif len(row) != len(header):
+            reason = (
+                f"{rows.place} does not have as many fields as the first line. "
+                "Quote fields that hold a delimiter or a line break."
+            )
+            lines.on_bad(BadRecord(rows.place, reason, rows.text))
+        else:
+            yield rows.place, dict(zip(header, row, strict=True))
+
+
+class _Rows:
+    """The lines of a table for the csv module, which finds out where a record ends."""
+
+    def __init__(self, lines: _Lines) -> None:
+        self._lines = lines
+        # A lone carriage return ends a line, too: so old spreadsheets write them.
+        self._source = (piece for line in lines for piece in (_PIECES.findall(line) if b"\r" in line else (line,)))
+        self.begin()
+
+    def begin(self) -> None:
+        """Take note that a record begins."""
+        self._own, self._size = list[bytes](), 0
+        self.problem: str | None = None
+
+    @property
+    def place(self) -> str:
+        return self._lines.place
+
+    @property
+    def text(self) -> str:
+        """The record as it stands in the file."""
+        return b"".join(self._own).decode("utf-8", "backslashreplace").rstrip("\r\n")
+
+    def __iter__(self) -> _Rows:
+        return self
+
+    def __next__(self) -> str:
+        line = next(self._source)
+        self._size += len(line)
+        if self._size > LARGEST_RECORD:
+            raise ValueError(too_large(self.place).reason)
+        self._own.append(line)
+        encoding = self._lines.encoding
+        try:
+            return encoding.decode(line)
+        except UnicodeDecodeError as error:
+            # The record must come to its end, or its last lines would pass for records.
+            self.problem = encoding.problem(self.place, line, self._lines.offset, error)
+            return line.decode(encoding.names[0], "replace")
 
 
 def _parquet_records(stream: IO[bytes], name: str) -> Records:
@@ -94,10 +305,14 @@ def _parquet_records(stream: IO[bytes], name: str) -> Records:
         raise ValueError(f"{name} cannot be read as Parquet ({error}). Check the file, or set format.") from error
 
 
-_TEXT_FORMATS: dict[str, Callable[[Iterable[str], str], Records]] = {
+_TEXT_FORMATS: dict[str, Callable[[_Lines], Records]] = {
     "txt": _line_records,
-    "jsonl": _json_records,
+    "jsonl": _json_line_records,
+    "json": _json_records,
     "csv": _csv_records,
     "tsv": _tsv_records,
+    "md": _whole_record,
 }
 FORMATS = (*_TEXT_FORMATS, "parquet")
+# Other endings of the names of files.
+ENDINGS = {"ndjson": "jsonl", "markdown": "md"}

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import bz2
-import codecs
-import gzip
-import lzma
 import os
 import sys
-import zlib
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import IO, Any, cast
 
+from sthash.sources.compression import SUFFIXES, opened
 from sthash.sources.documents import Document
+from sthash.sources.encodings import Encoding
 from sthash.sources.fields import SourceFields
-from sthash.sources.formats import FORMATS, read_records
-from sthash.sources.tables import is_table, table_records
+from sthash.sources.formats import ENDINGS, FORMATS, read_records
+from sthash.sources.records import LARGEST_RECORD, BadRecord, OnBad, refuse, too_large
+from sthash.tables import is_table, table_records
 
-_OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
 _USUAL_FIELDS = SourceFields()
 
 
@@ -27,25 +26,42 @@ def read_documents(
     sources: Any,
     fields: SourceFields = _USUAL_FIELDS,
     *,
-    encoding: str = "utf-8",
+    encoding: str | None = None,
     format: str | None = None,  # noqa: A002
+    include: Sequence[str] = (),
+    exclude: Sequence[str] = (),
+    on_bad: OnBad | None = None,
 ) -> Iterator[Document]:
     r"""Give the documents of sources, one after the other; nothing is read before it is asked for.
 
     Parameters
     ----------
     sources : path, table, or iterable of them
-        A path (str or path object) names a folder or a file; ``"-"`` is standard input. A file holds one document per
-        line (``.txt``), per JSON object (``.jsonl``) or per row (``.csv``, ``.tsv``, ``.parquet``), and may be
-        compressed (``.gz``, ``.xz``, ``.bz2``). A folder holds one document per file: the path below the folder is the
-        key, the first folder of this path is the label, hidden files are passed over. A table is a pandas DataFrame, or
-        anything with the Arrow stream interface, such as a pyarrow Table or a polars DataFrame.
+        A path (str or path object) names a folder or a file; ``"-"`` is standard input. A file holds one document
+        (``.md``), or one per line (``.txt``), per JSON object (``.jsonl``; ``.json``, an array of them) or per row
+        (``.csv``, ``.tsv``, ``.parquet``), and may be compressed (``.gz``, ``.xz``, ``.bz2``, ``.zst``). A folder holds
+        one document per file: the path below the folder is the key, the first folder of this path is the label, hidden
+        files are passed over. A table is a pandas or polars DataFrame, or anything with the Arrow stream interface,
+        such as a pyarrow Table.
     fields : SourceFields
         Which fields hold the key, the text and the label.
-    encoding : str
-        Encoding of text files. A byte order mark is left out in UTF-8.
-    format : {"txt", "jsonl", "csv", "tsv", "parquet"}, optional
+    encoding : str, optional
+        Encoding of text files; several, separated by commas, are tried in turn. By default UTF-8, or UTF-16 or UTF-32
+        where the text is. A byte order mark is always believed.
+    format : {"txt", "jsonl", "json", "csv", "tsv", "md", "parquet"}, optional
         Format of files whose names do not tell it, and of standard input (``jsonl`` by default).
+    include, exclude : list of str
+        Patterns such as ``*.md`` or ``drafts``: which files of a folder to read, and which of them not. A pattern
+        without a slash is compared with the names of the file and of the folders above it, one with a slash with the
+        path below the folder. A star stands for anything, also for slashes.
+    on_bad : callable, optional
+        Called with a `BadRecord` for each record that cannot be read, which is then skipped. By default the first one
+        is an error.
+
+    Notes
+    -----
+    A line, a record, or a file that is one document has at most 64 MiB. A compressed file expands to at most 256 MiB,
+    or to 250 times its size if that is more.
 
     Examples
     --------
@@ -59,83 +75,118 @@ def read_documents(
     """
     if format is not None and format not in FORMATS:
         raise ValueError(f"format={format!r} is not known. Use one of: {', '.join(FORMATS)}.")
-    codec = _codec(encoding)
     single = isinstance(sources, str | os.PathLike) or is_table(sources)
-    return _read(cast("Iterable[Any]", [sources] if single else sources), fields, codec, format)
+    reader = _Reader(fields, Encoding.of(encoding), format, tuple(include), tuple(exclude), on_bad or refuse)
+    return reader.read(cast("Iterable[Any]", [sources] if single else sources))
 
 
-def _read(sources: Iterable[Any], fields: SourceFields, encoding: str, kind: str | None) -> Iterator[Document]:
-    for source in sources:
-        if is_table(source):
-            for position, record in enumerate(table_records(source)):
-                yield fields.document(record, f"row {position} of the table")
-        elif isinstance(source, str) and source == "-":
-            yield from _from_stream(sys.stdin.buffer, "standard input", kind or "jsonl", fields, encoding)
-        elif Path(source).is_dir():
-            yield from _from_folder(Path(source), fields, encoding)
-        else:
-            path = Path(source)
-            found = kind or _kind(path)
-            with _opened(path) as stream:
-                yield from _from_stream(stream, str(path), found, fields, encoding)
+@dataclass(frozen=True)
+class _Reader:
+    """How to read; the parameters of `read_documents`."""
 
+    fields: SourceFields
+    encoding: Encoding
+    format: str | None
+    include: tuple[str, ...]
+    exclude: tuple[str, ...]
+    on_bad: OnBad
 
-def _from_stream(stream: IO[bytes], name: str, kind: str, fields: SourceFields, encoding: str) -> Iterator[Document]:
-    records = read_records(stream, name, kind, encoding)
-    # Closed before the stream that they are read from, also when nobody wants the rest.
-    with _clear_errors(name, encoding), closing(records):
+    def read(self, sources: Iterable[Any]) -> Iterator[Document]:
+        """Read one source after the other."""
+        for source in sources:
+            if is_table(source):
+                records = ((f"row {row} of the table", record) for row, record in enumerate(table_records(source)))
+                yield from self._documents(records)
+            elif isinstance(source, str) and source == "-":
+                yield from self._from_stream(sys.stdin.buffer, "standard input", self.format or "jsonl")
+            elif Path(source).is_dir():
+                yield from self._from_folder(Path(source))
+            else:
+                path = Path(source)
+                kind = self.format or _kind(path)
+                with opened(path) as stream:
+                    yield from self._from_stream(stream, str(path), kind)
+
+    def _from_stream(self, stream: IO[bytes], name: str, kind: str) -> Iterator[Document]:
+        records = read_records(stream, name, kind, self.encoding, self.on_bad)
+        # Closed before the stream that they are read from, also when nobody wants the rest.
+        with closing(records):
+            yield from self._documents(self._until_broken(records, name))
+
+    def _until_broken(self, records: Iterator[tuple[str, Any]], name: str) -> Iterator[tuple[str, Any]]:
+        """Give the records; where the source itself cannot be read any further, the rest of it is one bad record."""
+        while True:
+            try:
+                found = next(records, None)
+            except ValueError as error:
+                if self.on_bad is refuse:
+                    raise
+                self.on_bad(BadRecord(f"{name}, the rest of it", str(error)))
+                return
+            if found is None:
+                return
+            yield found
+
+    def _documents(self, records: Iterable[tuple[str, dict[str, Any]]]) -> Iterator[Document]:
         for place, record in records:
-            yield fields.document(record, place)
+            try:
+                document = self.fields.document(record, place)
+            except ValueError as error:
+                if self.on_bad is refuse:
+                    raise
+                self.on_bad(BadRecord(place, str(error), repr(record)))
+                continue
+            if len(document.text) > LARGEST_RECORD:
+                self.on_bad(too_large(place))
+                continue
+            yield document
+
+    def _from_folder(self, folder: Path) -> Iterator[Document]:
+        matched = 0
+        for path in sorted(folder.rglob("*")):
+            parts = path.relative_to(folder).parts
+            if not path.is_file() or any(part.startswith(".") for part in parts) or not self._is_wanted(parts):
+                continue
+            matched += 1
+            label = parts[0] if len(parts) > 1 else None
+            if "label" in self.fields.required and label is None:
+                raise ValueError(f"{path} has no label. Put it into a folder that has the name of its label.")
+            try:
+                with opened(path) as stream:
+                    records = read_records(stream, str(path), "md", self.encoding, self.on_bad)
+                    texts = [record["text"] for _, record in records]
+            except (ValueError, OSError) as error:
+                if self.on_bad is refuse:
+                    raise
+                self.on_bad(BadRecord(str(path), str(error)))
+                continue
+            yield from (Document("/".join(parts), text, label) for text in texts)
+        if self.include and not matched:
+            raise ValueError(f"no file in {folder} matches {' or '.join(self.include)}. Change include (--include).")
+
+    def _is_wanted(self, parts: tuple[str, ...]) -> bool:
+        if self.include and not any(_matches(pattern, parts) for pattern in self.include):
+            return False
+        return not any(_matches(pattern, parts) for pattern in self.exclude)
 
 
-def _from_folder(folder: Path, fields: SourceFields, encoding: str) -> Iterator[Document]:
-    for path in sorted(folder.rglob("*")):
-        parts = path.relative_to(folder).parts
-        if not path.is_file() or any(part.startswith(".") for part in parts):
-            continue
-        with _clear_errors(str(path), encoding), _opened(path) as stream:
-            text = stream.read().decode(encoding)
-        label = parts[0] if len(parts) > 1 else None
-        if "label" in fields.required and label is None:
-            raise ValueError(f"{path} has no label. Put it into a folder that has the name of its label.")
-        yield Document("/".join(parts), text, label)
+def _matches(pattern: str, parts: tuple[str, ...]) -> bool:
+    wanted = pattern.rstrip("/")
+    if "/" in wanted:
+        path = "/".join(parts)
+        return fnmatchcase(path, wanted) or fnmatchcase(path, f"{wanted}/*")
+    return any(fnmatchcase(part, wanted) for part in parts)
 
 
 def _kind(path: Path) -> str:
     """Tell the format of a file by its name."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
-    if suffixes and suffixes[-1] in _OPENERS:
+    if suffixes and suffixes[-1] in SUFFIXES:
         suffixes.pop()
-    kind = suffixes[-1].lstrip(".") if suffixes else ""
+    ending = suffixes[-1].lstrip(".") if suffixes else ""
+    kind = ENDINGS.get(ending, ending)
     if kind not in FORMATS:
-        raise ValueError(f"{path}: the name does not tell the format. Set format to one of: {', '.join(FORMATS)}.")
-    return kind
-
-
-@contextmanager
-def _opened(path: Path) -> Iterator[IO[bytes]]:
-    opener = _OPENERS.get(path.suffix.lower())
-    with cast("IO[bytes]", opener(path, "rb") if opener else path.open("rb")) as stream:
-        yield stream
-
-
-def _codec(encoding: str) -> str:
-    try:
-        name = codecs.lookup(encoding).name
-    except LookupError as error:
-        raise ValueError(f"encoding={encoding!r} is not known. Use one that Python knows, such as latin-1.") from error
-    return "utf-8-sig" if name == "utf-8" else encoding
-
-
-@contextmanager
-def _clear_errors(name: str, encoding: str) -> Iterator[None]:
-    try:
-        yield
-    except UnicodeDecodeError as error:
         raise ValueError(
-            f"{name} is not {encoding.removesuffix('-sig')} ({error.reason}). Set encoding, for example to latin-1."
-        ) from error
-    except (EOFError, zlib.error, lzma.LZMAError, OSError) as error:
-        if isinstance(error, OSError) and error.errno is not None:
-            raise  # the system's own error, not that of a decompressor
-        raise ValueError(f"{name} is damaged or cut short ({error}). Get the file again.") from error
+            f"{path}: the name does not tell the format. Set format (--format) to one of: {', '.join(FORMATS)}."
+        )
+    return kind

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sthash import model_file
 from sthash.checks import check_choice, check_whole, resolve_threads
+from sthash.tables import texts_of
 from sthash.text.analyzer import SEGMENTATION, WordAnalyzer, check_segmentation, check_stemmer, resolve_stop_words
 from sthash.text.counters import CorpusCounts, TokenCounter, Tokenizer, WordCounter, text_batches
 from sthash.text.detection import warn_of_language
@@ -32,7 +33,8 @@ class TextVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     Khmer and Myanmar, which have no spaces between words or many endings, become overlapping pairs of letters:
     東京都 has the terms 東京 and 京都. A text without a known term becomes a zero row.
 
-    Texts may be any iterable of str, also a generator. They are read once, in batches, and not kept.
+    Texts may be any iterable of str, also a generator; a pandas or polars Series; or a DataFrame, whose column
+    ``text`` is taken, or the one that ``text=`` names. They are read once, in batches, and not kept.
 
     Parameters
     ----------
@@ -105,26 +107,27 @@ class TextVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.threads = threads
         self.segmentation = segmentation
 
-    def fit(self, raw_documents: Iterable[str], y: object = None) -> Self:
-        """Learn the vocabulary and the document frequencies."""
+    def fit(self, raw_documents: Any, y: object = None, *, text: str | None = None) -> Self:
+        """Learn the vocabulary and the document frequencies; ``text`` names the column of a table."""
         counter = CorpusCounter(self)
-        for batch in text_batches(raw_documents):
+        for batch in text_batches(texts_of(raw_documents, text)):
             counter.add(batch)
         counter.finish()
         return self
 
-    def fit_transform(self, raw_documents: Iterable[str], y: object = None) -> sp.csr_array:
+    def fit_transform(self, raw_documents: Any, y: object = None, *, text: str | None = None) -> sp.csr_array:
         """Learn the vocabulary and return the rows of the same texts, which are read once."""
         counter = CorpusCounter(self)
-        counts = counter.add(raw_documents)
+        counts = counter.add(texts_of(raw_documents, text))
         counter.finish()
         return counter.rows(counts)
 
-    def transform(self, raw_documents: Iterable[str]) -> sp.csr_array:
+    def transform(self, raw_documents: Any, *, text: str | None = None) -> sp.csr_array:
         """Return one row per text; terms that were not learned count for nothing."""
         check_is_fitted(self)
         counter = self._frozen_counter()
-        rows = [weigh(counter.count(batch), self.weighting, self.statistics_) for batch in text_batches(raw_documents)]
+        batches = text_batches(texts_of(raw_documents, text))
+        rows = [weigh(counter.count(batch), self.weighting, self.statistics_) for batch in batches]
         return stack(rows, len(self.vocabulary_))
 
     def analyze(self, text: str) -> list[str]:

@@ -1,0 +1,161 @@
+"""Tables in memory: pandas and polars data frames and series, and everything that speaks Arrow (pyarrow, DuckDB).
+
+Nothing is imported to find out what a value is: a program that has a table has its library loaded already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from sthash.batches import BATCH_DOCUMENTS
+
+
+def is_table(value: Any) -> bool:
+    """Tell whether a value is a table with named columns."""
+    if isinstance(value, type):
+        return False
+    return _is_pandas(value) or (hasattr(value, "__arrow_c_stream__") and not _is_stream_of_values(value))
+
+
+def is_column(value: Any) -> bool:
+    """Tell whether a value is one column of a table: a series, or an Arrow array."""
+    if isinstance(value, type) or is_table(value):
+        return False
+    return hasattr(value, "__arrow_c_stream__") or _has_all(value, "iloc", "notna") or _has_all(value, "to_pylist")
+
+
+def table_records(table: Any) -> Iterator[dict[str, Any]]:
+    """Give one record per row, with missing values as None; a batch of rows is in memory at a time."""
+    for batch in _batches(table):
+        yield from map(plain_record, batch)
+
+
+def column_texts(column: Any) -> Iterator[str]:
+    """Give the texts of a column; a missing value is an empty text.
+
+    Examples
+    --------
+    >>> from sthash.tables import column_texts
+    >>> import pyarrow
+    >>> list(column_texts(pyarrow.array(["one", None])))
+    ['one', '']
+    """
+    for position, value in enumerate(_column_values(column)):
+        if value is not None and not isinstance(value, str):
+            raise TypeError(f"row {position} of the column is a {type(value).__name__}. Pass a column of texts.")
+        yield value or ""
+
+
+def texts_of(source: Any, text: str | None = None) -> Any:
+    """Return the texts of a table or a column; anything else as it is.
+
+    Parameters
+    ----------
+    source : table, column, or anything else
+    text : str, optional
+        Name of the column of a table that holds the texts; ``text`` by default.
+    """
+    if is_table(source):
+        return _table_texts(source, text or "text")
+    if text is not None:
+        raise TypeError(
+            f"text={text!r} names a column, but got a {type(source).__name__}, which has none. Leave text= out."
+        )
+    return column_texts(source) if is_column(source) else source
+
+
+def plain_record(record: dict[str, Any]) -> dict[str, Any]:
+    """Replace what JSON cannot hold by what it can: times by ISO 8601, decimals by text, arrays by lists."""
+    return {str(name): _plain(value) for name, value in record.items()}
+
+
+def _plain(value: Any) -> Any:
+    if value is None or isinstance(value, str | int | float):
+        return value
+    if isinstance(value, dict):
+        return plain_record(value)
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    if hasattr(value, "isoformat"):
+        return value.isoformat()
+    if hasattr(value, "tolist"):
+        return _plain(value.tolist())
+    if hasattr(value, "to_list"):
+        return _plain(value.to_list())
+    return str(value)
+
+
+def _table_texts(table: Any, name: str) -> Iterator[str]:
+    columns = list(map(str, _column_names(table)))
+    if name not in columns:
+        listed = ", ".join(map(repr, columns)) or "no columns"
+        raise ValueError(f"the table has no column {name!r}. Set text to one of its columns: {listed}.")
+    if _is_pandas(table):
+        table = table[[column for column in table.columns if str(column) == name]]
+    elif hasattr(table, "select"):
+        table = table.select([name])
+    return ("" if record[name] is None else str(record[name]) for record in table_records(table))
+
+
+def _column_names(table: Any) -> Any:
+    if _is_pandas(table) or _is_polars(table):
+        return table.columns
+    return table.schema.names if hasattr(table, "schema") and hasattr(table.schema, "names") else table.columns
+
+
+def _is_pandas(value: Any) -> bool:
+    return _has_all(value, "iloc", "columns", "to_dict")
+
+
+def _is_polars(value: Any) -> bool:
+    return _has_all(value, "iter_slices", "to_dicts")
+
+
+def _has_all(value: Any, *names: str) -> bool:
+    return all(hasattr(value, name) for name in names)
+
+
+def _is_stream_of_values(value: Any) -> bool:
+    """Series and chunked arrays stream too, but they are iterables of values."""
+    return not any(hasattr(value, name) for name in ("columns", "schema"))
+
+
+def _batches(table: Any) -> Iterator[list[dict[str, Any]]]:
+    if _is_pandas(table):
+        return _pandas_batches(table)
+    if _is_polars(table):
+        return (part.to_dicts() for part in table.iter_slices(BATCH_DOCUMENTS))
+    return _arrow_batches(table)
+
+
+def _pandas_batches(frame: Any) -> Iterator[list[dict[str, Any]]]:
+    if not frame.columns.is_unique:
+        repeated = frame.columns[frame.columns.duplicated()][0]
+        raise ValueError(f"the table has several columns named {str(repeated)!r}. Rename or drop some of them.")
+    for start in range(0, len(frame), BATCH_DOCUMENTS):
+        batch = frame.iloc[start : start + BATCH_DOCUMENTS].astype(object)
+        yield batch.where(batch.notna(), None).to_dict("records")
+
+
+def _arrow_batches(table: Any) -> Iterator[list[dict[str, Any]]]:
+    try:
+        from pyarrow import RecordBatchReader
+    except ImportError as error:
+        raise ImportError(
+            f"a {type(table).__name__} as documents needs pyarrow. Install it: pip install 'sthash[parquet]'."
+        ) from error
+    for batch in RecordBatchReader.from_stream(table):
+        for start in range(0, batch.num_rows, BATCH_DOCUMENTS):
+            yield batch.slice(start, BATCH_DOCUMENTS).to_pylist()
+
+
+def _column_values(column: Any) -> Iterator[Any]:
+    if _has_all(column, "iloc", "notna"):  # pandas
+        for start in range(0, len(column), BATCH_DOCUMENTS):
+            batch = column.iloc[start : start + BATCH_DOCUMENTS].astype(object)
+            yield from batch.where(batch.notna(), None)
+    elif hasattr(column, "to_pylist"):
+        yield from column.to_pylist()
+    else:
+        yield from column

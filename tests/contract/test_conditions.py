@@ -1,0 +1,110 @@
+"""Conditions mean the same in every collection: a file, a service and Milvus."""
+
+from __future__ import annotations
+
+import pytest
+
+from support.collections import ODD, assert_same_hits
+
+EVERYTHING = 1000
+
+
+@pytest.mark.parametrize("rerank", [True, False])
+@pytest.mark.parametrize(
+    "where",
+    [
+        {"parity": 1},
+        {"parity": 1.0, "number": [3, 4, 5, 77]},
+        {"number": (3, "3", None)},
+        {"value": None},
+        {"value": True},
+        {"value": 1},
+        {"value": ["1", None]},
+        {"q\"'\\": 1.5},
+        {"big": 2**62},
+        {"number": []},
+        {},
+        {"key": "d3"},
+        {"key": ["d3", ODD[2].key, "nothing"]},
+        {"key": {">=": "d9", "<": "e"}},
+        {"key": {"not in": ["d1", "d2"]}, "parity": 0},
+        {"label": "cats"},
+        {"label": ["cats", None]},
+        {"label": None},
+        {"label": 7},
+        {"label": {"!=": "cats"}},
+        {"label": {">": "c", "<=": "ships"}},
+        {"label": {"exists": False}},
+        {"label": {"exists": True}, "number": {"<": 9}},
+        {"number": {">=": 150}},
+        {"number": {">": 2.5, "<=": 7}},
+        {"number": {"!=": 3}},
+        {"number": {"not in": [*range(150), "x", None]}},
+        {"number": {"in": [*range(-5000, 0), *range(7, 5000)]}},
+        {"number": {"exists": False}},
+        {"metadata.number": {"=": 3}},
+        {"parity": {"exists": True, "!=": 1}},
+        {"value": {">": 0}},
+        {"value": {">=": "", "<": "2"}},
+        {"value": {"!=": None}},
+        {"value": {"exists": True}},
+        {"nested": {"exists": True}},
+        {"metadata.value": True, "label": {"exists": False}},
+    ],
+    ids=str,
+)
+def test_where(still, file, where, rerank):
+    hits = still.search("star and ship", EVERYTHING, where=where, rerank=rerank)
+    assert_same_hits(hits, file.search("star and ship", EVERYTHING, where=where, rerank=rerank))
+    assert {hit.key for hit in hits} == {document.key for document in file if matches(document, where)}
+
+
+def matches(document, where):
+    """Whether a document meets conditions, told the plain way."""
+    return all(
+        matches_one(document, name, sign, value)
+        for name, wanted in where.items()
+        for sign, value in (wanted if isinstance(wanted, dict) else {None: wanted}).items()
+    )
+
+
+def matches_one(document, name, sign, wanted):
+    own = {"key": document.key, "label": document.label}
+    fields = own if name in own else document.metadata
+    value = fields.get(name.removeprefix("metadata."))
+    there = name.removeprefix("metadata.") in fields
+    wanted = str(wanted) if name in own and isinstance(wanted, int) and sign is None else wanted
+    if sign == "exists":
+        return (value is not None) == wanted
+    if sign in ("<", "<=", ">", ">="):
+        numbers = [isinstance(one, int | float) and one is not True for one in (value, wanted)]
+        strings = [isinstance(one, str) for one in (value, wanted)]
+        compared = {"<": "__lt__", "<=": "__le__", ">": "__gt__", ">=": "__ge__"}[sign]
+        return (all(numbers) and getattr(float(value), compared)(float(wanted))) or (
+            all(strings) and getattr(value, compared)(wanted)
+        )
+    among = there and value in (wanted if isinstance(wanted, list | tuple) else [wanted])
+    return among != (sign in ("!=", "not in"))
+
+
+def test_conditions_on_a_field_that_no_document_has(still):
+    for where in ({"nothing": 1}, {"nothing": {"!=": 1}}, {"nothing": {"exists": False}}, {"metadata.key": "d3"}):
+        with pytest.raises(ValueError, match=r"which no document has\. The documents have: 'key', 'label', 'big'"):
+            still.search("star", where=where)
+        with pytest.raises(ValueError, match="which no document has"):
+            still.search_many(["star"], where=where, rerank=False)
+
+
+@pytest.mark.parametrize(
+    ("where", "message"),
+    [
+        ({"number": "3"}, "compares the field 'number' with a string, but the documents have a number there"),
+        ({"number": {"!=": "3"}}, "with a string, but the documents have a number"),
+        ({"number": {">=": "3"}}, "with a string, but the documents have a number"),
+        ({"nested": 5}, "with a number, but the documents have a object"),
+    ],
+    ids=str,
+)
+def test_conditions_with_values_of_the_wrong_kind(still, where, message):
+    with pytest.raises(TypeError, match=message):
+        still.search("star", where=where)
