@@ -16,9 +16,9 @@ from fuzz import mutations
 from sthash import HammingIndex, LinearSVMBank, SelfTaughtHashing, TextVectorizer, _core, codes, knn_graph
 from sthash.hashing import ridge_map
 
-# Beside these, a number may ask for more memory than there is.
 DOCUMENTED = (ValueError, TypeError, KeyError)
-NUMBERS = (0, 1, -1, 2, 2**31, 2**40, 2**63, 2**70)
+# None that asks for more memory than there is and would get it elsewhere: a sanitizer ends the process then.
+NUMBERS = (0, 1, -1, 2, 13, 2**63, 2**70)
 
 
 def prepare(folder: Path) -> None:
@@ -33,10 +33,6 @@ def case(random: Random, folder: Path, scratch: Path) -> str:
         try:
             CASES[name](random)
         except DOCUMENTED:
-            return f"{name} refused"
-        except MemoryError:
-            if not name.startswith("core "):
-                raise
             return f"{name} refused"
     return f"{name} answered"
 
