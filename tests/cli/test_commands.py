@@ -375,7 +375,7 @@ def test_big_numbers_work(sth, built, arguments):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("relearn", "--bits", 10**30), "needs at least"),
+        (("relearn", "--bits", 10**30), "must be at most"),
         (("relearn", "--neighbors", 10**30), "must be less than the number of documents"),
         (("relearn", "--seed", 10**30), "must be an int from 0 to 4294967295"),
         (("relearn", "--scatter", "1e300"), "scatter=1e+300 must be at most 1e+06"),

@@ -91,7 +91,7 @@ def test_create_refuses_what_it_cannot_do(tmp_path, path):
     with pytest.raises(TypeError, match="single str"):
         Collection.create(tmp_path / "c.sth", "a text")
     with pytest.raises(ValueError, match="'color'"):
-        Collection.create(tmp_path / "c.sth", [{"text": "a", "color": "red"}])
+        Collection.create(tmp_path / "c.sth", [{"body": "a", "color": "red"}])
     with pytest.raises(ValueError, match="metadata"):
         Collection.create(tmp_path / "c.sth", [{"text": "a", "metadata": {"a": object()}}])
     with pytest.raises(ValueError, match="more than once"):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from sthash import Collection, Document
-from sthash.collection import CollectionError, Filter
+from sthash.collection import CollectionError, Filter, document_table
 from support.corpus import make_documents
 
 VALUES = [None, True, False, 0, 1, -3, 2**53 + 1, 2**70, 0.1, 0.30000000000000004, 0.3, 1e300, -0.0, "", "a", "b", "é"]
@@ -95,7 +95,8 @@ def test_scalars_of_numpy(collection):
     )
 
 
-def test_metadata_that_is_too_deep_for_sqlite(tmp_path):
+def test_metadata_that_is_too_deep_for_sqlite(tmp_path, monkeypatch):
+    monkeypatch.setattr(document_table, "MOST_NESTED", 10_000)  # as in files of older versions
     deep = []
     for _ in range(2500):
         deep = [deep]

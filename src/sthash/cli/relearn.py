@@ -18,5 +18,8 @@ def relearn(collection: options.Path, learning: options.LearningOptions, threads
     with Collection.open(collection, threads=threads) as opened, progress_bar() as progress:
         progress("reading", 0, None)
         opened.relearn(progress=progress, **learning.settings())
-        count = len(opened)
-    typer.echo(f"{collection}: learned anew from {count:,} documents", err=True)
+        facts = opened.info()
+    if facts["learned"]:
+        typer.echo(f"{collection}: learned anew from {facts['learned_on']:,} documents", err=True)
+    else:
+        typer.echo(f"{collection}: too few documents to learn from; every search compares all of them", err=True)

@@ -139,14 +139,17 @@ def stored_texts(store: Store, vectorizer: TextVectorizer) -> TextCorpus:
     return corpus
 
 
-def learn(store: Store, corpus: LearningCorpus, plan: LearningPlan, generation: int, report: Progress) -> None:
+def learn(
+    store: Store, corpus: LearningCorpus, plan: LearningPlan, generation: int, report: Progress, *, strict: bool = False
+) -> None:
     """Learn a model from a corpus, write it, and encode all documents by it.
 
-    If there is too little to learn from, the model has no hash functions, and all codes are zero.
+    If there is too little to learn from, that is an error if ``strict``; otherwise the model has no hash functions, and
+    all codes are zero.
     """
     report("learning", 0, None)
     ids = np.array(all_ids(store), dtype=np.int64)
-    model = _learned(corpus, ids, plan)
+    model = _learned(corpus, ids, plan, strict=strict)
     model.settings |= {
         "generation": generation,
         "sample_size": plan.sample_size,
@@ -161,7 +164,7 @@ def learn(store: Store, corpus: LearningCorpus, plan: LearningPlan, generation: 
         report("encoding", done, len(ids))
 
 
-def _learned(corpus: LearningCorpus, ids: npt.NDArray[np.int64], plan: LearningPlan) -> Model:
+def _learned(corpus: LearningCorpus, ids: npt.NDArray[np.int64], plan: LearningPlan, *, strict: bool) -> Model:
     hasher = plan.new_hasher()
     chosen = ids[sample(len(ids), plan.sample_size, plan.random_state)]
     common: dict[str, Any] = {
@@ -177,6 +180,8 @@ def _learned(corpus: LearningCorpus, ids: npt.NDArray[np.int64], plan: LearningP
             return corpus.unlearned(hasher, **common)
         hasher.fit(corpus.sample(chosen))
     except TooFewDocumentsError:
+        if strict:
+            raise
         return corpus.unlearned(hasher, **common)
     return corpus.model(hasher, learned_on=len(chosen), **common)
 
@@ -213,7 +218,8 @@ def relearn(store: Store, changes: dict[str, Any], threads: int | None, report: 
         corpus = VectorCorpus(store, present["n_columns"])
     else:
         corpus = stored_texts(store, _same_vectorizer(present, plan.threads))
-    learn(store, corpus, plan, present["generation"] + 1, report)
+    # Hash functions are not given up for settings that cannot be met.
+    learn(store, corpus, plan, present["generation"] + 1, report, strict=bool(given) and present["learnt_on"] > 0)
 
 
 def _same_vectorizer(settings: dict[str, Any], threads: int | None) -> TextVectorizer:
