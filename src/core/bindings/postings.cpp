@@ -74,9 +74,8 @@ nb::ndarray<nb::numpy, int32_t> positions(const PostingLists& lists, int32_t col
     return to_numpy(std::move(found));
 }
 
-nb::tuple search(const PostingLists& lists, Vector<int64_t> indptr, Vector<int32_t> columns, Vector<float> weights,
-                 size_t k, double k1, double b, double mean_length, std::optional<Vector<uint8_t>> allowed,
-                 int threads) {
+nb::tuple search(PostingLists& lists, Vector<int64_t> indptr, Vector<int32_t> columns, Vector<float> weights, size_t k,
+                 double k1, double b, double mean_length, std::optional<Vector<uint8_t>> allowed, int threads) {
     require(indptr.size() > 0, "indptr must have one entry more than there are queries.");
     require(columns.size() == weights.size(), "There must be as many weights as columns.");
     require(!allowed || allowed->size() == lists.n_documents(), "allowed must have one byte per document.");

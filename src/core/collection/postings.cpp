@@ -1,14 +1,28 @@
 #include "collection/postings.hpp"
 
-#include <cmath>
+#include <optional>
 
 namespace sthash {
 
 namespace {
 
+// Even 10,000 such weights, times the largest impact, are finite.
+constexpr float kMostWeight = 1e30f;
+constexpr const char* kMisplaced = "a document of put_counts comes before the end of the list";
+
 [[noreturn]] void refuse_column(int64_t column, const std::string& why) {
     throw std::invalid_argument("The postings of column " + std::to_string(column) + " are malformed: " + why +
                                 ". Restore them from a backup or build them again.");
+}
+
+// The list of a column, which must be held.
+template <class Lists>
+auto& list_of(Lists& lists, int32_t column) {
+    const auto found = lists.find(column);
+    if (found == lists.end())
+        throw std::invalid_argument("The postings of column " + std::to_string(column) +
+                                    " are not in memory. Put them there first.");
+    return found->second;
 }
 
 void check_ids(std::span<const int64_t> ids) {
@@ -110,7 +124,7 @@ int64_t PostingLists::position_of(int64_t id, size_t& hint) const {
 void PostingLists::put(int32_t column, const std::vector<std::span<const uint8_t>>& parts) {
     if (column < 0) throw std::invalid_argument("Columns are numbered from 0 on.");
     if (holds(column)) return;
-    List list;
+    PostingList list;
     int64_t last = -1;
     size_t hint = 0;
     for (const std::span<const uint8_t> part : parts) try {
@@ -119,56 +133,52 @@ void PostingLists::put(int32_t column, const std::vector<std::span<const uint8_t
                 if (reader.number <= last) throw std::invalid_argument("ids do not ascend from part to part");
                 last = reader.number;
                 const int64_t position = position_of(reader.number, hint);
-                if (position < 0) continue;
-                list.positions.push_back(static_cast<int32_t>(position));
-                list.counts.push_back(reader.count);
+                if (position >= 0) list.append(static_cast<int32_t>(position), reader.count);
             }
         } catch (const std::invalid_argument& error) {
             refuse_column(column, error.what());
         }
     const std::unique_lock lock(mutex_);
+    if (lists_.contains(column)) return;
     if (const auto added = added_.find(column); added != added_.end()) {
-        if (!list.positions.empty() && list.positions.back() >= added->second.positions.front())
-            refuse_column(column, "documents of put_counts come before the end of the list");
-        list.positions.insert(list.positions.end(), added->second.positions.begin(), added->second.positions.end());
-        list.counts.insert(list.counts.end(), added->second.counts.begin(), added->second.counts.end());
+        for (const Added& posting : added->second)
+            if (!list.append(posting.position, posting.count)) refuse_column(column, kMisplaced);
+        added_.erase(added);
     }
-    if (lists_.try_emplace(column, std::move(list)).second) added_.erase(column);
+    list.close();
+    lists_.emplace(column, std::move(list));
 }
 
 void PostingLists::put_counts(const CountsView& rows, const int64_t* ids) {
     rows.check(std::numeric_limits<int64_t>::max());
     check_ids({ids, rows.n_rows});
     const std::unique_lock lock(mutex_);
-    size_t hint = 0;
+    // Calls visit(column, position, count) for each posting. A first round only checks, so that nothing is half done.
     const auto each = [&](auto&& visit) {
-        hint = 0;
+        size_t hint = 0;
         for (size_t row = 0; row < rows.n_rows; ++row) {
             const int64_t position = position_of(ids[row], hint);
-            if (position < 0) continue;
-            for (int64_t at = rows.indptr[row]; at < rows.indptr[row + 1]; ++at) {
-                const auto held = lists_.find(rows.columns[at]);
-                visit(held != lists_.end() ? held->second : added_[rows.columns[at]], rows.columns[at],
-                      static_cast<int32_t>(position), rows.counts[at]);
-            }
+            for (int64_t at = rows.indptr[row]; position >= 0 && at < rows.indptr[row + 1]; ++at)
+                visit(rows.columns[at], static_cast<int32_t>(position), rows.counts[at]);
         }
     };
-    each([](List& list, int32_t column, int32_t position, int32_t) {
-        if (!list.positions.empty() && list.positions.back() >= position)
-            refuse_column(column, "documents of put_counts come before the end of the list");
+    each([&](int32_t column, int32_t position, int32_t) {
+        const auto held = lists_.find(column);
+        const auto added = added_.find(column);
+        if ((held != lists_.end() && held->second.last() >= position) ||
+            (added != added_.end() && added->second.back().position >= position))
+            refuse_column(column, kMisplaced);
     });
-    each([](List& list, int32_t, int32_t position, int32_t count) {
-        list.positions.push_back(position);
-        list.counts.push_back(count);
+    std::vector<PostingList*> changed;
+    each([&](int32_t column, int32_t position, int32_t count) {
+        if (const auto held = lists_.find(column); held != lists_.end()) {
+            held->second.append(position, count);
+            changed.push_back(&held->second);
+        } else {
+            added_[column].push_back({position, count});
+        }
     });
-}
-
-const PostingLists::List& PostingLists::list_of(int32_t column) const {
-    const auto found = lists_.find(column);
-    if (found == lists_.end())
-        throw std::invalid_argument("The postings of column " + std::to_string(column) +
-                                    " are not in memory. Put them there first.");
-    return found->second;
+    for (PostingList* list : changed) list->close();
 }
 
 bool PostingLists::holds(int32_t column) const {
@@ -178,61 +188,99 @@ bool PostingLists::holds(int32_t column) const {
 
 std::vector<int32_t> PostingLists::positions(int32_t column) const {
     const std::shared_lock lock(mutex_);
-    return list_of(column).positions;
+    return list_of(lists_, column).positions();
 }
 
 size_t PostingLists::document_frequency(int32_t column) const {
     const std::shared_lock lock(mutex_);
-    return list_of(column).positions.size();
+    return list_of(lists_, column).size();
 }
 
 size_t PostingLists::nbytes() const {
     const std::shared_lock lock(mutex_);
     size_t bytes = ids_.size() * (sizeof(int64_t) + sizeof(int32_t));
-    for (const auto& [column, list] : lists_) bytes += sizeof(List) + 8 * list.positions.size();
+    for (const auto& [column, list] : lists_) bytes += list.nbytes();
+    for (const auto& [column, postings] : added_) bytes += postings.capacity() * sizeof(Added);
     return bytes;
 }
 
+// The terms of one query, each once, by falling weight, then by ascending column. Those without weight are left out.
+std::vector<QueryTerm> PostingLists::terms_of(const QueriesView& queries, size_t query) {
+    struct Weighted {
+        int32_t column;
+        float weight;
+    };
+    const int64_t begin = queries.indptr[query], end = queries.indptr[query + 1];
+    if (begin < 0 || begin > end || end > static_cast<int64_t>(queries.size))
+        throw std::invalid_argument("The columns of query " + std::to_string(query) + " are out of range.");
+    std::vector<Weighted> weighted;
+    for (int64_t at = begin; at < end; ++at) {
+        const float weight = queries.weights[at];
+        if (!(weight >= 0 && weight <= kMostWeight))
+            throw std::invalid_argument("Query " + std::to_string(query) + " has the weight " + std::to_string(weight) +
+                                        ". Weights must be between 0 and 1e30.");
+        weighted.push_back({queries.columns[at], weight});
+    }
+    std::stable_sort(weighted.begin(), weighted.end(), [](auto& a, auto& b) { return a.column < b.column; });
+    size_t kept = 0;
+    for (const Weighted& term : weighted) {
+        if (kept > 0 && weighted[kept - 1].column == term.column)
+            weighted[kept - 1].weight += term.weight;
+        else
+            weighted[kept++] = term;
+    }
+    weighted.resize(kept);
+    std::stable_sort(weighted.begin(), weighted.end(), [](auto& a, auto& b) { return a.weight > b.weight; });
+    std::vector<QueryTerm> terms;
+    for (const Weighted& term : weighted) {
+        PostingList& list = list_of(lists_, term.column);
+        if (term.weight > 0 && list.size() > 0) terms.push_back({&list, term.weight});
+    }
+    return terms;
+}
+
 BestDocuments PostingLists::search(const QueriesView& queries, const Bm25& scoring, size_t k, const uint8_t* allowed,
-                                   int threads, StopFlag& stop) const {
-    const std::shared_lock lock(mutex_);
-    BestDocuments best{std::vector<int64_t>(queries.count * k, -1), std::vector<float>(queries.count * k)};
-    const double spread = scoring.mean_length > 0 ? scoring.k1 * scoring.b / scoring.mean_length : 0;
-    parallel_for(queries.count, 1, threads, stop, [&](size_t query, size_t, int) {
-        std::vector<std::pair<int32_t, float>> terms;
-        for (int64_t at = queries.indptr[query]; at < queries.indptr[query + 1]; ++at)
-            terms.emplace_back(queries.columns[at], queries.weights[at]);
-        std::stable_sort(terms.begin(), terms.end(), [](auto& a, auto& b) { return a.first < b.first; });
-        std::vector<std::pair<int32_t, float>> merged;
-        for (const auto& term : terms) {
-            if (!std::isfinite(term.second) || term.second < 0)
-                throw std::invalid_argument("Weights must be finite and not negative.");
-            if (!merged.empty() && merged.back().first == term.first)
-                merged.back().second += term.second;
-            else
-                merged.push_back(term);
+                                   int threads, StopFlag& stop) {
+    if (!(scoring.k1 >= 0 && scoring.k1 <= 1000 && scoring.b >= 0 && scoring.b <= 1))
+        throw std::invalid_argument("BM25 needs k1 between 0 and 1000, and b between 0 and 1.");
+    if (!(scoring.mean_length >= 0 && scoring.mean_length <= std::numeric_limits<int32_t>::max()))
+        throw std::invalid_argument("The mean length must be between 0 and 2147483647.");
+    std::vector<std::vector<QueryTerm>> terms(queries.count);
+    const auto gather = [&] {  // whether all lists are prepared
+        bool prepared = true;
+        for (size_t query = 0; query < queries.count; ++query) {
+            terms[query] = terms_of(queries, query);
+            for (const QueryTerm& term : terms[query]) prepared = prepared && term.list->prepared(scoring);
         }
-        std::stable_sort(merged.begin(), merged.end(), [](auto& a, auto& b) { return a.second > b.second; });
-        std::vector<float> scores(ids_.size());
-        for (const auto& [column, weight] : merged) {
-            const List& list = list_of(column);
-            for (size_t i = 0; i < list.positions.size(); ++i) {
-                const double count = list.counts[i];
-                const int32_t length = lengths_[static_cast<size_t>(list.positions[i])];
-                const double norm = scoring.k1 * (1 - scoring.b) + spread * length;
-                scores[static_cast<size_t>(list.positions[i])] +=
-                    weight * static_cast<float>(count * (scoring.k1 + 1) / (count + norm));
-            }
+        return prepared;
+    };
+    // Lists are prepared by one thread at a time, and searched by many. Should another thread prepare them for other
+    // parameters in between, the second round keeps all others away.
+    for (int round = 1;; ++round) {
+        {
+            const std::shared_lock lock(mutex_);
+            if (gather()) return search_prepared(terms, k, allowed, threads, stop);
         }
-        std::vector<std::pair<float, int32_t>> hits;
-        for (size_t i = 0; i < scores.size(); ++i)
-            if (scores[i] > 0 && (allowed == nullptr || allowed[i] != 0))
-                hits.emplace_back(-scores[i], static_cast<int32_t>(i));
-        std::sort(hits.begin(), hits.end());
-        for (size_t i = 0; i < std::min(k, hits.size()); ++i) {
-            best.positions[query * k + i] = hits[i].second;
-            best.scores[query * k + i] = -hits[i].first;
-        }
+        const std::unique_lock lock(mutex_);
+        if (!gather())
+            for (const std::vector<QueryTerm>& of_query : terms)
+                for (const QueryTerm& term : of_query)
+                    if (!term.list->prepared(scoring)) term.list->prepare(scoring, lengths_);
+        if (round == 2) return search_prepared(terms, k, allowed, threads, stop);
+    }
+}
+
+BestDocuments PostingLists::search_prepared(const std::vector<std::vector<QueryTerm>>& terms, size_t k,
+                                            const uint8_t* allowed, int threads, StopFlag& stop) const {
+    BestDocuments best{std::vector<int64_t>(terms.size() * k, -1), std::vector<float>(terms.size() * k)};
+    constexpr size_t together = 8;
+    std::vector<std::optional<PostingSearcher>> searchers(static_cast<size_t>(std::max(threads, 1)));
+    parallel_for(terms.size(), together, threads, stop, [&](size_t begin, size_t end, int thread) {
+        std::optional<PostingSearcher>& searcher = searchers[static_cast<size_t>(thread)];
+        if (!searcher) searcher.emplace();
+        for (size_t query = begin; query < end; ++query)
+            searcher->search(terms[query], ids_.size(), k, allowed, best.positions.data() + query * k,
+                             best.scores.data() + query * k);
     });
     return best;
 }

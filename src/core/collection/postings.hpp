@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "collection/counts.hpp"
+#include "collection/posting_list.hpp"
+#include "collection/posting_search.hpp"
 #include "parallel.hpp"
 
 namespace sthash {
@@ -22,14 +24,6 @@ struct PackedPostings {
 PackedPostings pack_postings(const CountsView& rows, const int64_t* ids, int64_t n_columns, int threads,
                              StopFlag& stop);
 
-// The parameters of BM25. A document with `count` occurrences of a term among `length` words gets
-//   weight · count (k1 + 1) / (count + k1 (1 - b + b length / mean_length))
-// for it. The factor behind the weight is rounded to a float, and so are the products and the sums, which are made by
-// falling weight of the terms, then by ascending column.
-struct Bm25 {
-    double k1, b, mean_length;
-};
-
 // Queries: number i has weights[indptr[i]:indptr[i + 1]] for the same part of `columns`, in any order; weights of
 // repeated columns add up. The caller owns the arrays.
 struct QueriesView {
@@ -39,8 +33,9 @@ struct QueriesView {
     size_t count, size;
 };
 
-// The k best documents of each query, best first; of equal scores the lower position comes first. Where fewer have a
-// score above 0, positions are -1 and scores 0.
+// The k best documents of each query by BM25, best first; of equal scores the lower position comes first. Where fewer
+// have a score above 0, positions are -1 and scores 0. Impacts are rounded to floats, and so are their products with
+// the weights and the sums of these, which are made by falling weight of the terms, then by ascending column.
 struct BestDocuments {
     std::vector<int64_t> positions;  // count × k
     std::vector<float> scores;       // count × k
@@ -71,22 +66,26 @@ class PostingLists {
 
     // `allowed` has one byte per position, zero for documents to leave out; or it is null.
     BestDocuments search(const QueriesView& queries, const Bm25& scoring, size_t k, const uint8_t* allowed, int threads,
-                         StopFlag& stop) const;
+                         StopFlag& stop);
 
     size_t n_documents() const { return ids_.size(); }
 
  private:
-    struct List {
-        std::vector<int32_t> positions, counts;
+    // A posting of put_counts.
+    struct Added {
+        int32_t position, count;
     };
 
-    const List& list_of(int32_t column) const;
     int64_t position_of(int64_t id, size_t& hint) const;
+    std::vector<QueryTerm> terms_of(const QueriesView& queries, size_t query);
+    BestDocuments search_prepared(const std::vector<std::vector<QueryTerm>>& terms, size_t k, const uint8_t* allowed,
+                                  int threads, StopFlag& stop) const;
 
     std::vector<int64_t> ids_;
     std::vector<int32_t> lengths_;
-    mutable std::shared_mutex mutex_;
-    std::unordered_map<int32_t, List> lists_, added_;
+    mutable std::shared_mutex mutex_;  // of what follows
+    std::unordered_map<int32_t, PostingList> lists_;
+    std::unordered_map<int32_t, std::vector<Added>> added_;  // of columns that are not held
 };
 
 }  // namespace sthash

@@ -1,0 +1,160 @@
+#include "collection/posting_search.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <functional>
+
+#include "simd.hpp"
+#if STHASH_X86
+#include <immintrin.h>
+#endif
+
+#define STHASH_KERNELS "collection/postings.inc"
+#define STHASH_FAMILY posting_kernels
+#include "each_path.inc"
+
+namespace sthash {
+
+namespace {
+
+// What a place in a sorted list costs, in postings that are added up.
+constexpr long kLookup = 8;
+// With fewer postings than this it takes less time to walk along them than along all sums.
+constexpr long kFew = kWindow / 16;
+
+uint64_t key_of(float score, uint32_t position) {
+    return static_cast<uint64_t>(std::bit_cast<uint32_t>(score)) << 32 | (UINT32_MAX - position);
+}
+
+float score_of(uint64_t key) {
+    return std::bit_cast<float>(static_cast<uint32_t>(key >> 32));
+}
+
+}  // namespace
+
+PostingSearcher::PostingSearcher()
+    : kernels_(STHASH_PICK(posting_kernels::table)), sums_(kWindow), offsets_(kWindow + 16), scores_(kWindow + 16) {}
+
+size_t PostingSearcher::search(const std::vector<QueryTerm>& terms, size_t n_documents, size_t k,
+                               const uint8_t* allowed, int64_t* positions, float* scores) {
+    allowed_ = allowed;
+    k_ = std::min(k, n_documents);
+    if (k_ == 0) return 0;
+    capacity_ = k_ + std::max<size_t>(k_, 64);
+    best_.clear();
+    // If one term alone gives k documents a score, that is the least to beat. Equal scores may be among the best.
+    float sure = 0;
+    if (allowed == nullptr)
+        for (const QueryTerm& term : terms) sure = std::max(sure, term.weight * term.list->impact_of_best(k_));
+    least_ = (static_cast<uint64_t>(std::max(std::bit_cast<uint32_t>(sure), 1u)) << 32) - 1;
+    threshold_ = score_of(least_);
+
+    cursors_.clear();
+    for (const QueryTerm& term : terms) cursors_.push_back({term.list->blocks(), term.list, term.weight});
+    rounding_ = 1.5e-7 * static_cast<double>(terms.size() + 2);
+    for (;;) {
+        uint32_t window = PostingList::kNoWindow;
+        for (const Cursor& cursor : cursors_) window = std::min(window, cursor.block->window);
+        if (window == PostingList::kNoWindow) break;
+        active_.clear();
+        for (Cursor& cursor : cursors_) {
+            if (cursor.block->window != window) continue;
+            const PostingBlock& block = *cursor.block++;
+            active_.push_back({cursor.list->offsets() + block.first, cursor.list->impacts() + block.first,
+                               static_cast<long>(cursor.block->first - block.first), cursor.weight,
+                               static_cast<double>(cursor.weight) * static_cast<double>(block.most) * (1 + rounding_)});
+        }
+        // From the last term on: the first ones are essential, without which no document reaches the threshold.
+        size_t essential = active_.size();
+        for (size_t i = active_.size(); i-- > 0;) {
+            if (i + 1 < active_.size()) active_[i].bound += active_[i + 1].bound;
+            if (active_[i].bound <= static_cast<double>(threshold_)) essential = i;
+        }
+        if (essential > 0) search_window(window, essential);
+    }
+
+    if (best_.size() > k_) shrink();
+    std::sort(best_.begin(), best_.end(), std::greater<>());
+    for (size_t i = 0; i < best_.size(); ++i) {
+        positions[i] = static_cast<int64_t>(UINT32_MAX - static_cast<uint32_t>(best_[i]));
+        scores[i] = score_of(best_[i]);
+    }
+    return best_.size();
+}
+
+// A document must have more than this before the terms from `next` on are added.
+float PostingSearcher::least_before(size_t next) const {
+    if (next == active_.size()) return threshold_;
+    const double missing = static_cast<double>(threshold_) - active_[next].bound;
+    return std::max(0.0f, static_cast<float>(missing * (1 - rounding_)));
+}
+
+void PostingSearcher::search_window(uint32_t window, size_t essential) {
+    long rest = 0;
+    for (size_t i = essential; i < active_.size(); ++i) rest += active_[i].count;
+    // Candidates are looked up in the lists of the last terms, unless adding up all of these takes less time.
+    const long most = rest / (kLookup * static_cast<long>(std::max<size_t>(active_.size() - essential, 1)));
+    long candidates = 0;
+    if (essential == 1 && (active_.size() == 1 || active_[0].count < most)) {
+        const Active& first = active_[0];
+        candidates = kernels_.take_block(first.offsets, first.impacts, first.count, first.weight, least_before(1),
+                                         offsets_.data(), scores_.data());
+    } else {
+        long added = add_up(0, essential);
+        if (essential < active_.size() && added >= most &&
+            kernels_.count_above(sums_.data(), kWindow, least_before(essential)) >= most) {
+            added += add_up(essential, active_.size());
+            essential = active_.size();
+        }
+        candidates = take(essential, added);
+    }
+    for (size_t i = essential; i < active_.size() && candidates > 0; ++i) {
+        const Active& term = active_[i];
+        candidates = kernels_.look_up(term.offsets, term.impacts, term.count, kWindow, term.weight, least_before(i + 1),
+                                      offsets_.data(), scores_.data(), candidates);
+    }
+    report(window, candidates);
+}
+
+// Adds some terms to the sums. Returns the number of their postings.
+long PostingSearcher::add_up(size_t first, size_t last) {
+    long added = 0;
+    for (size_t i = first; i < last; ++i) {
+        const Active& term = active_[i];
+        kernels_.add_block(term.offsets, term.impacts, term.count, term.weight, sums_.data());
+        added += term.count;
+    }
+    return added;
+}
+
+// Makes candidates of the sums, to which the first terms have been added. Returns how many there are.
+long PostingSearcher::take(size_t essential, long added) {
+    const float least = least_before(essential);
+    if (added >= kFew) return kernels_.take_sums(sums_.data(), kWindow, least, offsets_.data(), scores_.data());
+    long taken = 0;
+    for (size_t i = 0; i < essential; ++i)
+        taken += kernels_.take_touched(active_[i].offsets, active_[i].count, least, sums_.data(),
+                                       offsets_.data() + taken, scores_.data() + taken);
+    return taken;
+}
+
+void PostingSearcher::report(uint32_t window, long count) {
+    for (size_t i = 0; i < static_cast<size_t>(count); ++i) {
+        const uint32_t position = window * kWindow + offsets_[i];
+        const uint64_t key = key_of(scores_[i], position);
+        if (key <= least_ || (allowed_ != nullptr && allowed_[position] == 0)) continue;
+        best_.push_back(key);
+        if (best_.size() == capacity_) shrink();
+    }
+}
+
+// Keeps the k best.
+void PostingSearcher::shrink() {
+    const auto last = best_.begin() + static_cast<ptrdiff_t>(k_) - 1;
+    std::nth_element(best_.begin(), last, best_.end(), std::greater<>());
+    best_.resize(k_);
+    least_ = *last;
+    threshold_ = score_of(least_);
+}
+
+}  // namespace sthash

@@ -1,0 +1,93 @@
+// The exact search for the best documents of one query, over the lists of its terms.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "collection/posting_list.hpp"
+
+namespace sthash {
+
+// A term of a query. Its list must be prepared.
+struct QueryTerm {
+    PostingList* list;
+    float weight;  // above 0
+};
+
+// Inner loops. Offsets and scores of candidates, which are written, have space for 16 more than there can be.
+struct PostingKernels {
+    // Adds the weighted impacts of a block to the sums of their window.
+    void (*add_block)(const uint16_t* offsets, const float* impacts, long count, float weight, float* sums);
+    // How many sums are above a bound; their number is a multiple of 64, here and below.
+    long (*count_above)(const float* sums, long count, float bound);
+    // Writes the sums that are above a bound with their offsets, ascending, and sets all sums to 0. Returns how many.
+    long (*take_sums)(float* sums, long count, float bound, uint16_t* offsets, float* scores);
+    // The same for the offsets of one block only.
+    long (*take_touched)(const uint16_t* from, long count, float bound, float* sums, uint16_t* offsets, float* scores);
+    // Writes the weighted impacts of a block that are above a bound, with their offsets. Returns how many.
+    long (*take_block)(const uint16_t* from, const float* impacts, long count, float weight, float bound,
+                       uint16_t* offsets, float* scores);
+    // Adds the weighted impacts of a block to candidates that are in the block, keeps those above a bound, and returns
+    // how many.
+    long (*look_up)(const uint16_t* from, const float* impacts, long count, long window, float weight, float bound,
+                    uint16_t* offsets, float* scores, long candidates);
+};
+
+// Searches one query after the other, on one thread.
+//
+// Positions are looked at window by window. In each, the largest impacts of the terms bound what a document can reach;
+// a window in which no document can be among the best so far is skipped. The last terms, which weigh least, may not be
+// enough on their own for any document: then only those of the other terms are candidates, and if they are few they are
+// looked up in the lists of the last ones. Whatever is skipped, a score that is reported is the sum over all terms, in
+// their order, so it has the same bits always.
+class PostingSearcher {
+ public:
+    PostingSearcher();
+
+    // Writes the k best of n documents, best first, and returns how many there are. Terms are summed up in the order
+    // given, which should be by falling weight. `allowed` has a byte per position, or is null.
+    size_t search(const std::vector<QueryTerm>& terms, size_t n_documents, size_t k, const uint8_t* allowed,
+                  int64_t* positions, float* scores);
+
+ private:
+    // A term within the current window.
+    struct Active {
+        const uint16_t* offsets;
+        const float* impacts;
+        long count;
+        float weight;
+        double bound;  // what this term and all that follow can add
+    };
+
+    // Where a term has come to.
+    struct Cursor {
+        const PostingBlock* block;
+        const PostingList* list;
+        float weight;
+    };
+
+    float least_before(size_t next) const;
+    void search_window(uint32_t window, size_t essential);
+    long add_up(size_t first, size_t last);
+    long take(size_t essential, long added);
+    void report(uint32_t window, long count);
+    void shrink();
+
+    const PostingKernels& kernels_;
+    const uint8_t* allowed_ = nullptr;
+    std::vector<Cursor> cursors_;
+    std::vector<Active> active_;
+    std::vector<float> sums_;        // one per offset; all are 0 between windows
+    std::vector<uint16_t> offsets_;  // of candidates
+    std::vector<float> scores_;      // of candidates
+
+    // The best so far, as one number each that is larger for a better one: the bits of the score, which is positive,
+    // and the position, negated. Only what is above `least_` is kept; its score is `threshold_`.
+    std::vector<uint64_t> best_;
+    size_t k_ = 0, capacity_ = 0;
+    double rounding_ = 0;  // a sum of floats is at most this much larger than the true one, as a share of it
+    uint64_t least_ = 0;
+    float threshold_ = 0;
+};
+
+}  // namespace sthash
