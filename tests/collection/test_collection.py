@@ -168,8 +168,10 @@ def test_relearn_replaces_the_model(collection):
     before = collection.search("kitten", 5)
     collection.add(make_documents(100, seed=3, first=300))
     collection.upsert([{"key": "z", "text": "zeppelin airship"}, {"key": "y", "text": "zeppelin hangar"}])
-    assert collection.search("zeppelin") == []
+    assert {hit.key for hit in collection.search("zeppelin", 2)} == {"y", "z"}
+    assert collection.info()["n_terms"] == 40
     collection.relearn(n_bits=24)
+    assert collection.info()["n_terms"] == 43
     assert collection.n_bits == 24
     assert collection.info()["n_bits"] == 24
     assert {hit.key for hit in collection.search("zeppelin", 2)} == {"y", "z"}
