@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sthash.collection.collection import Collection
 from sthash.collection.document_table import StoredDocument
-from sthash.collection.hits import Hit
+from sthash.collection.hits import Hit, Hits
 from sthash.collection.packed_vectors import PackedVectors, packed
 from sthash.collection.protocol import DocumentCollection
 from sthash.collection.search_options import SearchKeywords, SearchOptions, Where, meets
@@ -18,6 +18,7 @@ __all__ = [
     "CollectionError",
     "DocumentCollection",
     "Hit",
+    "Hits",
     "PackedVectors",
     "SearchKeywords",
     "SearchOptions",

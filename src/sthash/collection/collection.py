@@ -17,7 +17,7 @@ from sthash.checks import resolve_threads
 from sthash.codes import Codes
 from sthash.collection import builder
 from sthash.collection.document_table import StoredDocument, remove
-from sthash.collection.hits import Hit
+from sthash.collection.hits import Hits
 from sthash.collection.packed_vectors import Ids
 from sthash.collection.posting_table import settle
 from sthash.collection.search import answer
@@ -26,6 +26,7 @@ from sthash.collection.snapshot import Snapshot
 from sthash.collection.store import WAIT_SECONDS, Store
 from sthash.collection.stored_model import load_model
 from sthash.collection.term_table import next_column
+from sthash.collection.text_search import answer_texts
 from sthash.collection.upgrade import prepare_reading, prepare_writing
 from sthash.collection.verification import Verification, verify
 from sthash.model import Margins, Model
@@ -358,10 +359,13 @@ class Collection:
         *,
         key: str | None = None,
         **options: Unpack[SearchKeywords],
-    ) -> list[Hit]:
+    ) -> Hits:
         """Find the documents that are most like a text, a vector, or another document.
 
-        The documents in the ball around the query's code are ranked by the cosine of their vectors.
+        Documents are ranked by BM25 and by what their neighbors say, if the query is a text; the documents in the ball
+        around the query's code by the cosine of their vectors, if it is a whole document, a vector or a key.
+
+        A text of one line may have "phrases in quotes", ``+words`` that must be there, and ``-words`` that must not.
 
         Parameters
         ----------
@@ -371,24 +375,33 @@ class Collection:
             Number of hits.
         key : str, optional
             Instead of a query: the key of a document, which is then not among the hits.
-        radius, rerank, where, factor, explain
+        radius, rerank, where, factor, explain, ranking
             See `SearchOptions`.
         """
         chosen = SearchOptions(k, **options)
         if (query is None) == (key is None):
             raise TypeError("search takes either a query or a key. Pass one of them.")
+        if key is not None and chosen.ranking in ("graph", "bm25"):
+            raise ValueError(f"ranking={chosen.ranking!r} is for texts, but this search is by key. Leave it out.")
         with self.snapshot() as now:
             if key is None:
-                return answer(now, now.encode([query]), chosen)[0]
+                return self._answer(now, [query], chosen)[0]
             # One more, because the document itself is the nearest.
             hits = answer(now, now.encode_stored(self._id(now, key)), replace(chosen, k=chosen.k + 1))[0]
-            return [hit for hit in hits if hit.key != key][:k]
+            return hits.like([hit for hit in hits if hit.key != key][: chosen.k])
 
-    def search_many(self, queries: Iterable[Any], k: int = 10, **options: Unpack[SearchKeywords]) -> list[list[Hit]]:
-        """Like `search`, for many texts or vectors at once: a list of hits for each."""
+    def search_many(self, queries: Iterable[Any], k: int = 10, **options: Unpack[SearchKeywords]) -> list[Hits]:
+        """Like `search`, for many texts or vectors at once: the hits of each."""
         chosen = SearchOptions(k, **options)
         with self.snapshot() as now:
-            return answer(now, now.encode(list(queries)), chosen)
+            return self._answer(now, list(queries), chosen)
+
+    def _answer(self, now: Snapshot, queries: list[Any], options: SearchOptions) -> list[Hits]:
+        if now.model.dense:
+            if options.ranking in ("graph", "bm25"):
+                raise ValueError(f"ranking={options.ranking!r} is for texts, but this is a collection of vectors.")
+            return answer(now, now.encode(queries), options)
+        return answer_texts(now, now.check_texts(queries), options)
 
     def encode(self, queries: Iterable[Any]) -> Codes:
         """Return the packed codes of texts, or of vectors, by the model of the collection."""
