@@ -9,11 +9,38 @@ import sys
 import textwrap
 import unicodedata
 
+# Scripts written without spaces between words, and Hangul, whose words take many endings: by how the names of their
+# letters begin, because unicodedata does not tell the script of a character.
+UNSPACED = (
+    "CJK UNIFIED IDEOGRAPH",
+    "CJK COMPATIBILITY IDEOGRAPH",
+    "IDEOGRAPHIC",
+    "VERTICAL IDEOGRAPHIC",
+    "VERTICAL KANA",
+    "HANGZHOU",
+    "HIRAGANA",
+    "KATAKANA",
+    "HALFWIDTH KATAKANA",
+    "HENTAIGANA",
+    "HANGUL",
+    "HALFWIDTH HANGUL",
+    "THAI",
+    "LAO",
+    "KHMER",
+    "MYANMAR",
+)
+
 
 def character_class(code: int) -> int:
-    """0: separates words; 1: starts and continues one; 2: only continues one (a combining mark)."""
+    """0: separates words; 1: starts and continues one; 2: only continues one (a combining mark); 3: an unspaced letter.
+
+    Digits of unspaced scripts are like any others; U+3007, the ideographic zero, is a letter number and counts as a
+    letter.
+    """
     category = unicodedata.category(chr(code))
-    return 1 if category[0] in "LN" else 2 if category in ("Mn", "Mc") else 0
+    if category[0] == "L" or category == "Nl":
+        return 3 if unicodedata.name(chr(code), "").startswith(UNSPACED) else 1
+    return 1 if category[0] == "N" else 2 if category in ("Mn", "Mc") else 0
 
 
 def simple_lower(code: int) -> int:
@@ -32,7 +59,7 @@ def main() -> None:
     out("// Made by tools/unicode_tables.py; do not edit.\n")
     out("// clang-format off\n#pragma once\n\n#include <cstdint>\n\nnamespace sthash::unicode {\n\n")
     out(f'inline constexpr char version[] = "{unicodedata.unidata_version}";\n\n')
-    out("// First code point, last code point, class (1: letter or number, 2: combining mark).\n")
+    out("// First code point, last code point, class (1: letter or number, 2: combining mark, 3: unspaced letter).\n")
     out("struct Range { uint32_t first, last; uint8_t kind; };\ninline constexpr Range ranges[] = {\n")
     ranges = []
     for kind, group in itertools.groupby(range(sys.maxunicode + 1), key=character_class):

@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <exception>
 #include <mutex>
+#include <new>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -16,7 +18,8 @@ using StopFlag = std::atomic<bool>;
 
 // Calls body(begin, end, thread) for pieces of [0, count) of at most `grain` items, on up to `threads`
 // threads, the caller's own among them. Pieces are handed out in order; none is started once `stop` is set.
-// The first exception thrown by a body ends the loop and is thrown again here.
+// The first exception thrown by a body ends the loop and is thrown again here. Where a thread cannot be started (a
+// limit on processes, little memory), the loop goes on with those that run.
 template <class Body>
 void parallel_for(size_t count, size_t grain, int threads, StopFlag& stop, Body&& body) {
     grain = std::max<size_t>(grain, 1);
@@ -36,7 +39,11 @@ void parallel_for(size_t count, size_t grain, int threads, StopFlag& stop, Body&
         }
     };
     std::vector<std::thread> helpers;
-    for (int thread = 1; thread < workers; ++thread) helpers.emplace_back(work, thread);
+    try {
+        for (int thread = 1; thread < workers; ++thread) helpers.emplace_back(work, thread);
+    } catch (const std::system_error&) {
+    } catch (const std::bad_alloc&) {
+    }
     if (workers > 0) work(0);
     for (std::thread& helper : helpers) helper.join();
     if (failure) std::rethrow_exception(failure);

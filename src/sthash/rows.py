@@ -54,14 +54,62 @@ def is_sparse(X: Vectors) -> bool:
 
 
 def check_vectors(X: Vectors) -> Vectors:
-    """Return X as C-ordered float32, CSR with sorted columns if sparse; refuse NaN, infinity and odd shapes."""
+    """Return X as C-ordered float32, CSR with sorted columns if sparse; refuse NaN, infinity and odd shapes.
+
+    A sparse matrix whose arrays do not fit together is refused before anything follows its pointers.
+
+    Examples
+    --------
+    >>> import numpy as np, scipy.sparse as sp
+    >>> from sthash.rows import check_vectors
+    >>> X = sp.csr_array(np.eye(2))
+    >>> X.indices[0] = 7
+    >>> check_vectors(X)
+    Traceback (most recent call last):
+        ...
+    ValueError: X is no valid csr matrix: it has a column 7, but only 2 columns. Make it again from its entries.
+    """
     from sklearn.utils import check_array
 
+    _check_structure(X)
     X = check_array(X, accept_sparse="csr", dtype=np.float32, order="C", input_name="X")
     if is_sparse(X) and not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
     return X
+
+
+def _check_structure(X: Vectors) -> None:
+    """Refuse a sparse matrix whose arrays would lead out of bounds; SciPy and the kernels follow them unchecked."""
+    layout = getattr(X, "format", None)
+    if layout in ("csr", "csc", "bsr"):
+        rows, columns = X.shape
+        if layout == "bsr":
+            rows, columns = rows // X.blocksize[0], columns // X.blocksize[1]
+        if layout == "csc":
+            rows, columns = columns, rows
+        bounds, entries = X.indptr, min(len(X.indices), len(X.data))
+        ascends = len(bounds) == rows + 1 and bounds[0] == 0 and bool((bounds[1:] >= bounds[:-1]).all())
+        if not ascends or bounds[-1] > entries:
+            raise ValueError(
+                f"X is no valid {layout} matrix: its row bounds do not ascend from 0 to at most {entries}. "
+                "Make it again from its entries."
+            )
+        _check_columns(layout, X.indices[: bounds[-1]], columns)
+    elif layout == "coo":
+        for indices, size in zip(X.coords, X.shape, strict=True):
+            _check_columns(layout, indices, size)
+
+
+def _check_columns(layout: str, indices: npt.NDArray[Any], columns: int) -> None:
+    if columns > np.iinfo(np.int32).max:
+        raise ValueError(f"X has {columns} columns, but at most 2147483647 can be used. Leave some out.")
+    if len(indices) and not (indices.min() >= 0 and indices.max() < columns):
+        wrong = indices.min() if indices.min() < 0 else indices.max()
+        raise ValueError(
+            f"X is no valid {layout} matrix: it has a column {wrong}, but only {columns} columns. "
+            "Make it again from its entries."
+        )
 
 
 def check_dense(vectors: npt.ArrayLike, width: int | None = None) -> npt.NDArray[np.float32]:

@@ -1,5 +1,6 @@
 """The scanner against its plain Python twin, on any Unicode text."""
 
+import itertools
 import math
 import sys
 import unicodedata
@@ -13,17 +14,51 @@ from hypothesis import strategies as st
 from sthash import TextVectorizer, _core
 from sthash.text.analyzer import resolve_stop_words
 
+# Blocks of Thai, Lao, Myanmar, Hangul, Khmer, Han, Hiragana and Katakana.
+UNSPACED = [
+    *((0x0E00, 0x0EFF), (0x1000, 0x109F), (0x1100, 0x11FF), (0x1780, 0x17FF), (0x3005, 0x3007), (0x3021, 0x303B)),
+    *((0x3041, 0x30FF), (0x3131, 0x318F), (0x31F0, 0x31FF), (0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xA960, 0xA97F)),
+    *((0xA9E0, 0xA9FF), (0xAA60, 0xAA7F), (0xAC00, 0xD7FF), (0xF900, 0xFAFF), (0xFF66, 0xFFDC), (0x1AFF0, 0x1B16F)),
+    (0x20000, 0x3FFFF),
+]
 
-def twin_words(text):
-    """Words as the documentation defines them, character by character."""
-    found, word = [], ""
-    for character in text + " ":
+
+def is_unspaced(character):
+    category = unicodedata.category(character)
+    return (category[0] == "L" or category == "Nl") and any(a <= ord(character) <= b for a, b in UNSPACED)
+
+
+def twin_words(text, segmentation=2):
+    """Words as the documentation defines them, character by character; a run of unspaced letters is a list."""
+    runs = []
+    inside = False
+    for character in text:
         category = unicodedata.category(character)
-        if category[0] in "LN" or (category in ("Mn", "Mc") and word):
-            word += character.lower()[0]
-        elif word:
-            found.append(word)
-            word = ""
+        if segmentation == 2 and is_unspaced(character):
+            if not inside or isinstance(runs[-1], str):
+                runs.append([])
+            runs[-1].append(character)
+            inside = True
+        elif category[0] in "LN":
+            if not inside or isinstance(runs[-1], list):
+                runs.append("")
+            runs[-1] += character.lower()[0]
+            inside = True
+        elif category in ("Mn", "Mc") and inside:
+            if isinstance(runs[-1], str):
+                runs[-1] += character.lower()[0]
+            else:
+                runs[-1][-1] += character
+        else:
+            inside = False
+    found = []
+    for run in runs:
+        if isinstance(run, str):
+            found.append(run)
+        elif len(run) == 1:
+            found += run
+        else:
+            found += [first + second for first, second in itertools.pairwise(run)]
     return found
 
 
@@ -49,13 +84,15 @@ def twin_tfidf(texts, **options):
 same_version = _core.unicode_version == unicodedata.unidata_version
 known = st.characters().filter(lambda c: same_version or unicodedata.ucd_3_2_0.category(c) != "Cn")
 ascii_heavy = st.text(st.sampled_from("abcXYZ019 .,-_'\n\x00\x7f"), max_size=300)
-mixed = st.text(st.one_of(st.sampled_from("aZ5 _-"), st.sampled_from("éÉßİΣςǅⅧ²½ꙮاं्ก็中한𐐀𝒳"), known), max_size=80)
+mixed = st.text(
+    st.one_of(st.sampled_from("aZ5 _-"), st.sampled_from("éÉßİΣςǅⅧ²½ꙮاं्ก็中한あー々〇က်ខ𐐀𝒳𠀀"), known), max_size=80
+)
 texts = st.lists(st.one_of(ascii_heavy, mixed, st.text(known, max_size=40)), min_size=1, max_size=6)
 
 
-def scanned(batch, threads=2):
+def scanned(batch, threads=2, segmentation=2):
     table = _core.WordTable()
-    starts, words = table.scan(batch, threads=threads)
+    starts, words = table.scan(batch, segmentation=segmentation, threads=threads)
     names = table.words_from(0)
     return [[names[w] for w in words[starts[i] : starts[i + 1]]] for i in range(len(batch))]
 
@@ -63,6 +100,11 @@ def scanned(batch, threads=2):
 @given(texts)
 def test_words_equal_the_twins(batch):
     assert scanned(batch) == [twin_words(text) for text in batch]
+
+
+@given(texts)
+def test_old_models_find_the_words_that_they_found_before(batch):
+    assert scanned(batch, segmentation=1) == [twin_words(text, segmentation=1) for text in batch]
 
 
 @given(texts)

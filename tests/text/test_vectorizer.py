@@ -151,12 +151,12 @@ def test_batches_do_not_change_the_result(monkeypatch):
 
 
 def test_the_words_seen_are_forgotten_in_time(monkeypatch):
-    monkeypatch.setattr(counters, "MAX_REMEMBERED_WORDS", 100)
+    monkeypatch.setattr(counters, "MAX_REMEMBERED_BYTES", 70_000)
     vectorizer = TextVectorizer().fit(["alpha beta", "gamma"])
     expected = vectorizer.transform(["alpha gamma"])
     for i in range(10):
-        vectorizer.transform([" ".join(f"new{i}x{j}" for j in range(50))])
-    assert len(vectorizer._frozen._words) < 250
+        vectorizer.transform([" ".join(f"new{i}x{j}" for j in range(400))])
+    assert len(vectorizer._frozen._words) < 2000
     assert (vectorizer.transform(["alpha gamma"]) != expected).nnz == 0
 
 

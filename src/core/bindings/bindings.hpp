@@ -36,7 +36,8 @@ nb::ndarray<nb::numpy, T> to_numpy(std::vector<T>&& values) {
 }
 
 // Runs work(stop) on a thread of its own with the GIL released. Python looks at its signals ten times per second
-// meanwhile: on Ctrl-C the flag is set, the work ends at its next look at it, and KeyboardInterrupt is raised.
+// meanwhile: on Ctrl-C the flag is set, the work ends at its next look at it, and KeyboardInterrupt is raised. If no
+// thread can be started, the work runs on the caller's, and Ctrl-C waits for its end.
 template <class Work>
 void interruptible(Work&& work) {
     StopFlag stop{false};
@@ -46,7 +47,7 @@ void interruptible(Work&& work) {
     std::condition_variable finished;
     {
         nb::gil_scoped_release released;
-        std::thread worker([&] {
+        const auto run = [&] {
             try {
                 work(stop);
             } catch (...) {
@@ -55,7 +56,13 @@ void interruptible(Work&& work) {
             const std::lock_guard lock(mutex);
             done = true;
             finished.notify_one();
-        });
+        };
+        std::thread worker;
+        try {
+            worker = std::thread(run);
+        } catch (const std::system_error&) {
+            run();
+        }
         std::unique_lock lock(mutex);
         while (!finished.wait_for(lock, std::chrono::milliseconds(100), [&] { return done; })) {
             lock.unlock();
@@ -67,7 +74,7 @@ void interruptible(Work&& work) {
             lock.lock();
         }
         lock.unlock();
-        worker.join();
+        if (worker.joinable()) worker.join();
     }
     if (interrupted) throw nb::python_error();
     if (failure) std::rethrow_exception(failure);

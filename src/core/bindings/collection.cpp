@@ -11,18 +11,38 @@ namespace sthash {
 namespace {
 
 using Margins = std::optional<Matrix<float>>;
+using Radius = std::optional<Whole<int>>;
 
-BallQueries ball_queries(const Matrix<uint64_t>& codes, const Margins& margins) {
+std::optional<int> bits_of(const Radius& radius) {
+    return radius ? std::optional<int>(std::max(radius->value, 0)) : std::nullopt;
+}
+
+// Refuses queries that do not fit to the codes of the documents.
+BallQueries ball_queries(const CodesView& documents, const Matrix<uint64_t>& codes, const Margins& margins,
+                         size_t wanted) {
+    check(documents.words > 0 && codes.shape(1) == documents.words,
+          "Queries must have codes as long as those of the documents. Encode both with the same model.");
+    check(documents.count <= static_cast<size_t>(std::numeric_limits<int32_t>::max()),
+          "At most 2147483647 documents can be searched at once. Split the collection.");
+    check(!margins || (margins->shape(0) == codes.shape(0) && margins->shape(1) <= 64 * documents.words),
+          "Each query needs one margin per bit. Pass the margins that belong to the codes.");
+    check(wanted > 0, "At least one document must be wanted. Ask for more.");
     return {view_of(codes), margins ? margins->data() : nullptr, margins ? margins->shape(1) : 0};
 }
 
 nb::tuple search(Matrix<uint64_t> codes, const PackedArrays& vectors, Matrix<uint64_t> query_codes,
-                 const CsrArrays& query_rows, Margins margins, size_t k, std::optional<int> radius, size_t wanted,
-                 int threads) {
+                 const CsrArrays& query_rows, Margins margins, Whole<size_t> k, Radius radius, Whole<size_t> wanted,
+                 Threads threads) {
+    const CodesView documents = view_of(codes);
+    const BallQueries queries = ball_queries(documents, query_codes, margins, wanted);
+    const PackedView packed = vectors.view();
+    const CsrView rows = query_rows.view(packed.n_columns);
+    check(packed.n_rows == documents.count, "Each document needs a code and a vector. Pass equally many of both.");
+    check(rows.n_rows == queries.codes.count, "Each query needs a code and a row. Pass equally many of both.");
+    check_answers(rows.n_rows, k);
     RankedBalls found(0, k);
     interruptible([&](StopFlag& stop) {
-        found = search_balls(view_of(codes), vectors.view(), ball_queries(query_codes, margins), query_rows.view(),
-                             {radius, wanted}, k, threads, stop);
+        found = search_balls(documents, packed, queries, rows, {bits_of(radius), wanted}, k, threads, stop);
     });
     const size_t count = query_codes.shape(0);
     return nb::make_tuple(to_numpy(std::move(found.places), {count, k}), to_numpy(std::move(found.scores), {count, k}),
@@ -32,11 +52,13 @@ nb::tuple search(Matrix<uint64_t> codes, const PackedArrays& vectors, Matrix<uin
 
 // Places in the ball around one query, ascending.
 nb::ndarray<nb::numpy, int64_t> gather(Matrix<uint64_t> codes, Matrix<uint64_t> query_code, Margins margins,
-                                       std::optional<int> radius, size_t wanted) {
+                                       Radius radius, Whole<size_t> wanted) {
+    const CodesView documents = view_of(codes);
+    const BallQueries query = ball_queries(documents, query_code, margins, wanted);
+    check(query.codes.count == 1, "A ball is gathered around one query. Pass one code.");
     std::vector<int64_t> places;
     interruptible([&](StopFlag& stop) {
-        const BallQueries query = ball_queries(query_code, margins);
-        Ball ball = std::move(gather_balls(view_of(codes), query, 0, 1, {radius, wanted}, stop).front());
+        Ball ball = std::move(gather_balls(documents, query, 0, 1, {bits_of(radius), wanted}, stop).front());
         for (const Ball::Member& member : ball.finish()) places.push_back(member.place);
         std::sort(places.begin(), places.end());
     });
@@ -44,18 +66,24 @@ nb::ndarray<nb::numpy, int64_t> gather(Matrix<uint64_t> codes, Matrix<uint64_t> 
 }
 
 nb::ndarray<nb::numpy, float> scores(const PackedArrays& vectors, Vector<int64_t> left, Vector<int64_t> right,
-                                     int threads) {
+                                     Threads threads) {
+    const PackedView view = vectors.view();
+    check(left.size() == right.size(), "A pair has two sides. Pass equally many places of both.");
+    for (const Vector<int64_t>* side : {&left, &right})
+        for (size_t i = 0; i < side->size(); ++i)
+            check(static_cast<uint64_t>(side->data()[i]) < view.n_rows,
+                  "A pair names a vector that is not there. Use places from 0 on.");
     std::vector<float> result;
-    interruptible([&](StopFlag& stop) {
-        result = pair_scores(vectors.view(), {left.data(), right.data(), left.size()}, threads, stop);
-    });
+    interruptible(
+        [&](StopFlag& stop) { result = pair_scores(view, {left.data(), right.data(), left.size()}, threads, stop); });
     return to_numpy(std::move(result));
 }
 
-nb::ndarray<nb::numpy, float> scatter(const CsrArrays& rows, size_t words, uint64_t seed, int threads) {
+nb::ndarray<nb::numpy, float> scatter(const CsrArrays& rows, Whole<size_t> words, uint64_t seed, Threads threads) {
+    check_answers(rows.n_rows(), words);
     std::vector<float> sums;
     interruptible([&](StopFlag& stop) { sums = scatter_rows(rows.view(), words, seed, threads, stop); });
-    return to_numpy(std::move(sums), {rows.view().n_rows, 64 * words});
+    return to_numpy(std::move(sums), {rows.n_rows(), 64 * words});
 }
 
 }  // namespace

@@ -8,31 +8,48 @@ namespace sthash {
 
 namespace {
 
+// Rows and columns are numbered by int32.
+constexpr size_t most_rows = std::numeric_limits<int32_t>::max();
+
+void check_penalty(const Vector<float>& penalty, size_t n_rows) {
+    check(n_rows <= most_rows, "A graph may have at most 2147483647 rows. Take a sample.");
+    check(penalty.size() == n_rows, "Each row needs one penalty. Pass as many as there are rows.");
+}
+
 // Runs find(stop), which gives n lists, and hands rows and scores over.
 template <class Find>
 nb::tuple find_neighbors(size_t n, size_t k, Find&& find) {
+    check_answers(n, k);
     NeighborLists lists(0, k);
     interruptible([&](StopFlag& stop) { lists = find(stop); });
     return nb::make_tuple(to_numpy(std::move(lists.rows), {n, k}), to_numpy(std::move(lists.scores), {n, k}));
 }
 
-nb::tuple of_sparse(const CsrArrays& rows, size_t n_columns, Vector<float> penalty, size_t k, double common_share,
-                    int threads) {
-    const SparseGraphProblem problem{rows.view(), n_columns, penalty.data(), common_share};
+nb::tuple of_sparse(const CsrArrays& rows, Whole<size_t> n_columns, Vector<float> penalty, Whole<size_t> k,
+                    double common_share, Threads threads) {
+    check(!rows.is_dense(), "The rows must be sparse. Pass dense rows to dense_neighbors.");
+    check(n_columns <= most_rows, "Rows may have at most 2147483647 columns. Leave some out.");
+    check_penalty(penalty, rows.n_rows());
+    const SparseGraphProblem problem{rows.view(n_columns), n_columns, penalty.data(), common_share};
     return find_neighbors(problem.rows.n_rows, k,
                           [&](StopFlag& stop) { return sparse_neighbors(problem, k, threads, stop); });
 }
 
 // `products` is overwritten.
 nb::tuple of_dense(Matrix<float> rows, nb::ndarray<float, nb::ndim<2>, nb::c_contig, nb::device::cpu> products,
-                   size_t first, Vector<float> penalty, Vector<float> norms, float largest_norm, size_t k,
-                   int threads) {
+                   Whole<size_t> first, Vector<float> penalty, Vector<float> norms, float largest_norm, Whole<size_t> k,
+                   Threads threads) {
+    const size_t n = rows.shape(0);
+    check_penalty(penalty, n);
+    check(norms.size() == n && products.shape(1) == n && first <= n && products.shape(0) <= n - first,
+          "Products and norms must fit to the rows. Pass the products of a block of rows with all rows.");
     const DenseBlock block{rows.data(),   products.data(), penalty.data(), norms.data(),     largest_norm,
                            rows.shape(0), rows.shape(1),   first,          products.shape(0)};
     return find_neighbors(block.count, k, [&](StopFlag& stop) { return dense_neighbors(block, k, threads, stop); });
 }
 
-nb::tuple of_scores(Matrix<float> scores, size_t k, int threads) {
+nb::tuple of_scores(Matrix<float> scores, Whole<size_t> k, Threads threads) {
+    check(scores.shape(1) <= most_rows, "Rows may have at most 2147483647 columns. Leave some out.");
     const ScoreMatrix matrix{scores.data(), scores.shape(0), scores.shape(1)};
     return find_neighbors(matrix.count, k, [&](StopFlag& stop) { return largest_in_rows(matrix, k, threads, stop); });
 }

@@ -3,6 +3,7 @@
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 
+#include "arguments.hpp"
 #include "bindings.hpp"
 #include "hamming/index.hpp"
 #include "hamming/join.hpp"
@@ -12,6 +13,17 @@ namespace {
 
 using namespace hamming;
 using Ids = std::optional<Vector<int64_t>>;
+using Radius = std::optional<Whole<int>>;
+
+// A radius in bits; without one all codes are within it.
+int bits_of(const Radius& radius, const Index& index) {
+    return radius ? std::clamp(radius->value, 0, index.n_bits()) : index.n_bits();
+}
+
+void check_ids(const Vector<int64_t>& ids, size_t count) {
+    check(ids.size() == count, "Each code needs one id. Pass equally many of both.");
+    for (size_t i = 0; i < count; ++i) check(ids.data()[i] >= 0, "Ids must not be negative. Use ids from 0 on.");
+}
 
 IdsView view_of(const Vector<int64_t>& ids) {
     return {ids.data(), ids.size()};
@@ -22,10 +34,16 @@ std::optional<IdsView> view_of(const Ids& ids) {
 }
 
 // Rows of bytes as rows of whole words.
-std::vector<uint64_t> to_words(const Matrix<uint8_t>& codes, int words) {
-    const size_t rows = codes.shape(0), bytes = codes.shape(1);
+std::vector<uint64_t> to_words(const Matrix<uint8_t>& codes, const Index& index) {
+    const size_t rows = codes.shape(0), bytes = codes.shape(1), words = static_cast<size_t>(index.words());
+    const int last_bits = index.n_bits() % 8;
+    check(bytes == (static_cast<size_t>(index.n_bits()) + 7) / 8,
+          "Codes must be as long as those of the index. Make them with the same model.");
+    for (size_t i = 0; last_bits != 0 && i < rows; ++i)
+        check(codes.data()[(i + 1) * bytes - 1] >> last_bits == 0,
+              "A code has a bit beyond the last one. Pack the codes with sthash.codes.pack.");
     std::vector<uint64_t> result(rows * words);
-    if (bytes == static_cast<size_t>(words) * 8)
+    if (bytes == words * 8)
         std::memcpy(result.data(), codes.data(), rows * bytes);
     else
         for (size_t i = 0; i < rows; ++i) std::memcpy(&result[i * words], codes.data() + i * bytes, bytes);
@@ -46,11 +64,11 @@ void call(bool lengthy, Work&& work) {
 
 struct Call {
     // `k` is for the nearest only; without a radius all codes are within it.
-    Call(Index& index, const Matrix<uint8_t>& codes, const Ids& allowed, Task task, size_t k, std::optional<int> radius,
+    Call(Index& index, const Matrix<uint8_t>& codes, const Ids& allowed, Task task, size_t k, const Radius& radius,
          int threads)
         : index(index), allowed(view_of(allowed)) {
-        queries = to_words(codes, index.words());
-        request = {task, k, radius.value_or(index.n_bits()), queries.data(), codes.shape(0), threads, index.strategy()};
+        queries = to_words(codes, index);
+        request = {task, k, bits_of(radius, index), queries.data(), codes.shape(0), threads, index.strategy()};
         lengthy = index.lengthy(request, this->allowed);
     }
 
@@ -65,12 +83,26 @@ struct Call {
     bool lengthy;
 };
 
+// An object of Python that is made once and kept. Two threads may make it at the same time; a lock around the making
+// could block one that holds the GIL.
+template <class Make>
+PyObject* cached(std::atomic<PyObject*>& cache, Make&& make) {
+    PyObject* held = cache.load(std::memory_order_acquire);
+    if (held == nullptr) {
+        PyObject* const made = nb::object(make()).release().ptr();
+        if (cache.compare_exchange_strong(held, made, std::memory_order_acq_rel)) return made;
+        Py_DECREF(made);
+    }
+    return held;
+}
+
 // A new NumPy array: for the small results of single queries, quicker than handing a vector over.
 template <class T>
 nb::object new_array(std::initializer_list<size_t> shape, T*& data) {
-    static PyObject* const empty = nb::object(nb::module_::import_("numpy").attr("empty")).release().ptr();
-    constexpr const char* name = std::is_same_v<T, float> ? "float32" : sizeof(T) == 8 ? "int64" : "int32";
-    static PyObject* const type = nb::object(nb::module_::import_("numpy").attr("dtype")(name)).release().ptr();
+    static std::atomic<PyObject*> empty_cache{nullptr}, type_cache{nullptr};
+    static constexpr const char* name = std::is_same_v<T, float> ? "float32" : sizeof(T) == 8 ? "int64" : "int32";
+    PyObject* const empty = cached(empty_cache, [] { return nb::module_::import_("numpy").attr("empty"); });
+    PyObject* const type = cached(type_cache, [] { return nb::module_::import_("numpy").attr("dtype")(name); });
     nb::object dimensions = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(shape.size())));
     Py_ssize_t axis = 0;
     for (size_t size : shape) PyTuple_SetItem(dimensions.ptr(), axis++, PyLong_FromSize_t(size));
@@ -83,7 +115,8 @@ nb::object new_array(std::initializer_list<size_t> shape, T*& data) {
     return array;
 }
 
-nb::tuple search(Index& index, Matrix<uint8_t> codes, size_t k, std::optional<int> radius, Ids allowed, int threads) {
+nb::tuple search(Index& index, Matrix<uint8_t> codes, Whole<size_t> k, Radius radius, Ids allowed, Threads threads) {
+    check_answers(codes.shape(0), k);
     Call call(index, codes, allowed, Task::nearest, k, radius, threads);
     const size_t count = call.request.count;
     int64_t* ids;
@@ -101,11 +134,14 @@ nb::tuple search(Index& index, Matrix<uint8_t> codes, size_t k, std::optional<in
     return nb::make_tuple(id_array, distance_array);
 }
 
-nb::tuple weighted_search(Index& index, Matrix<uint8_t> codes, Matrix<float> weights, size_t k,
-                          std::optional<int> radius, Ids allowed, int threads) {
-    const std::vector<uint64_t> queries = to_words(codes, index.words());
+nb::tuple weighted_search(Index& index, Matrix<uint8_t> codes, Matrix<float> weights, Whole<size_t> k, Radius radius,
+                          Ids allowed, Threads threads) {
+    check_answers(codes.shape(0), k);
+    const std::vector<uint64_t> queries = to_words(codes, index);
     const size_t count = codes.shape(0);
-    const weighted::Request request{k, radius.value_or(index.n_bits()), queries.data(), weights.data(), count, threads};
+    check(weights.shape(0) == count && weights.shape(1) == static_cast<size_t>(index.n_bits()),
+          "Each query needs one weight per bit. Pass one row per query and one column per bit.");
+    const weighted::Request request{k, bits_of(radius, index), queries.data(), weights.data(), count, threads};
     int64_t* ids;
     float* distances;
     nb::object id_array = new_array({count, k}, ids), distance_array = new_array({count, k}, distances);
@@ -123,7 +159,7 @@ nb::tuple weighted_search(Index& index, Matrix<uint8_t> codes, Matrix<float> wei
     return nb::make_tuple(id_array, distance_array);
 }
 
-nb::tuple radius_search(Index& index, Matrix<uint8_t> codes, int radius, Ids allowed, int threads) {
+nb::tuple radius_search(Index& index, Matrix<uint8_t> codes, Whole<int> radius, Ids allowed, Threads threads) {
     Call call(index, codes, allowed, Task::radius, 0, radius, threads);
     std::vector<std::vector<Hit>> hits(call.request.count);
     call.run([&](size_t query, Collector& collector) { hits[query] = std::move(collector.finish()); });
@@ -144,7 +180,8 @@ nb::tuple radius_search(Index& index, Matrix<uint8_t> codes, int radius, Ids all
     return nb::make_tuple(lims_array, id_array, distance_array);
 }
 
-nb::ndarray<nb::numpy, int64_t> count(Index& index, Matrix<uint8_t> codes, int radius, Ids allowed, int threads) {
+nb::ndarray<nb::numpy, int64_t> count(Index& index, Matrix<uint8_t> codes, Whole<int> radius, Ids allowed,
+                                      Threads threads) {
     Call call(index, codes, allowed, Task::count, 0, radius, threads);
     std::vector<int64_t> counts(call.request.count);
     call.run([&](size_t query, Collector& collector) { counts[query] = static_cast<int64_t>(collector.count()); });
@@ -152,8 +189,9 @@ nb::ndarray<nb::numpy, int64_t> count(Index& index, Matrix<uint8_t> codes, int r
 }
 
 nb::object add(Index& index, Matrix<uint8_t> codes, Ids ids) {
-    const std::vector<uint64_t> words = to_words(codes, index.words());
+    const std::vector<uint64_t> words = to_words(codes, index);
     const size_t count = codes.shape(0);
+    if (ids) check_ids(*ids, count);
     int64_t* given;
     nb::object array = new_array({count}, given);
     call(false, [&](StopFlag&) {
@@ -241,7 +279,11 @@ void bind_hamming(nb::module_& module) {
         .value("tables", Strategy::tables);
     nb::class_<Index>(module, "HammingCore")
         .def(
-            "__init__", [](Index* self, int n_bits, Strategy strategy) { new (self) Index(n_bits, strategy); },
+            "__init__",
+            [](Index* self, Whole<int> n_bits, Strategy strategy) {
+                check(n_bits >= 1 && n_bits <= 1024, "n_bits must be from 1 to 1024. Use codes of another length.");
+                new (self) Index(n_bits, strategy);
+            },
             nb::arg("n_bits"), nb::arg("strategy"))
         .def_static(
             "open",
@@ -264,7 +306,8 @@ void bind_hamming(nb::module_& module) {
         .def(
             "update",
             [](Index& self, Matrix<uint8_t> codes, Vector<int64_t> ids) {
-                const std::vector<uint64_t> words = to_words(codes, self.words());
+                const std::vector<uint64_t> words = to_words(codes, self);
+                check_ids(ids, codes.shape(0));
                 call(false, [&](StopFlag&) { self.update(words.data(), view_of(ids)); });
             },
             nb::arg("codes"), nb::arg("ids"))
@@ -287,14 +330,15 @@ void bind_hamming(nb::module_& module) {
              nb::arg("threads"))
         .def(
             "build_tables",
-            [](Index& self, int threads) { interruptible([&](StopFlag& stop) { self.build(threads, stop); }); },
+            [](Index& self, Threads threads) { interruptible([&](StopFlag& stop) { self.build(threads, stop); }); },
             nb::kw_only(), nb::arg("threads"))
         .def("stats", &stats);
     nb::class_<Join>(module, "HammingJoin")
         .def(
             "__init__",
-            [](Join* self, Index& left, Index& right, int radius, int threads) {
-                new (self) Join(left, right, radius, threads);
+            [](Join* self, Index& left, Index& right, Whole<int> radius, Threads threads) {
+                check(left.n_bits() == right.n_bits(), "Both sides must have codes of one length. Use the same model.");
+                new (self) Join(left, right, bits_of(radius, left), threads);
             },
             nb::arg("left"), nb::arg("right"), nb::kw_only(), nb::arg("radius"), nb::arg("threads"),
             nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())

@@ -12,15 +12,15 @@ void bind_views(nb::module_& module) {
         .def(
             "__init__",
             [](CsrArrays* self, Vector<int64_t> indptr, Vector<int32_t> indices, Vector<float> values, bool dense) {
-                new (self) CsrArrays{std::move(indptr), std::move(indices), std::move(values), dense};
+                new (self) CsrArrays(std::move(indptr), std::move(indices), std::move(values), dense);
             },
             nb::arg("indptr"), nb::arg("indices"), nb::arg("values"), nb::kw_only(), nb::arg("dense") = false);
     nb::class_<PackedArrays>(module, "PackedView")
         .def(
             "__init__",
             [](PackedArrays* self, Vector<int32_t> content, Vector<int64_t> starts, Vector<int64_t> ends,
-               size_t n_columns, bool dense) {
-                new (self) PackedArrays{std::move(content), std::move(starts), std::move(ends), n_columns, dense};
+               Whole<size_t> n_columns, bool dense) {
+                new (self) PackedArrays(std::move(content), std::move(starts), std::move(ends), n_columns, dense);
             },
             nb::arg("content"), nb::arg("starts"), nb::arg("ends"), nb::kw_only(), nb::arg("n_columns"),
             nb::arg("dense") = false);

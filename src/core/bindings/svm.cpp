@@ -7,20 +7,32 @@ namespace sthash {
 
 namespace {
 
-nb::tuple fit(const CsrArrays& rows, Matrix<uint8_t> bits, size_t n_features, Vector<float> inverse_curvature,
-              float diagonal, float upper, float bias, double tolerance, int max_rounds, uint64_t seed, int threads) {
-    const SvmProblem problem{
-        rows.view(), n_features, bits.shape(1), bits.data(), inverse_curvature.data(), {diagonal, upper, bias},
-        tolerance,   max_rounds, seed};
+nb::tuple fit(const CsrArrays& rows, Matrix<uint8_t> bits, Whole<size_t> n_features, Vector<float> inverse_curvature,
+              float diagonal, float upper, float bias, double tolerance, Whole<int> max_rounds, uint64_t seed,
+              Threads threads) {
+    check(bits.shape(0) == rows.n_rows() && inverse_curvature.size() == rows.n_rows(),
+          "Each row needs its bits and its curvature. Pass as many as there are rows.");
+    check(rows.n_rows() <= static_cast<size_t>(std::numeric_limits<int32_t>::max()),
+          "At most 2147483647 rows can be learned from. Take a sample.");
+    const SvmProblem problem{rows.view(n_features),
+                             n_features,
+                             bits.shape(1),
+                             bits.data(),
+                             inverse_curvature.data(),
+                             {diagonal, upper, bias},
+                             tolerance,
+                             std::min<int>(max_rounds, 1 << 30),
+                             seed};
     SvmSolution solution;
     interruptible([&](StopFlag& stop) { solution = solve_svm_bank(problem, threads, stop); });
     return nb::make_tuple(to_numpy(std::move(solution.weights), {n_features, problem.n_bits}),
                           to_numpy(std::move(solution.intercepts)), to_numpy(std::move(solution.rounds)));
 }
 
-nb::ndarray<nb::numpy, float> project_rows_of(const CsrArrays& rows, Matrix<float> weights, int threads) {
-    const CsrView view = rows.view();
+nb::ndarray<nb::numpy, float> project_rows_of(const CsrArrays& rows, Matrix<float> weights, Threads threads) {
+    const CsrView view = rows.view(weights.shape(0));
     const size_t width = weights.shape(1);
+    check(width % lanes_in_group == 0, "The width of the weights must be a multiple of lanes_in_group. Pad them.");
     std::vector<float> margins;
     interruptible(
         [&](StopFlag& stop) { margins = project(view, {weights.data(), static_cast<long>(width)}, threads, stop); });

@@ -4,7 +4,9 @@
 #include "bindings.hpp"
 #include "text/counter.hpp"
 #include "text/scanner.hpp"
+#include "text/spelling.hpp"
 #include "text/unicode_tables.hpp"
+#include "views.hpp"
 
 namespace sthash {
 
@@ -18,45 +20,131 @@ TextView view_of(PyObject* text) {
             static_cast<int>(PyUnicode_KIND(text))};
 }
 
-nb::tuple scan(WordTable& table, const nb::list& texts, int threads) {
+// A table that threads may share.
+struct SharedWordTable {
+    // Calls use(table) while no other thread has it, without the GIL while it waits for them.
+    template <class Use>
+    auto locked(Use&& use) {
+        std::unique_lock lock(mutex, std::try_to_lock);
+        if (!lock.owns_lock()) {
+            const nb::gil_scoped_release released;
+            lock.lock();
+        }
+        return use(table);
+    }
+
+    WordTable table;
+    std::mutex mutex;
+};
+
+// Texts of a list as views, and a tuple that keeps them alive if another thread changes the list meanwhile.
+std::pair<nb::object, std::vector<TextView>> views_of(const nb::list& texts) {
+    nb::object held = nb::steal(PySequence_Tuple(texts.ptr()));
+    if (!held.is_valid()) throw nb::python_error();
     std::vector<TextView> views;
-    views.reserve(texts.size());
-    for (nb::handle text : texts) {
+    views.reserve(nb::len(held));
+    for (nb::handle text : nb::borrow<nb::tuple>(held)) {
         if (!PyUnicode_Check(text.ptr())) throw nb::type_error("Every text must be a str. Convert the others first.");
         views.push_back(view_of(text.ptr()));
     }
+    return {std::move(held), std::move(views)};
+}
+
+nb::tuple scan(SharedWordTable& shared, const nb::list& texts, Whole<int> segmentation, Threads threads) {
+    check(segmentation == 1 || segmentation == 2, "segmentation must be 1 or 2. Use 2 for new models.");
+    const auto held = views_of(texts);
+    const std::vector<TextView>& views = held.second;
     ScannedTexts scanned;
-    interruptible([&](StopFlag& stop) { scanned = scan_texts(views, table, threads, stop); });
+    interruptible([&](StopFlag& stop) {
+        const std::lock_guard lock(shared.mutex);
+        scanned = scan_texts(views, shared.table, static_cast<Segmentation>(segmentation.value), threads, stop);
+    });
     return nb::make_tuple(to_numpy(std::move(scanned.starts)), to_numpy(std::move(scanned.words)));
 }
 
-nb::list words_from(const WordTable& table, size_t first) {
-    nb::list words;
-    for (size_t number = first; number < table.size(); ++number) {
-        const PaddedWord word = table.word(number);
-        words.append(nb::str(word.data, word.size));
-    }
-    return words;
+nb::list words_from(SharedWordTable& shared, Whole<size_t> first) {
+    return shared.locked([&](const WordTable& table) {
+        nb::list words;
+        for (size_t number = first; number < table.size(); ++number) {
+            const PaddedWord word = table.word(number);
+            words.append(nb::str(word.data, word.size));
+        }
+        return words;
+    });
 }
 
-nb::tuple count(Vector<int64_t> starts, Vector<int32_t> words, Vector<int32_t> term_of, size_t n_terms, int threads) {
+nb::list words_at(SharedWordTable& shared, Vector<int32_t> numbers) {
+    return shared.locked([&](const WordTable& table) {
+        nb::list words;
+        for (size_t i = 0; i < numbers.size(); ++i) {
+            const auto number = static_cast<uint32_t>(numbers.data()[i]);
+            check(number < table.size(), "The table has no word of this number. Use numbers that scan has given.");
+            const PaddedWord word = table.word(number);
+            words.append(nb::str(word.data, word.size));
+        }
+        return words;
+    });
+}
+
+size_t length(SharedWordTable& shared) {
+    return shared.locked([](const WordTable& table) { return table.size(); });
+}
+
+size_t bytes(SharedWordTable& shared) {
+    return shared.locked([](const WordTable& table) { return table.bytes(); });
+}
+
+size_t longest_probe(SharedWordTable& shared) {
+    return shared.locked([](const WordTable& table) { return table.longest_probe(); });
+}
+
+nb::tuple count(Vector<int64_t> starts, Vector<int32_t> words, Vector<int32_t> term_of, Whole<size_t> n_terms,
+                Threads threads) {
+    check_bounds(starts, words.size());
     const WordsView texts{starts.data(), words.data(), starts.size() - 1};
     CountRows rows;
-    interruptible([&](StopFlag& stop) { rows = count_terms(texts, {term_of.data(), n_terms}, threads, stop); });
+    interruptible(
+        [&](StopFlag& stop) { rows = count_terms(texts, {term_of.data(), term_of.size(), n_terms}, threads, stop); });
     return nb::make_tuple(to_numpy(std::move(rows.indptr)), to_numpy(std::move(rows.indices)),
                           to_numpy(std::move(rows.counts)));
+}
+
+nb::tuple closest(const nb::str& word, const nb::list& vocabulary, Vector<int64_t> frequencies, Whole<int> distance,
+                  Whole<size_t> count, Threads threads) {
+    const TextView given = view_of(word.ptr());
+    check(given.length <= longest_spelled, "A word of more than 64 letters cannot be compared. Leave it out.");
+    const auto held = views_of(vocabulary);
+    check(frequencies.size() == held.second.size(), "Each word needs one frequency. Pass equally many of both.");
+    const int most = std::clamp(distance.value, 0, static_cast<int>(longest_spelled));
+    std::vector<SimilarWord> found;
+    interruptible([&](StopFlag& stop) {
+        found = similar_words(given, held.second, frequencies.data(), most, count, threads, stop);
+    });
+    std::vector<int64_t> places;
+    std::vector<int32_t> distances;
+    for (const SimilarWord& similar : found) {
+        places.push_back(similar.place);
+        distances.push_back(similar.distance);
+    }
+    return nb::make_tuple(to_numpy(std::move(places)), to_numpy(std::move(distances)));
 }
 
 }  // namespace
 
 void bind_text(nb::module_& module) {
-    nb::class_<WordTable>(module, "WordTable")
+    nb::class_<SharedWordTable>(module, "WordTable")
         .def(nb::init<>())
-        .def("__len__", &WordTable::size)
-        .def("scan", &scan, nb::arg("texts"), nb::kw_only(), nb::arg("threads"))
-        .def("words_from", &words_from, nb::arg("first"));
+        .def("__len__", &length)
+        .def("nbytes", &bytes)
+        .def("longest_probe", &longest_probe)
+        .def("scan", &scan, nb::arg("texts"), nb::kw_only(), nb::arg("segmentation") = Whole<int>{2},
+             nb::arg("threads"))
+        .def("words_from", &words_from, nb::arg("first"))
+        .def("words_at", &words_at, nb::arg("numbers"));
     module.def("count_terms", &count, nb::arg("starts"), nb::arg("words"), nb::kw_only(), nb::arg("term_of"),
                nb::arg("n_terms"), nb::arg("threads"));
+    module.def("closest_words", &closest, nb::arg("word"), nb::arg("vocabulary"), nb::arg("frequencies"), nb::kw_only(),
+               nb::arg("distance"), nb::arg("count"), nb::arg("threads"));
     module.attr("unicode_version") = unicode::version;
 }
 

@@ -2,19 +2,36 @@
 
 #include <algorithm>
 #include <bit>
+#include <stdexcept>
+#include <string>
+#include <utility>
 
 namespace sthash {
 
 namespace {
 
+[[noreturn]] void refuse_vector(size_t place) {
+    throw std::invalid_argument("The vector of document " + std::to_string(place) +
+                                " is malformed. Make the vectors anew, or restore a copy of the file.");
+}
+
+// Where the vector of a document begins, and how many words it has.
+std::pair<const int32_t*, size_t> words_of(const PackedView& vectors, size_t place) {
+    const int64_t start = vectors.starts[place], end = vectors.ends[place];
+    if (start < 0 || end < start || static_cast<uint64_t>(end) > vectors.size) refuse_vector(place);
+    return {vectors.content + start, static_cast<size_t>(end - start)};
+}
+
 SparseRow sparse_vector(const PackedView& vectors, size_t place) {
-    const int64_t start = vectors.starts[place], size = (vectors.ends[place] - start) / 2;
-    return {vectors.content + start, reinterpret_cast<const float*>(vectors.content + start + size),
-            static_cast<long>(size)};
+    const auto [content, words] = words_of(vectors, place);
+    if (words % 2 != 0) refuse_vector(place);
+    return {content, reinterpret_cast<const float*>(content + words / 2), static_cast<long>(words / 2)};
 }
 
 const float* dense_vector(const PackedView& vectors, size_t place) {
-    return reinterpret_cast<const float*>(vectors.content + vectors.starts[place]);
+    const auto [content, words] = words_of(vectors, place);
+    if (words != vectors.n_columns) refuse_vector(place);
+    return reinterpret_cast<const float*>(content);
 }
 
 // Eight running sums: wide enough to hide the latency of additions, the same on every machine.
@@ -46,6 +63,10 @@ class Spread {
     float score(const PackedView& vectors, size_t place) const {
         if (vectors.dense) return dense_dot(values_.data(), dense_vector(vectors, place), values_.size());
         const SparseRow vector = sparse_vector(vectors, place);
+        const auto n_columns = static_cast<uint32_t>(values_.size());
+        bool inside = true;
+        for (long at = 0; at < vector.size; ++at) inside &= static_cast<uint32_t>(vector.indices[at]) < n_columns;
+        if (!inside) refuse_vector(place);
         // Four sums, because one would wait for each addition before the next.
         float sums[4] = {};
         long at = 0;
@@ -79,8 +100,10 @@ std::vector<Ranked> best_of(const std::vector<Ball::Member>& members, const Pack
             __builtin_prefetch(vectors.ends + members[i + 2 * ahead].place);
         }
         if (i + ahead < members.size()) {
-            const int32_t* next = vectors.content + vectors.starts[members[i + ahead].place];
-            for (int line = 0; line < 5; ++line) __builtin_prefetch(next + 16 * line);
+            const auto start = static_cast<size_t>(vectors.starts[members[i + ahead].place]);
+            const char* const next = reinterpret_cast<const char*>(vectors.content + std::min(start, vectors.size));
+            for (uintptr_t line = 0; line < 5; ++line)
+                __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<uintptr_t>(next) + 64 * line));
         }
         const int32_t place = members[i].place;
         const Ranked ranked{spread.score(vectors, static_cast<size_t>(place)), place};

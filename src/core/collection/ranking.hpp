@@ -13,9 +13,11 @@ namespace sthash {
 
 // Unit vectors of documents, packed one after the other. Document i has content[starts[i]:ends[i]]: the values of a
 // dense vector; of a sparse one the columns, ascending, then as many values. Values are floats, kept as their bits. The
-// caller owns all arrays.
+// caller owns all arrays. They may come from a file that was forged: a vector that does not fit is refused with
+// std::invalid_argument when it is scored.
 struct PackedView {
     const int32_t* content;
+    size_t size;                   // of content
     const int64_t *starts, *ends;  // n_rows each
     size_t n_rows, n_columns;
     bool dense;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "hamming/index.hpp"
@@ -23,6 +24,7 @@ class Join {
     // The next pairs, at least one unless none are left. A block holds about kBlock pairs at most, unless one
     // code alone has more.
     PairBlock next(StopFlag& stop) {
+        const std::lock_guard lock(mutex_);
         prepare(stop);
         PairBlock block;
         while (position_ < left_->slots && block.left.size() < kBlock / 2 && !stop.load()) advance(block, stop);
@@ -96,6 +98,7 @@ class Join {
         group_ = std::min(kGroup, group_ * 2);
     }
 
+    std::mutex mutex_;  // several threads may take blocks of one join
     Index& right_index_;
     const bool self_;
     const int radius_, threads_;

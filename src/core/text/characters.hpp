@@ -8,7 +8,8 @@
 
 namespace sthash {
 
-enum CharacterKind : uint8_t { separator = 0, letter = 1, mark = 2 };
+// Letters of unspaced scripts (Han, Hiragana, Katakana, Hangul, Thai, Lao, Khmer, Myanmar) are a kind of their own.
+enum CharacterKind : uint8_t { separator = 0, letter = 1, mark = 2, unspaced = 3 };
 
 class Characters {
  public:

@@ -1,6 +1,7 @@
 #include "text/counter.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 
 namespace sthash {
 
@@ -18,7 +19,11 @@ CountRows count_terms(const WordsView& texts, const TermsView& terms, int thread
         for (size_t i = begin; i < end; ++i) {
             const size_t first = piece.indices.size();
             for (int64_t at = texts.starts[i]; at < texts.starts[i + 1]; ++at) {
-                const int32_t term = terms.term_of[texts.words[at]];
+                const auto word = static_cast<uint32_t>(texts.words[at]);
+                if (word >= terms.n_words) throw std::invalid_argument("A word has no entry. Give one per word.");
+                const int32_t term = terms.term_of[word];
+                if (term >= 0 && static_cast<size_t>(term) >= terms.n_terms)
+                    throw std::invalid_argument("A term has no column. Raise n_terms.");
                 if (term >= 0 && count[term]++ == 0) piece.indices.push_back(term);
             }
             std::sort(piece.indices.begin() + first, piece.indices.end());

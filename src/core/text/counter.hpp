@@ -18,6 +18,7 @@ struct WordsView {
 // Which term a word counts for. The caller owns the array.
 struct TermsView {
     const int32_t* term_of;  // one entry per word of the table: a term below n_terms, or -1 for none
+    size_t n_words;
     size_t n_terms;
 };
 
@@ -28,6 +29,7 @@ struct CountRows {
     std::vector<int32_t> counts;
 };
 
+// Throws std::invalid_argument at a word or a term that is not there.
 CountRows count_terms(const WordsView& texts, const TermsView& terms, int threads, StopFlag& stop);
 
 }  // namespace sthash

@@ -38,10 +38,35 @@ constexpr std::array<char, 128> ascii_word = [] {
     return table;
 }();
 
-// Calls emit(word) for each word of a text; `buffer` holds the word meanwhile and grows with the longest.
+constexpr size_t reserve = 4 + PaddedWord::padding;  // room for one more character
+
+// Calls emit(pair) for each two neighbors in the run of unspaced letters that starts at `at`, or for its only letter.
+// Returns where the run ends.
 template <class Char, class Emit>
+const Char* for_each_pair(const Char* at, const Char* end, std::vector<char>& buffer, Emit&& emit) {
+    const Characters& characters = Characters::instance();
+    size_t previous = 0, current = 0, size = 0, letters = 0;  // where the last two letters start
+    const auto emit_pair = [&] { emit(PaddedWord{buffer.data() + previous, size - previous}); };
+    for (; at != end; ++at) {
+        const uint32_t code = *at;
+        const CharacterKind kind = characters.kind(code);
+        if (kind == unspaced) {
+            if (letters++ >= 2) emit_pair();
+            previous = current;
+            current = size;
+        } else if (kind != mark) {
+            break;
+        }
+        if (size + reserve > buffer.size()) buffer.resize(2 * buffer.size());
+        size = static_cast<size_t>(write_utf8(code, buffer.data() + size) - buffer.data());
+    }
+    emit_pair();
+    return at;
+}
+
+// Calls emit(word) for each word of a text; `buffer` holds the word meanwhile and grows with the longest.
+template <bool pairs, class Char, class Emit>
 void for_each_word(const Char* at, size_t length, std::vector<char>& buffer, Emit&& emit) {
-    constexpr size_t reserve = 4 + PaddedWord::padding;  // room for one more character
     const Characters& characters = Characters::instance();
     const Char* const end = at + length;
     if (buffer.size() < 256) buffer.resize(256);
@@ -49,6 +74,7 @@ void for_each_word(const Char* at, size_t length, std::vector<char>& buffer, Emi
     char* limit = begin + buffer.size() - reserve;
     while (at != end) {
         char* out = begin;
+        bool at_run = false;
         for (; at != end; ++at) {
             const uint32_t code = *at;
             if (out >= limit) {
@@ -65,11 +91,21 @@ void for_each_word(const Char* at, size_t length, std::vector<char>& buffer, Emi
             } else {
                 const CharacterKind kind = characters.kind(code);
                 if (kind == separator || (kind == mark && out == begin)) break;
+                if constexpr (pairs) {
+                    at_run = kind == unspaced;
+                    if (at_run) break;
+                }
                 out = write_utf8(characters.lower(code), out);
             }
         }
         if (out != begin) emit(PaddedWord{begin, static_cast<size_t>(out - begin)});
-        if (at != end) ++at;
+        if (at_run) {
+            at = for_each_pair(at, end, buffer, emit);
+            begin = buffer.data();
+            limit = begin + buffer.size() - reserve;
+        } else if (at != end) {
+            ++at;
+        }
     }
 }
 
@@ -121,15 +157,20 @@ void for_each_ascii_word(const uint8_t* text, size_t length, std::vector<char>& 
 }
 
 template <class Emit>
-void for_each_word(const TextView& text, std::vector<char>& buffer, Emit&& emit) {
+void for_each_word(const TextView& text, Segmentation segmentation, std::vector<char>& buffer, Emit&& emit) {
+    const bool pairs = segmentation == Segmentation::pairs;
     if (text.width == 1) {
         const auto* bytes = static_cast<const uint8_t*>(text.data);
         if (is_ascii(bytes, text.length)) return for_each_ascii_word(bytes, text.length, buffer, emit);
-        for_each_word(bytes, text.length, buffer, emit);
+        for_each_word<false>(bytes, text.length, buffer, emit);  // Latin-1 has no unspaced letters
     } else if (text.width == 2) {
-        for_each_word(static_cast<const uint16_t*>(text.data), text.length, buffer, emit);
+        const auto* units = static_cast<const uint16_t*>(text.data);
+        pairs ? for_each_word<true>(units, text.length, buffer, emit)
+              : for_each_word<false>(units, text.length, buffer, emit);
     } else {
-        for_each_word(static_cast<const uint32_t*>(text.data), text.length, buffer, emit);
+        const auto* units = static_cast<const uint32_t*>(text.data);
+        pairs ? for_each_word<true>(units, text.length, buffer, emit)
+              : for_each_word<false>(units, text.length, buffer, emit);
     }
 }
 
@@ -137,7 +178,8 @@ void for_each_word(const TextView& text, std::vector<char>& buffer, Emit&& emit)
 
 // Words that `table` lacks are gathered by each thread on its own and added at the end, so that the table is only read
 // while threads run.
-ScannedTexts scan_texts(const std::vector<TextView>& texts, WordTable& table, int threads, StopFlag& stop) {
+ScannedTexts scan_texts(const std::vector<TextView>& texts, WordTable& table, Segmentation segmentation, int threads,
+                        StopFlag& stop) {
     constexpr size_t grain = 32;
     struct Piece {
         int thread = 0;
@@ -153,7 +195,7 @@ ScannedTexts scan_texts(const std::vector<TextView>& texts, WordTable& table, in
         std::vector<char> buffer;
         for (size_t i = begin; i < end; ++i) {
             const size_t before = piece.words.size();
-            for_each_word(texts[i], buffer, [&](const PaddedWord& word) {
+            for_each_word(texts[i], segmentation, buffer, [&](const PaddedWord& word) {
                 const uint64_t hash = hash_of(word);
                 int32_t number = table.find(word, hash);
                 if (number == WordTable::absent) number = -2 - found[thread].find_or_add(word, hash);

@@ -1,7 +1,8 @@
 // From texts to words: finds the words of each text and gives every distinct word a number.
 //
 // A word starts with a letter or a number of any script and goes on through letters, numbers and combining marks; it is
-// lower-cased character by character.
+// lower-cased character by character. A run of letters of unspaced scripts, each with its marks, becomes overlapping
+// pairs: neighbors two by two, or the letter itself if it stands alone.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +12,12 @@
 #include "text/word_table.hpp"
 
 namespace sthash {
+
+// How words are found. Models record it, so that an old one still finds the words that it has learned.
+enum class Segmentation {
+    words = 1,  // letters of unspaced scripts are letters like any others
+    pairs = 2,  // they become pairs
+};
 
 // A text as Python holds it. The caller keeps it alive.
 struct TextView {
@@ -27,6 +34,7 @@ struct ScannedTexts {
 
 // Scans the texts on several threads and adds the words that `table` lacks to it. After a stop the table is as it was,
 // and the result is empty.
-ScannedTexts scan_texts(const std::vector<TextView>& texts, WordTable& table, int threads, StopFlag& stop);
+ScannedTexts scan_texts(const std::vector<TextView>& texts, WordTable& table, Segmentation segmentation, int threads,
+                        StopFlag& stop);
 
 }  // namespace sthash

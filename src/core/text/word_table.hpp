@@ -1,8 +1,11 @@
-// A growing set of words, each with a number: open addressing over one arena of UTF-8 bytes.
+// A growing set of words, each with a number: open addressing over one arena of UTF-8 bytes. Hashes are keyed with
+// random numbers of the process, so that nobody can choose words that collide. Numbers do not depend on the key.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <random>
 #include <vector>
 
 namespace sthash {
@@ -21,15 +24,30 @@ inline uint64_t chunk_at(const char* at, size_t left) {
     return left >= 8 ? chunk : chunk & ((uint64_t{1} << (8 * left)) - 1);
 }
 
-inline uint64_t hash_of(const PaddedWord& word) {
-    constexpr uint64_t prime = 0x9E3779B97F4A7C15ull;
-    uint64_t hash = word.size * prime;
-    for (size_t at = 0; at < word.size; at += 8) {
-        hash = (hash ^ chunk_at(word.data + at, word.size - at)) * prime;
-        hash ^= hash >> 29;
+// Two secret numbers per process; the factor is odd, and neither has a pattern of its own to exploit.
+struct HashKey {
+    uint64_t start, factor;
+
+    static HashKey random() {
+        std::random_device device;
+        const auto next = [&] { return uint64_t{device()} << 32 | device(); };
+        return {next(), next() | 1};
     }
-    hash *= prime;
-    return hash ^ (hash >> 32);
+};
+inline const HashKey hash_key = HashKey::random();
+
+// The halves of the product, folded together: every bit of both numbers reaches every bit of the result.
+inline uint64_t folded_product(uint64_t a, uint64_t b) {
+    __extension__ using Wide = unsigned __int128;
+    const Wide product = static_cast<Wide>(a) * b;
+    return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
+}
+
+inline uint64_t hash_of(const PaddedWord& word) {
+    uint64_t hash = hash_key.start + word.size;
+    for (size_t at = 0; at < word.size; at += 8)
+        hash = folded_product(hash ^ chunk_at(word.data + at, word.size - at), hash_key.factor);
+    return hash;
 }
 
 inline bool operator==(const PaddedWord& a, const PaddedWord& b) {
@@ -44,6 +62,20 @@ class WordTable {
     static constexpr int32_t absent = -1;
 
     size_t size() const { return starts_.size() - 1; }
+
+    // Memory that it holds.
+    size_t bytes() const {
+        return arena_.capacity() + starts_.capacity() * sizeof starts_[0] + slots_.capacity() * sizeof(Slot);
+    }
+
+    // How many slots the search for the word that is farthest from its place looks at.
+    size_t longest_probe() const {
+        size_t longest = 0;
+        for (size_t at = 0; at < slots_.size(); ++at)
+            if (slots_[at].number != absent)
+                longest = std::max(longest, ((at - hash_of(word(slots_[at].number))) & mask_) + 1);
+        return longest;
+    }
 
     PaddedWord word(size_t number) const {
         return {arena_.data() + starts_[number], starts_[number + 1] - starts_[number]};

@@ -215,7 +215,10 @@ def _same_vectorizer(settings: dict[str, Any], threads: int | None) -> TextVecto
 
     return TextVectorizer(
         weighting=settings["weighting"],
+        language=settings.get("language", "english"),
         stemmer=settings["stemmer"],
+        fold_accents=settings.get("fold_accents", False),
+        segmentation=settings.get("segmentation", 1),
         stop_words=settings["stop_words"] or None,
         threads=threads,
         **{name: settings[name] for name in ("min_df", "max_df", "max_features")},

@@ -1,14 +1,31 @@
-"""Phrases: words that stand side by side in a text, after analysis."""
+"""The words of texts in their order, and phrases: words that stand side by side, after analysis."""
 
 from __future__ import annotations
 
 import itertools
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from sthash import _core
 from sthash.text.analyzer import WordAnalyzer
+
+
+@dataclass(frozen=True)
+class ScannedWords:
+    """Words of texts: text i has the words ``words[number]`` for ``numbers[starts[i]:starts[i + 1]]``."""
+
+    words: list[str]
+    starts: npt.NDArray[np.int64]
+    numbers: npt.NDArray[np.int32]
+
+
+def scan_words(texts: list[str], analyzer: WordAnalyzer) -> ScannedWords:
+    """Return the words of texts, as the scanner finds them."""
+    table = _core.WordTable()
+    starts, numbers = table.scan(texts, segmentation=analyzer.segmentation, threads=1)
+    return ScannedWords(table.words_from(0), starts, numbers)
 
 
 class Phrase:
@@ -33,10 +50,9 @@ class Phrase:
     """
 
     def __init__(self, text: str, analyzer: WordAnalyzer) -> None:
-        table = _core.WordTable()
-        _, numbers = table.scan([text], threads=1)
-        stems, counted = analyzer.terms(table.words_from(0))
-        terms = [stems[number] if counted[number] else None for number in numbers.tolist()]
+        scanned = scan_words([text], analyzer)
+        stems, counted = analyzer.terms(scanned.words)
+        terms = [stems[number] if counted[number] else None for number in scanned.numbers.tolist()]
         known = [place for place, term in enumerate(terms) if term is not None]
         self.terms = terms[known[0] : known[-1] + 1] if known else []
 
@@ -46,9 +62,8 @@ def holds_phrases(texts: list[str], phrases: list[Phrase], analyzer: WordAnalyze
     held = np.ones((len(texts), len(phrases)), dtype=bool)
     if not texts or not phrases:
         return held
-    table = _core.WordTable()
-    starts, words = table.scan(texts, threads=1)
-    stems, counted = analyzer.terms(table.words_from(0))
+    scanned = scan_words(texts, analyzer)
+    stems, counted = analyzer.terms(scanned.words)
     numbers: dict[str, int] = {}
     for phrase in phrases:
         for term in phrase.terms:
@@ -58,9 +73,9 @@ def holds_phrases(texts: list[str], phrases: list[Phrase], analyzer: WordAnalyze
         [numbers.get(stem, -1) if counts else -1 for stem, counts in zip(stems, counted.tolist(), strict=True)],
         dtype=np.int64,
     )
-    terms = of_word[words] if len(of_word) else np.zeros(0, dtype=np.int64)
+    terms = of_word[scanned.numbers] if len(of_word) else np.zeros(0, dtype=np.int64)
     wanted = [[None if term is None else numbers[term] for term in phrase.terms] for phrase in phrases]
-    for place, (start, end) in enumerate(itertools.pairwise(starts.tolist())):
+    for place, (start, end) in enumerate(itertools.pairwise(scanned.starts.tolist())):
         for number, phrase_terms in enumerate(wanted):
             held[place, number] = _has(terms[start:end], phrase_terms)
     return held

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from sthash import _core
 from sthash.batches import batched
 from sthash.checksums import encode_text
-from sthash.codes import Codes
+from sthash.codes import Codes, pack
 from sthash.collection.code_table import CodeTable, Positions, load_codes
 from sthash.collection.count_table import CountRows, CurrentWeights, load_counts, weighted_vectors
 from sthash.collection.document_table import (
@@ -274,6 +274,12 @@ class Snapshot:
     def _encoded_counts(self, counted: CountRows) -> EncodedRows:
         rows = self._weights.known(counted)
         return EncodedRows(rows.indptr, rows.columns, self._weights.values(rows), self._margins(counted))
+
+    def codes_of(
+        self, indptr: npt.NDArray[np.int64], columns: Columns, counts: npt.NDArray[np.int32]
+    ) -> Codes:
+        """Return the packed codes of term counts, which are the parts of a CSR matrix with ascending columns."""
+        return pack(self._margins(CountRows(indptr, columns, counts)) > 0)
 
     def _margins(self, rows: CountRows) -> Margins:
         own = rows.below(self.model.n_columns)

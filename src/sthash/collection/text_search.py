@@ -9,11 +9,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from sthash import _core
 from sthash.checks import resolve_threads
 from sthash.codes import row_distances
 from sthash.collection.hits import Hit, HitRanking, Hits
-from sthash.collection.phrases import Phrase, holds_phrases
+from sthash.collection.phrases import Phrase, holds_phrases, scan_words
 from sthash.collection.query import ParsedQuery, parse_query
 from sthash.collection.ranking import (
     DEFAULTS,
@@ -75,12 +74,12 @@ def _answer_batch(snapshot: Snapshot, texts: list[str], options: SearchOptions) 
     found = dict[int, Hits]()
     if plain:
         allowed = _allowed_where(snapshot, options)
-        hits = _ranked_hits(snapshot, texts, words, plain, options, allowed)
+        hits = _ranked_hits(snapshot, words, plain, options, allowed)
         found.update(zip(plain, hits, strict=True))
     for at, query in enumerate(parsed):
         if chosen[at] and not query.plain:
             allowed = _allowed_by(snapshot, query, words.part([at]), options)
-            found[at] = _ranked_hits(snapshot, [query.text] * (at + 1), words, [at], options, allowed)[0]
+            found[at] = _ranked_hits(snapshot, words, [at], options, allowed)[0]
     left = [at for at in range(len(texts)) if not chosen[at]]
     if left:
         near = answer(snapshot, snapshot.encode([texts[at] for at in left]), replace(options, ranking="cosine"))
@@ -105,19 +104,19 @@ def _by_postings(rows: QueryRows, query: int, parsed: ParsedQuery, options: Sear
 
 def analyze(snapshot: Snapshot, texts: list[str]) -> AnalyzedQueries:
     """Return the words of texts: those that documents have as columns, the others by name."""
-    table = _core.WordTable()
-    starts, numbers = table.scan(texts, threads=1)
-    words = table.words_from(0)
-    columns = snapshot.look_up(words)
-    indptr, used, counts = _core.count_terms(
-        starts, numbers, term_of=np.maximum(columns, -1), n_terms=snapshot.n_columns, threads=1
-    )
-    ignored, unknown = list[tuple[str, ...]](), list[tuple[str, ...]]()
-    for start, end in itertools.pairwise(starts.tolist()):
-        own = numbers[start:end]
-        others = dict.fromkeys(own[columns[own] < 0].tolist())
+    scanned = scan_words(texts, snapshot.analyzer)
+    words, starts, columns = scanned.words, scanned.starts.tolist(), snapshot.look_up(scanned.words)
+    column_of = columns[scanned.numbers]
+    rows, ignored, unknown = [], list[tuple[str, ...]](), list[tuple[str, ...]]()
+    for start, end in itertools.pairwise(starts):
+        own = column_of[start:end]
+        rows.append(np.unique(own[own >= 0], return_counts=True))
+        others = dict.fromkeys(scanned.numbers[start:end][own < 0].tolist())
         ignored.append(tuple(words[number] for number in others if columns[number] == STOP_WORD))
         unknown.append(tuple(words[number] for number in others if columns[number] != STOP_WORD))
+    indptr = np.cumsum([0, *(len(used) for used, _ in rows)], dtype=np.int64)
+    used = np.concatenate([np.zeros(0, np.int32), *(used for used, _ in rows)])
+    counts = np.concatenate([np.zeros(0, np.int32), *(counts.astype(np.int32) for _, counts in rows)])
     return AnalyzedQueries(QueryRows(indptr, used, counts, snapshot.frequencies(used)), ignored, unknown)
 
 
@@ -127,7 +126,6 @@ def _statistics(snapshot: Snapshot) -> Statistics:
 
 def _ranked_hits(
     snapshot: Snapshot,
-    texts: list[str],
     words: AnalyzedQueries,
     chosen: list[int],
     options: SearchOptions,
@@ -150,7 +148,7 @@ def _ranked_hits(
         )
     if ranking == "graph":
         ranked = rank_by_graph(ranked, lambda used: snapshot.vectors(snapshot.ids[used]), threads=snapshot.threads)
-    answers = _hits(snapshot, [texts[at] for at in chosen], rows, ranked, k, options.explain)
+    answers = _hits(snapshot, rows, ranked, k, options.explain)
     return [
         Hits(hits, ignored=words.ignored[at], unknown=words.unknown[at], strategy="postings", ranking=ranking)
         for at, hits in zip(chosen, answers, strict=True)
@@ -158,15 +156,15 @@ def _ranked_hits(
 
 
 def _hits(
-    snapshot: Snapshot, texts: list[str], rows: QueryRows, ranked: RankedPositions, k: int, explain: bool
+    snapshot: Snapshot, rows: QueryRows, ranked: RankedPositions, k: int, explain: bool
 ) -> list[list[Hit]]:
     positions, scores = ranked.positions[:, :k], ranked.scores[:, :k].tolist()
     held = np.nonzero(positions >= 0)
     documents = snapshot.fields(np.unique(snapshot.ids[positions[held]]).tolist())
     distances = np.zeros(positions.shape, dtype=np.int64)
     if len(held[0]):
-        queries = snapshot.encode(texts)
-        distances[held] = row_distances(snapshot.codes[positions[held]], queries.codes[held[0]])
+        codes = snapshot.codes_of(rows.indptr, rows.columns, rows.counts)
+        distances[held] = row_distances(snapshot.codes[positions[held]], codes[held[0]])
     answers = []
     for query, row in enumerate(positions.tolist()):
         hits, places = [], [place for place in row if place >= 0]
@@ -229,9 +227,8 @@ def _allowed_by(snapshot: Snapshot, parsed: ParsedQuery, rows: QueryRows, option
 
 def _columns(snapshot: Snapshot, text: str) -> list[int]:
     """Return the columns of the words of a text without its stop words; -1 for a word that no document has."""
-    table = _core.WordTable()
-    table.scan([text], threads=1)
-    return [column for column in snapshot.look_up(table.words_from(0)).tolist() if column != STOP_WORD]
+    words = scan_words([text], snapshot.analyzer).words
+    return [column for column in snapshot.look_up(words).tolist() if column != STOP_WORD]
 
 
 def _keep_phrases(

@@ -20,7 +20,7 @@ from sthash.model.encoded import EncodedRows, Margins, Row, shared_columns, stac
 from sthash.model.linear import check_settings, linear_parts, new_hasher, restored_weights, sample
 from sthash.model.scatter import Scatter
 from sthash.model.terms import MemoryTerms, TermRows, Terms
-from sthash.text.analyzer import WordAnalyzer, resolve_stop_words
+from sthash.text.analyzer import WordAnalyzer, check_stemmer, resolve_stop_words
 from sthash.text.counters import WordCounter
 from sthash.text.weighting import CorpusStatistics, Weighting, term_weights
 
@@ -70,7 +70,12 @@ class TextModel:
         self._intercept = np.array(settings["intercept"], dtype=np.float32)
         self._scatter = Scatter(**settings.get("random_weights", {}))  # models of format 1 have none
         self._weighting: Weighting = settings["weighting"]
-        analyzer = WordAnalyzer(frozenset(settings["stop_words"]), settings["stemmer"])
+        analyzer = WordAnalyzer(
+            frozenset(settings["stop_words"]),
+            settings["stemmer"],
+            settings.get("fold_accents", False),
+            settings.get("segmentation", 1),  # models before version 0.3 have none
+        )
         vocabulary = cast("dict[str, int]", terms)
         self._counter = WordCounter(analyzer, vocabulary, grow=False, threads=self._threads)
 
@@ -200,7 +205,7 @@ class TextModel:
         settings = _settings(vectorizer, hasher, scatter) | {
             "learnt_on": 0,
             "n_terms": 0,
-            "stop_words": sorted(resolve_stop_words(vectorizer.stop_words)),
+            "stop_words": sorted(resolve_stop_words(vectorizer.stop_words, vectorizer.language)),
             "n_documents": 0,
             "mean_length": 1.0,
             "intercept": [0.0] * n_bits,
@@ -325,7 +330,10 @@ def _settings(vectorizer: TextVectorizer, hasher: SelfTaughtHashing, scatter: fl
         "n_neighbors": int(hasher.n_neighbors),
         "recipe": hasher.recipe,
         "weighting": vectorizer.weighting,
-        "stemmer": vectorizer.stemmer,
+        "language": vectorizer.language,
+        "stemmer": check_stemmer(vectorizer.stemmer, vectorizer.language),
+        "fold_accents": bool(vectorizer.fold_accents),
+        "segmentation": vectorizer.segmentation,
         "min_df": vectorizer.min_df,
         "max_df": vectorizer.max_df,
         "max_features": vectorizer.max_features,

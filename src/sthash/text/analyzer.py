@@ -1,4 +1,4 @@
-"""The analyzer of words: stop words are dropped, other words are reduced to their stems."""
+"""The analyzer of words: stop words are dropped, other words are reduced to their stems, accents folded if wanted."""
 
 from __future__ import annotations
 
@@ -10,6 +10,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import Stemmer
+
+from sthash.text.folding import fold_accents
+from sthash.text.languages import language_names, language_stemmer, language_stop_words
+
+# The rule by which new models find words.
+SEGMENTATION = 2
 
 
 @dataclass(frozen=True)
@@ -23,6 +29,11 @@ class WordAnalyzer:
     stemmer : str or None
         Name of a Snowball algorithm, such as ``english`` or ``german``; ``porter`` is the one of 1980. None keeps
         words as they are.
+    fold_accents : bool
+        Whether accents are taken off before stop words are looked up and stems are taken.
+    segmentation : {1, 2}
+        How the scanner finds words. 2 cuts text of unspaced scripts (Han, kana, Hangul, Thai, Lao, Khmer, Myanmar) into
+        overlapping pairs of letters; 1, of files before version 0.3, takes each run of them as one word.
 
     Examples
     --------
@@ -34,12 +45,24 @@ class WordAnalyzer:
 
     stop_words: frozenset[str]
     stemmer: str | None
+    fold_accents: bool = False
+    segmentation: int = SEGMENTATION
+
+    def __post_init__(self) -> None:
+        check_stemmer(self.stemmer)
+        check_segmentation(self.segmentation)
 
     def terms(self, words: list[str]) -> tuple[list[str], npt.NDArray[np.bool_]]:
         """Return the stem of each word, and whether the word is counted; stop words are not."""
+        if self.fold_accents:
+            words = list(map(fold_accents, words))
         stems = self._algorithm.stemWords(words) if self.stemmer else words
-        is_stop_word = np.fromiter(map(self.stop_words.__contains__, words), dtype=bool, count=len(words))
+        is_stop_word = np.fromiter(map(self._dropped.__contains__, words), dtype=bool, count=len(words))
         return stems, ~is_stop_word
+
+    @cached_property
+    def _dropped(self) -> frozenset[str]:
+        return frozenset(map(fold_accents, self.stop_words)) if self.fold_accents else self.stop_words
 
     @cached_property
     def _algorithm(self) -> Any:
@@ -47,28 +70,40 @@ class WordAnalyzer:
         return Stemmer.Stemmer(self.stemmer, 0)
 
 
-def check_stemmer(stemmer: object) -> str | None:
-    """Return the name of the stemmer if there is such an algorithm."""
+def check_segmentation(segmentation: object) -> int:
+    """Return the number of a rule by which the scanner finds words, if there is such a rule."""
+    if isinstance(segmentation, bool) or segmentation not in (1, 2):
+        raise ValueError(f"segmentation={segmentation!r} is not known. Use {SEGMENTATION}, or 1 for old models.")
+    return int(segmentation)
+
+
+def check_stemmer(stemmer: object, language: str = "english") -> str | None:
+    """Return the name of the stemmer if there is such an algorithm; ``"auto"`` is the one of the language."""
     if stemmer is None:
         return None
+    if stemmer == "auto":
+        return language_stemmer(language)
     if not isinstance(stemmer, str) or stemmer not in Stemmer.algorithms():
         known = ", ".join(Stemmer.algorithms())
-        raise ValueError(f"stemmer={stemmer!r} is no Snowball algorithm. Use None or one of: {known}.")
+        raise ValueError(f"stemmer={stemmer!r} is no Snowball algorithm. Use None, 'auto' or one of: {known}.")
     return stemmer
 
 
-def resolve_stop_words(stop_words: str | Iterable[str] | None) -> frozenset[str]:
-    """Return the stop words that are meant: ``"english"``, None (no stop words), or the words themselves."""
+def resolve_stop_words(stop_words: str | Iterable[str] | None, language: str = "english") -> frozenset[str]:
+    """Return the stop words that are meant.
+
+    ``"auto"`` are those of the language, the name of a language are its own; None are none; else the words themselves.
+    """
     if stop_words is None:
         return frozenset()
     if isinstance(stop_words, str):
-        if stop_words != "english":
+        name = language if stop_words == "auto" else stop_words
+        if name not in language_names():
             raise ValueError(
-                f"stop_words={stop_words!r} is not known. Use 'english', None, or your own collection of words."
+                f"stop_words={stop_words!r} is not known. Use 'auto', the name of a language such as 'english', None, "
+                "or your own collection of words."
             )
-        from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
-
-        return frozenset(ENGLISH_STOP_WORDS)
+        return language_stop_words(name)
     words = frozenset(stop_words)
     for word in words:
         if not isinstance(word, str):

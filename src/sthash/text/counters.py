@@ -25,8 +25,12 @@ if TYPE_CHECKING:
 Tokenizer = Callable[[str], Iterable[str]]
 CountParts = tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.int32]]
 
-# A frozen counter remembers up to this many words. Beyond that it forgets all of them and looks them up again.
-MAX_REMEMBERED_WORDS = 2_000_000
+# A frozen counter remembers up to this many bytes of words between calls: about a million words. Beyond that it forgets
+# all of them and looks them up again.
+MAX_REMEMBERED_BYTES = 64 << 20
+# A growing counter keeps a sample of about so many words.
+SAMPLED_WORDS = 20_000
+SAMPLED_WORDS_OF_BATCH = 2_000
 
 
 @dataclass(frozen=True)
@@ -64,6 +68,11 @@ class WordCounter:
     grow : bool
         Whether a term without a column gets the next free one. If not, it is ignored.
     threads : int
+
+    Attributes
+    ----------
+    sample : Counter of str or None
+        If it grows, some of the words as they were found, stop words too: enough to tell the language.
     """
 
     def __init__(self, analyzer: WordAnalyzer, columns: dict[str, int], *, grow: bool, threads: int) -> None:
@@ -72,6 +81,10 @@ class WordCounter:
         self._grow = grow
         self._threads = threads
         self._lock = threading.Lock()
+        self.sample: Counter[str] | None = Counter() if grow else None
+        self._forget()
+
+    def _forget(self) -> None:
         self._words = _core.WordTable()
         self._column_of_word = np.empty(0, dtype=np.int32)
 
@@ -82,17 +95,26 @@ class WordCounter:
     def count_parts(self, texts: list[str]) -> CountParts:
         """Return the parts of the count matrix: row bounds, columns, counts."""
         with self._lock:
-            if len(self._words) > MAX_REMEMBERED_WORDS and not self._grow:
-                self._words = _core.WordTable()
-                self._column_of_word = np.empty(0, dtype=np.int32)
-            starts, words = self._words.scan(texts, threads=self._threads)
+            starts, words = self._words.scan(texts, segmentation=self.analyzer.segmentation, threads=self._threads)
             new_words = self._words.words_from(len(self._column_of_word))
             if new_words:
                 self._column_of_word = np.concatenate([self._column_of_word, self._look_up(new_words)])
+            if self.sample is not None:
+                self._add_to_sample(words)
             column_of_word = self._column_of_word
+            if not self._grow and self._words.nbytes() + column_of_word.nbytes > MAX_REMEMBERED_BYTES:
+                self._forget()
         return _core.count_terms(
             starts, words, term_of=column_of_word, n_terms=len(self.columns), threads=self._threads
         )
+
+    def _add_to_sample(self, words: npt.NDArray[np.int32]) -> None:
+        """Take the first words of a batch, until there are enough."""
+        if self.sample is None or self.sample.total() >= SAMPLED_WORDS:
+            return
+        numbers, counts = np.unique(words[:SAMPLED_WORDS_OF_BATCH], return_counts=True)
+        names = self._words.words_at(numbers.astype(np.int32))
+        self.sample.update(dict(zip(names, counts.tolist(), strict=True)))
 
     def _look_up(self, words: list[str]) -> npt.NDArray[np.int32]:
         terms, counts = self.analyzer.terms(words)

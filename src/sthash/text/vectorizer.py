@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from numbers import Integral, Real
 from os import PathLike
 from typing import Any, Self
@@ -16,8 +16,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from sthash import model_file
 from sthash.checks import check_choice, check_whole, resolve_threads
-from sthash.text.analyzer import WordAnalyzer, check_stemmer, resolve_stop_words
+from sthash.text.analyzer import SEGMENTATION, WordAnalyzer, check_segmentation, check_stemmer, resolve_stop_words
 from sthash.text.counters import CorpusCounts, TokenCounter, Tokenizer, WordCounter, text_batches
+from sthash.text.detection import warn_of_language
+from sthash.text.languages import check_language
 from sthash.text.vocabulary import kept_terms, stack, take_columns
 from sthash.text.weighting import WEIGHTINGS, CorpusStatistics, Weighting, weigh
 
@@ -26,18 +28,24 @@ class TextVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Turn texts into sparse rows of term weights, each of unit length.
 
     A word is a run of letters, numbers and combining marks of any script that starts with a letter or a number. It
-    is lower-cased character by character, dropped if it is a stop word, and stemmed. A text without a known term
-    becomes a zero row.
+    is lower-cased character by character, dropped if it is a stop word, and stemmed. Han, kana, Hangul, Thai, Lao,
+    Khmer and Myanmar, which have no spaces between words or many endings, become overlapping pairs of letters:
+    東京都 has the terms 東京 and 京都. A text without a known term becomes a zero row.
 
     Texts may be any iterable of str, also a generator. They are read once, in batches, and not kept.
 
     Parameters
     ----------
     analyzer : "word" or callable, default="word"
-        A callable takes one text and returns its terms. Stop words and stemmer are then not used.
-    stop_words : "english", None or collection of str, default="english"
-    stemmer : str or None, default="porter"
-        Name of a Snowball algorithm.
+        A callable takes one text and returns its terms. Language, stop words and stemmer are then not used.
+    language : str, default="english"
+        Picks stop words and stemmer where these are "auto"; `sthash.text.languages.language_names` lists all. "none"
+        picks neither. If most words seem to be of another language, fitting warns.
+    stop_words : "auto", name of a language, None or collection of str, default="auto"
+    stemmer : str or None, default="auto"
+        Name of a Snowball algorithm; for English "auto" is ``porter``.
+    fold_accents : bool, default=False
+        Take accents off first, so that ``café`` and ``cafe`` are one term.
     min_df, max_df : int or float, default=1, 1.0
         Terms in fewer or in more documents are left out. An int is a number of documents, a float their share.
     max_features : int or None, default=None
@@ -46,6 +54,9 @@ class TextVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         ``tfidf`` is (1 + ln tf) · ln(N / df).
     threads : int or None, default=None
         Threads to scan with; None takes one per available core.
+    segmentation : {1, 2}, default=2
+        How words are found; 1 takes a run of unspaced letters as one word, as versions before 0.3 did. Loaded models
+        keep theirs.
 
     Attributes
     ----------
@@ -54,6 +65,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     statistics_ : CorpusStatistics
         Number of documents, document frequency of each term, mean length.
     stop_words_ : frozenset of str
+    stemmer_ : str or None
 
     Examples
     --------
@@ -70,22 +82,28 @@ class TextVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self,
         *,
         analyzer: str | Tokenizer = "word",
-        stop_words: str | Iterable[str] | None = "english",
-        stemmer: str | None = "porter",
+        language: str = "english",
+        stop_words: str | Iterable[str] | None = "auto",
+        stemmer: str | None = "auto",
+        fold_accents: bool = False,
         min_df: int | float = 1,
         max_df: int | float = 1.0,
         max_features: int | None = None,
         weighting: Weighting = "tfidf",
         threads: int | None = None,
+        segmentation: int = SEGMENTATION,
     ) -> None:
         self.analyzer = analyzer
+        self.language = language
         self.stop_words = stop_words
         self.stemmer = stemmer
+        self.fold_accents = fold_accents
         self.min_df = min_df
         self.max_df = max_df
         self.max_features = max_features
         self.weighting = weighting
         self.threads = threads
+        self.segmentation = segmentation
 
     def fit(self, raw_documents: Iterable[str], y: object = None) -> Self:
         """Learn the vocabulary and the document frequencies."""
@@ -126,9 +144,9 @@ class TextVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         if callable(self.analyzer):
             raise TypeError("a vectorizer whose analyzer is a callable cannot be saved. Use analyzer='word' to save.")
-        names = ("stemmer", "min_df", "max_df", "max_features", "weighting", "threads")
+        names = ("language", "fold_accents", "segmentation", "min_df", "max_df", "max_features", "weighting", "threads")
         config = {
-            "settings": {name: getattr(self, name) for name in names},
+            "settings": {name: getattr(self, name) for name in names} | {"stemmer": self.stemmer_},
             "stop_words": sorted(self.stop_words_),
             "n_documents": self.statistics_.n_documents,
             "mean_length": self.statistics_.mean_length,
@@ -143,7 +161,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     @classmethod
     def _restored(cls, config: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Self:
         stop_words = frozenset(config["stop_words"])
-        vectorizer = cls(stop_words=sorted(stop_words) or None, **config["settings"])
+        vectorizer = cls(stop_words=sorted(stop_words) or None, **({"segmentation": 1} | config["settings"]))
         terms = json.loads(arrays["terms"].tobytes())
         model_file.check_array(arrays, "document_frequency", np.int64, (len(terms),))
         vectorizer.vocabulary_ = {term: column for column, term in enumerate(terms)}
@@ -151,6 +169,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             config["n_documents"], arrays["document_frequency"], config["mean_length"]
         )
         vectorizer.stop_words_ = stop_words
+        vectorizer.stemmer_ = vectorizer.stemmer
         return vectorizer
 
     def count(self, raw_documents: Iterable[str]) -> CorpusCounts:
@@ -172,7 +191,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         True
         """
         self._validate()
-        self._learn(counts, resolve_stop_words(self.stop_words))
+        self._learn(counts, self._resolved_stop_words())
         self.__dict__.pop("_frozen", None)
         return self
 
@@ -183,10 +202,23 @@ class TextVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         mean_length = counts.n_tokens / counts.n_documents
         self.statistics_ = CorpusStatistics(counts.n_documents, counts.document_frequency[kept], mean_length)
         self.stop_words_ = stop_words
+        self.stemmer_ = check_stemmer(self.stemmer, self.language)
         return kept
+
+    def _resolved_stop_words(self) -> frozenset[str]:
+        return resolve_stop_words(self.stop_words, self.language)
+
+    def _warn_of_language(self, words: Mapping[str, int]) -> None:
+        """Warn if the words of the corpus seem to be of another language than the chosen one."""
+        if self.stop_words == "auto" and self.stemmer == "auto":
+            warn_of_language(words, self.language)
 
     def _validate(self) -> None:
         check_choice("weighting", self.weighting, WEIGHTINGS)
+        check_language(self.language)
+        check_segmentation(self.segmentation)
+        if not isinstance(self.fold_accents, bool | np.bool_):
+            raise TypeError(f"fold_accents={self.fold_accents!r} must be True or False.")
         if self.analyzer != "word" and not callable(self.analyzer):
             raise ValueError(f"analyzer={self.analyzer!r} is neither 'word' nor a callable from str to tokens.")
         for name in ("min_df", "max_df"):
@@ -203,7 +235,8 @@ class TextVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     ) -> WordCounter | TokenCounter:
         if callable(self.analyzer):
             return TokenCounter(self.analyzer, columns, grow=grow)
-        analyzer = WordAnalyzer(stop_words, check_stemmer(self.stemmer))
+        stemmer = check_stemmer(self.stemmer, self.language)
+        analyzer = WordAnalyzer(stop_words, stemmer, bool(self.fold_accents), self.segmentation)
         return WordCounter(analyzer, columns, grow=grow, threads=resolve_threads(self.threads))
 
     def _frozen_counter(self) -> WordCounter | TokenCounter:
@@ -253,7 +286,7 @@ class CorpusCounter:
     def __init__(self, vectorizer: TextVectorizer) -> None:
         vectorizer._validate()
         self._vectorizer = vectorizer
-        self._stop_words = resolve_stop_words(vectorizer.stop_words)
+        self._stop_words = vectorizer._resolved_stop_words()
         self._counter = vectorizer._counter(self._stop_words, {}, grow=True)
         self._n_documents, self._n_tokens = 0, 0
         self._document_frequency = np.zeros(0, dtype=np.int64)
@@ -282,6 +315,8 @@ class CorpusCounter:
         column_of = np.full(len(self._counter.columns), -1, dtype=np.int32)
         column_of[kept] = np.arange(len(kept), dtype=np.int32)
         self._column_of = column_of
+        if isinstance(self._counter, WordCounter) and self._counter.sample:
+            self._vectorizer._warn_of_language(self._counter.sample)
         return self._vectorizer
 
     def frozen(self, columns: dict[str, int]) -> WordCounter | TokenCounter:

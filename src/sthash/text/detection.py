@@ -1,0 +1,86 @@
+"""A guess whether a corpus is in the language that was chosen, from a sample of its words."""
+
+from __future__ import annotations
+
+import unicodedata
+import warnings
+from collections import Counter
+from collections.abc import Mapping
+
+from sthash.text.languages import language_names, language_stop_words
+from sthash.text.stop_words import STOP_WORDS
+
+# Fewer words than this tell nothing.
+_ENOUGH = 100
+# A language is told by its stop words if they make up this share of the words, and twice that of the chosen language's.
+_TELLING_SHARE = 0.15
+# Letters of neighbors that share stop words: with them it is not the language that the stop words tell.
+_FOREIGN_LETTERS = {"russian": set("іїєґўјљњћђџ")}
+_SCRIPTS = {
+    "CJK": "chinese",
+    "HIRAGANA": "japanese",
+    "KATAKANA": "japanese",
+    "HANGUL": "korean",
+    "THAI": "thai",
+    "LAO": "lao",
+    "KHMER": "khmer",
+    "MYANMAR": "burmese",
+}
+
+
+def guess_language(words: Mapping[str, int], chosen: str) -> str | None:
+    """Return the language that the words seem to be in if it is not the chosen one: "none" if it is not known.
+
+    Parameters
+    ----------
+    words : mapping of str to int
+        How often each word occurs in a sample.
+    chosen : str
+
+    Examples
+    --------
+    >>> from collections import Counter
+    >>> from sthash.text.detection import guess_language
+    >>> guess_language(Counter("der hund und die katze sind in dem haus".split() * 20), "english")
+    'german'
+    """
+    total = sum(words.values())
+    if total < _ENOUGH or chosen == "none":
+        return None
+    shares = {
+        language: sum(words[word] for word in language_stop_words(language) if word in words) / total
+        for language in {*STOP_WORDS, "english"}.intersection(language_names())
+    }
+    best = max(sorted(shares), key=shares.__getitem__)
+    if best != chosen and shares[best] >= max(_TELLING_SHARE, 2 * shares.get(chosen, 0)):
+        foreign = _FOREIGN_LETTERS.get(best, set())
+        return "none" if sum(words[word] for word in words if foreign & set(word)) > 0.05 * total else best
+    scripts: Counter[str] = Counter()
+    for word, count in words.items():
+        scripts[unicodedata.name(word[0], "").partition(" ")[0]] += count
+    unspaced = Counter[str]()
+    for script, language in _SCRIPTS.items():
+        unspaced[language] += scripts[script]
+    if unspaced["japanese"] > 0.1 * unspaced["chinese"]:
+        unspaced["japanese"] += unspaced.pop("chinese", 0)
+    language, count = unspaced.most_common(1)[0]
+    if 2 * count > total:
+        return None if language == chosen else language
+    # A chosen language that has stop words has them in its own script. None of its words, and most letters of another
+    # one than Latin: it is some other language.
+    latin = scripts["LATIN"] + scripts["DIGIT"]
+    is_other = 2 * latin < total and shares.get(chosen, 0) < 0.02
+    return "none" if is_other else None
+
+
+def warn_of_language(words: Mapping[str, int], chosen: str) -> None:
+    """Warn if the words seem to be of another language than the chosen one."""
+    guess = guess_language(words, chosen)
+    if guess is None:
+        return
+    seems = "another language" if guess == "none" else guess.capitalize()
+    warnings.warn(
+        f"most of the text seems to be {seems}, but language={chosen!r} picks the stems and stop words. "
+        f"Pass language={guess!r}, or say what to use by stop_words= and stemmer=.",
+        stacklevel=2,
+    )

@@ -1,0 +1,67 @@
+"""Languages by name: which stems and which stop words belong to each."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import Stemmer
+
+from sthash.text.stop_words import STOP_WORDS
+
+# Written without spaces between words, or with many endings: the scanner cuts them into pairs of letters.
+UNSPACED_LANGUAGES = ("burmese", "chinese", "japanese", "khmer", "korean", "lao", "thai")
+# Their names in Snowball that are algorithms, not languages.
+_VARIANTS = {"dutch_porter", "porter"}
+
+
+@cache
+def language_names() -> tuple[str, ...]:
+    """Return the languages that can be chosen; "none" means neither stems nor stop words.
+
+    Examples
+    --------
+    >>> from sthash.text.languages import language_names
+    >>> {"english", "german", "japanese", "none"} <= set(language_names())
+    True
+    """
+    return (*sorted({*Stemmer.algorithms(), *UNSPACED_LANGUAGES} - _VARIANTS), "none")
+
+
+def check_language(language: object) -> str:
+    """Return the name of a language if it is known."""
+    if not isinstance(language, str) or language not in language_names():
+        raise ValueError(f"language={language!r} is not known. Use one of: {', '.join(language_names())}.")
+    return language
+
+
+def language_stemmer(language: str) -> str | None:
+    """Return the Snowball algorithm of a language.
+
+    English has the algorithm of Porter (1980), as the paper has it.
+
+    Examples
+    --------
+    >>> from sthash.text.languages import language_stemmer
+    >>> language_stemmer("english"), language_stemmer("german"), language_stemmer("thai")
+    ('porter', 'german', None)
+    """
+    if language == "english":
+        return "porter"
+    return language if language in Stemmer.algorithms() else None
+
+
+@cache
+def language_stop_words(language: str) -> frozenset[str]:
+    """Return the stop words of a language; none where no list is known.
+
+    Examples
+    --------
+    >>> from sthash.text.languages import language_stop_words
+    >>> {"und", "der"} <= language_stop_words("german")
+    True
+    """
+    if language == "english":
+        from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
+        return frozenset(ENGLISH_STOP_WORDS)
+    return frozenset(STOP_WORDS.get(language, "").split())
