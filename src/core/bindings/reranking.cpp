@@ -25,18 +25,9 @@ nb::tuple rerank_hits(const PackedArrays& vectors, Matrix<int64_t> places, Matri
                 "A place must be -1 or that of a vector.");
     const Reranking how{seeds, neighbors, feedback_documents, smoothing, feedback};
     RerankedHits answer;
-    const auto work = [&](StopFlag& stop) {
+    interruptible_unless(count <= 16, [&](StopFlag& stop) {
         answer = rerank(view, {places.data(), scores.data(), count, width}, how, threads, stop);
-    };
-    // A thread of its own, to listen to Ctrl-C meanwhile, would take longer than a few queries do.
-    constexpr size_t few = 16;
-    if (count <= few) {
-        nb::gil_scoped_release released;
-        StopFlag stop{false};
-        work(stop);
-    } else {
-        interruptible(work);
-    }
+    });
     return nb::make_tuple(to_numpy(std::move(answer.places), {count, width}),
                           to_numpy(std::move(answer.scores), {count, width}));
 }

@@ -90,7 +90,7 @@ class Hits(list[Hit]):
     def to_frame(self) -> Any:
         """Return the hits as a pandas DataFrame, one row per hit."""
         try:
-            import pandas as pd
+            import pandas as pd  # type: ignore[import-untyped]
         except ImportError as error:
             raise ImportError("to_frame needs pandas. Install it: pip install pandas.") from error
         names = [field.name for field in fields(Hit)]

@@ -50,7 +50,9 @@ class DocumentCollection(Protocol):
     ) -> list[Hit]:
         """Find the documents most like a query, or like the document with ``key``; see `SearchOptions`."""
 
-    def search_many(self, queries: Iterable[Any], k: int = 10, **options: Unpack[SearchKeywords]) -> Sequence[list[Hit]]:
+    def search_many(
+        self, queries: Iterable[Any], k: int = 10, **options: Unpack[SearchKeywords]
+    ) -> Sequence[list[Hit]]:
         """Like `search`, for many queries: a list of hits for each."""
 
     def close(self) -> None:

@@ -275,9 +275,7 @@ class Snapshot:
         rows = self._weights.known(counted)
         return EncodedRows(rows.indptr, rows.columns, self._weights.values(rows), self._margins(counted))
 
-    def codes_of(
-        self, indptr: npt.NDArray[np.int64], columns: Columns, counts: npt.NDArray[np.int32]
-    ) -> Codes:
+    def codes_of(self, indptr: npt.NDArray[np.int64], columns: Columns, counts: npt.NDArray[np.int32]) -> Codes:
         """Return the packed codes of term counts, which are the parts of a CSR matrix with ascending columns."""
         return pack(self._margins(CountRows(indptr, columns, counts)) > 0)
 

@@ -155,9 +155,7 @@ def _ranked_hits(
     ]
 
 
-def _hits(
-    snapshot: Snapshot, rows: QueryRows, ranked: RankedPositions, k: int, explain: bool
-) -> list[list[Hit]]:
+def _hits(snapshot: Snapshot, rows: QueryRows, ranked: RankedPositions, k: int, explain: bool) -> list[list[Hit]]:
     positions, scores = ranked.positions[:, :k], ranked.scores[:, :k].tolist()
     held = np.nonzero(positions >= 0)
     documents = snapshot.fields(np.unique(snapshot.ids[positions[held]]).tolist())

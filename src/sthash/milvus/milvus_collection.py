@@ -278,8 +278,8 @@ class MilvusCollection:
         filter : str, optional
             Only documents that meet this condition in Milvus's own language, such as ``metadata["year"] > 2000``.
         radius, rerank, where, factor, explain, ranking
-            See `SearchOptions`; the ranking is by cosine. The texts of the documents in the ball come from Milvus: a smaller ``factor`` makes a
-            search faster.
+            See `SearchOptions`; the ranking is by cosine. The texts of the documents in the ball come from Milvus: a
+            smaller ``factor`` makes a search faster.
         """
         chosen = SearchOptions(k, **options)
         if (query is None) == (key is None):
@@ -305,7 +305,9 @@ class MilvusCollection:
         if not isinstance(condition, str):
             raise TypeError(f"filter={condition!r} must be a str in Milvus's own language. For a dict, use where.")
         if options.ranking in ("graph", "bm25"):
-            raise ValueError(f"ranking={options.ranking!r} needs posting lists, which Milvus has none of. Leave it out.")
+            raise ValueError(
+                f"ranking={options.ranking!r} needs posting lists, which Milvus has none of. Leave it out."
+            )
         return DocumentSearch(self._table, self._model, options, condition).answer(self._model.encode(texts))
 
     def encode(self, queries: Iterable[str]) -> Codes:
