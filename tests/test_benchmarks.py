@@ -23,6 +23,7 @@ SCRIPTS = (
     "learning_sample",
     "milvus",
     "recipes",
+    "relevance",
     "scaling",
     "service",
     "weighted_search",
