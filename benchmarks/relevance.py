@@ -1,10 +1,12 @@
 """How good the hits of typed queries are, beside bm25s (English stems and stop words) in the same run.
 
-Part ``judged``: Cranfield and NPL, whose queries have relevance judgments. Per collection, nDCG of the first 10 hits and
-recall of the first 100: of bm25s, and of `Collection.search_many` by default, with plain BM25 and with cosines. The
-defaults are fixed; the row ``cross-validated`` says what choosing the parameters on four fifths of the queries gives on
-the last fifth. Part ``unjudged``: queries that nobody tuned on, made of texts that have a title: the title is the query,
-and the documents that it belongs to are relevant. There the ranking must do no harm.
+Part ``judged``: Cranfield and NPL, whose queries have relevance judgments. Per collection, nDCG of the first 10 hits
+and recall of the first 100: of bm25s, and of `Collection.search_many` by default, with plain BM25 and with cosines. The
+defaults are fixed; the rows ``cross-validated`` say what choosing the parameters on four fifths of the queries gives on
+the last fifth, and the rows ``chosen on`` what choosing them on the other collection gives.
+
+Part ``unjudged``: queries that nobody tuned on, made of texts that have a title. The title is the query; the texts that
+have it are relevant. There the ranking must do no harm.
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ def weighted_distances(codes, code, margins):
 
 
 def found(collection: Collection, text: str, k: int, **options: object) -> list[str]:
-    """Keys that search gives, in its order but with ties, to five digits, by the order of arrival."""
+    """Keys that a search by cosines gives, in its order but with ties, to five digits, by the order of arrival."""
     order = {document.key: place for place, document in enumerate(collection)}
-    hits = collection.search(text, k, **options)
+    hits = collection.search(text, k, ranking="cosine", **options)
     return [hit.key for hit in sorted(hits, key=lambda hit: (-round(hit.score, 5), order[hit.key]))]
