@@ -117,8 +117,8 @@ def newswire() -> Iterator[tuple[str, str]]:
     with tarfile.open(datasets.data_dir() / "reuters21578.tar.xz") as archive:
         for member in sorted(archive.getmembers(), key=lambda one: one.name):
             if member.name.endswith(".sgm") and (file := archive.extractfile(member)):
-                text = file.read().decode("latin-1")
-                yield from re.findall(r"<TITLE>(.*?)</TITLE>.*?<BODY>(.*?)</BODY>", text, re.S)
+                for text in file.read().decode("latin-1").split("</REUTERS>"):
+                    yield from re.findall(r"<TITLE>(.*?)</TITLE>.*?<BODY>(.*?)</BODY>", text, re.S)
 
 
 def messages() -> Iterator[tuple[str, str]]:

@@ -46,7 +46,8 @@ def twin_search(collection: Collection, text: str, k: int, factor: int, radius: 
     for place, (document, row, distance) in enumerate(zip(documents, rows[1:], distances, strict=True)):
         if distance <= radius:
             cosine = sum(weight * rows[0].get(column, 0.0) for column, weight in row.items())
-            ranked.append((-round(cosine, 5), place, document.key))
+            if cosine > 0:
+                ranked.append((-round(cosine, 5), place, document.key))
     return [key for _, _, key in sorted(ranked)[:k]]
 
 

@@ -10,6 +10,7 @@ from sthash.checks import check_choice, check_whole
 
 Where = Mapping[str, Any]
 Ranking = Literal["auto", "graph", "bm25", "cosine"]
+RANKINGS: tuple[str, ...] = get_args(Ranking)
 
 
 class SearchKeywords(TypedDict, total=False):
@@ -69,7 +70,7 @@ class SearchOptions:
         object.__setattr__(self, "factor", check_whole("factor", self.factor))
         if self.radius is not None:
             object.__setattr__(self, "radius", check_whole("radius", self.radius, least=0))
-        check_choice("ranking", self.ranking, get_args(Ranking))
+        check_choice("ranking", self.ranking, RANKINGS)
         if self.by_codes and self.ranking in ("graph", "bm25"):
             raise ValueError(
                 f"ranking={self.ranking!r} looks at all documents, but radius and rerank=False are about codes. "
