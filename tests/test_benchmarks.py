@@ -22,6 +22,7 @@ SCRIPTS = (
     "hamming",
     "learning_sample",
     "milvus",
+    "postings",
     "recipes",
     "relevance",
     "scaling",

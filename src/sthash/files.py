@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+
+try:
+    import fcntl
+except ImportError:  # Windows: what a killed process leaves stays there
+    fcntl = None  # type: ignore[assignment]
+
+SUFFIX = ".sthash-tmp"
 
 
 @contextmanager
@@ -26,15 +34,97 @@ def replacing(target: str | os.PathLike[str]) -> Iterator[Path]:
     'all or nothing'
     """
     path = Path(target)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.{os.urandom(4).hex()}.tmp")
-    os.close(os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666))
-    try:
+    with unfinished(path) as temporary:
         yield temporary
         sync(temporary)
         temporary.replace(path)
+        sync(path.parent)
+
+
+@contextmanager
+def unfinished(target: Path) -> Iterator[Path]:
+    """Make an empty file with a name of its own beside ``target``, and remove it after the block if it is still there.
+
+    The file is locked for as long as the block lasts. So the next writer of the same target can tell which files a
+    killed process has left, and removes them.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from sthash.files import unfinished
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with unfinished(pathlib.Path(folder, "notes")) as temporary:
+    ...         temporary.exists()
+    ...     temporary.exists()
+    True
+    False
+    """
+    remove_left_overs(target)
+    temporary, handle = _create(target)
+    try:
+        yield temporary
     finally:
         temporary.unlink(missing_ok=True)
-    sync(path.parent)
+        os.close(handle)  # last, because closing a file ends the locks that SQLite holds on it
+
+
+def remove_left_overs(target: Path) -> list[Path]:
+    """Remove the temporary files of ``target`` that killed processes have left; return those that are still in use."""
+    name = re.compile(rf"\.{re.escape(target.name)}\.[0-9a-f]{{16}}{re.escape(SUFFIX)}")
+    in_use = []
+    with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
+        for entry in os.scandir(target.parent):
+            if name.fullmatch(entry.name) and entry.is_file(follow_symlinks=False) and not _remove_unlocked(entry.path):
+                in_use.append(Path(entry.path))
+    return in_use
+
+
+def _create(target: Path) -> tuple[Path, int]:
+    while True:
+        temporary = target.with_name(f".{target.name}.{os.urandom(8).hex()}{SUFFIX}")
+        handle = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
+        # Before it is locked, another process may take it for a left-over.
+        if _lock(handle) and _is_at(temporary, handle):
+            return temporary, handle
+        os.close(handle)
+
+
+def _remove_unlocked(path: str) -> bool:
+    """Remove a file unless a process holds it; return whether it is gone."""
+    if fcntl is None:
+        return False
+    try:
+        handle = os.open(path, os.O_RDWR)
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    try:
+        if not _lock(handle):
+            return False
+        with suppress(OSError):
+            Path(path).unlink(missing_ok=True)
+        return True
+    finally:
+        os.close(handle)
+
+
+def _lock(handle: int) -> bool:
+    """Lock an open file until it is closed, if nobody else has; a file system without locks is taken as it is."""
+    if fcntl is not None:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        except OSError:
+            return True
+    return True
+
+
+def _is_at(path: Path, handle: int) -> bool:
+    with suppress(FileNotFoundError):
+        return os.path.samestat(path.stat(), os.fstat(handle))
+    return False
 
 
 def sync(path: Path) -> None:

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save_file
+from safetensors.numpy import save as serialize
 
 from sthash.files import replacing
 
@@ -52,11 +52,10 @@ def write(path: str | PathLike[str], kind: str, config: dict[str, Any], arrays: 
     """Write a model; the path never holds a part of it."""
     tensors = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     header = json.dumps({"format": FORMAT, "kind": kind, "config": config}, sort_keys=True)
+    # Not by save_file, which has a temporary file of its own that a kill would leave.
+    content = serialize(tensors, {"sthash": _signed(header, tensors)})
     with replacing(path) as temporary:
-        try:
-            save_file(tensors, temporary, {"sthash": _signed(header, tensors)})
-        except SafetensorError as error:
-            raise OSError(f"cannot write {path}: {error}") from error
+        temporary.write_bytes(content)
 
 
 def load(path: str | PathLike[str]) -> Any:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sthash import Collection, CollectionError, Document, TextVectorizer, classify, near_duplicates
-from sthash.collection import store as store_module
+from sthash.files import unfinished
 from support.corpus import QUERIES, found, make_documents, twin_search
 
 
@@ -138,12 +138,10 @@ def test_create_replaces_equal_keys_if_asked(tmp_path):
 
 
 def test_a_build_in_progress_is_left_alone_and_a_dead_one_replaced(tmp_path):
-    target, unfinished = tmp_path / "c.sth", tmp_path / "c.sth.building"
-    running = store_module.Store(unfinished, "rwc")
-    with pytest.raises(CollectionError, match="being built"):
+    target = tmp_path / "c.sth"
+    with unfinished(target), pytest.raises(CollectionError, match="being built"):
         Collection.create(target, make_documents(100), n_bits=8, n_neighbors=5)
-    running.close()
-    unfinished.write_bytes(b"half of something" * 1000)
+    (tmp_path / f".c.sth.{'0f' * 8}.sthash-tmp").write_bytes(b"half of something" * 1000)
     Collection.create(target, make_documents(100), n_bits=8, n_neighbors=5).close()
     assert [file.name for file in tmp_path.iterdir()] == ["c.sth"]
 

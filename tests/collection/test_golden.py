@@ -41,10 +41,6 @@ DOCUMENTS = [document for document in make_documents(60) if document.key not in 
 ADDED = [Document("new", "the captain of a zeppelin")]  # to version-3.sth, whose first 50 documents are in lists
 
 
-def format_of(collection):
-    return collection._store.value("PRAGMA user_version")
-
-
 @pytest.mark.parametrize(("name", "query", "hits"), CASES)
 def test_golden_files(tmp_path, name, query, hits):
     path = Path(shutil.copy(GOLDEN / name, tmp_path))
@@ -55,10 +51,10 @@ def test_golden_files(tmp_path, name, query, hits):
         how = {"factor": 4, "ranking": "cosine"}
         for found in (collection.search(query, 5, **how), collection.search_many([query] * 20, 5, **how)[7]):
             assert [(hit.key, hit.distance, round(hit.score, 4)) for hit in found] == hits
-        assert format_of(collection) == int(name[8])
+        assert collection._store.format == int(name[8])
         assert path.read_bytes() == (GOLDEN / name).read_bytes()
         collection.delete("d46")
-        assert format_of(collection) == 3
+        assert collection._store.format == 3
         assert collection.search(query, 1, factor=20)[0].key != "d46"
         assert collection.check().documents == len(documents) - 1
         collection.relearn(scatter=2)
@@ -81,7 +77,7 @@ def test_old_files_are_upgraded_by_the_first_change(tmp_path, name):
         collection.upsert([Document("new", "zeppelin"), Document("d1", "a hangar for the ship")])
         assert reader.search("zeppelin", 1)[0].key == "new"
         assert reader.search("hangar", 1)[0].key == "d1"
-        assert format_of(reader) == format_of(collection) == 3
+        assert reader._store.format == collection._store.format == 3
         with collection.snapshot() as now:
             model = now.model
             codes = now.codes

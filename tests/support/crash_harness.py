@@ -1,32 +1,40 @@
 """Kill a writer again and again, and look at what it leaves.
 
-Run as: python -m support.crash_harness FOLDER KILLS SEED [broken].
+Run as: python -m support.crash_harness FOLDER KILLS SEED [apart | renamed | trusting].
 
 A child process changes a collection in an endless row of random steps and acknowledges each one that has returned.
 It is killed (SIGKILL) at a random time within a step. The file must then hold what the acknowledged steps make, or
 that and the step that was under way, whole; it must pass its own check; and a search must give what a brute-force twin
 gives.
 
-With ``broken`` the child commits documents and their codes one after the other instead of together: a harness worth
-having finds that out.
+Not every file that a killed writer leaves is opened: some are built over, or a copy is put in their place, by
+`Collection.copy_to` or by hand, with what the writer has left beside them.
+
+A harness worth having finds out what is broken. With ``apart`` the child commits documents and their codes one after
+the other instead of together. With ``renamed`` a new file is renamed to the old one's name, and the old one's journal
+is taken for its own. With ``trusting`` only the latter.
 """
 
 import os
 import random
+import shutil
 import signal
 import sys
 import time
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
 from sthash import Collection, Document
-from sthash.collection import builder
+from sthash.collection import connection, replacement, writers
 from support.corpus import TOPICS, found, twin_search
 
 State = dict[str, str]
+BACKUP = State()
 WORDS = [word for words in TOPICS.values() for word in words]
 BITS, NEIGHBORS, SMALLEST, LARGEST = 8, 5, 60, 600
 FIRST_GUESS = 0.25
+UNSEEN = 0.4  # share of the kills after which the file is replaced without having been opened
 
 
 @dataclass
@@ -39,16 +47,19 @@ class Step:
     after: State
 
 
-def next_step(rng: random.Random, state: State, path: Path) -> Step:
-    kind = rng.choice(["add", "add", "upsert", "delete", "delete", "compact", "relearn", "build"])
-    documents, keys, after = list[Document](), list[str](), dict(state)
+def next_step(rng: random.Random, state: State | None) -> Step:
+    """Give a step from a state, or from an unknown one."""
+    kind = rng.choice(["add", "add", "upsert", "delete", "delete", "compact", "relearn", "build", "copy"])
     if not state:
-        kind = "build"
+        kind, state = rng.choice(["build", "copy"]), {}
+    documents, keys, after = list[Document](), list[str](), dict(state)
     if (kind == "delete" and len(state) < SMALLEST + 40) or (kind == "add" and len(state) > LARGEST):
         kind = "upsert"
     if kind == "build":
         documents = [some_document(rng, f"b{i}") for i in range(rng.randint(SMALLEST, 2 * SMALLEST))]
         after = {document.key: document.text for document in documents}
+    elif kind == "copy":
+        after = dict(BACKUP)
     elif kind == "add":
         mark = rng.randrange(10**9)
         documents = [some_document(rng, f"a{mark}-{i}") for i in range(rng.choice([1, 3, 120]))]
@@ -70,6 +81,10 @@ def make(step: Step, path: Path) -> None:
     if step.kind == "build":
         Collection.create(path, step.documents, n_bits=BITS, n_neighbors=NEIGHBORS, overwrite=True).close()
         return
+    if step.kind == "copy":
+        with Collection.open(backup_of(path)) as collection:
+            collection.copy_to(path, overwrite=True)
+        return
     with Collection.open(path) as collection:
         if step.kind == "add":
             collection.add(step.documents)
@@ -83,28 +98,41 @@ def make(step: Step, path: Path) -> None:
             collection.relearn()
 
 
+def backup_of(path: Path) -> Path:
+    return path.with_name("backup.sth")
+
+
+def trust_journals() -> None:
+    connection.set_aside_strange_journal = lambda path: None
+
+
+def rename_files() -> None:
+    trust_journals()
+    replacement._write_over = lambda new, target, wait: new.replace(target)
+
+
 def break_commits() -> None:
-    whole = builder.put_encoded
+    whole = writers.TextWriter.put
 
-    def apart(store, *rest, **named):
-        store.connection.execute("COMMIT")
-        store.connection.execute("BEGIN IMMEDIATE")
-        whole(store, *rest, **named)
+    def apart(writer, *rest):
+        writer._store.connection.execute("COMMIT")
+        writer._store.connection.execute("BEGIN IMMEDIATE")
+        whole(writer, *rest)
 
-    builder.put_encoded = apart
+    writers.TextWriter.put = apart
 
 
-def write(path: Path, state: State, seed: str, acknowledge: int) -> None:
+def write(path: Path, state: State | None, seed: str, acknowledge: int) -> None:
     """Change the collection until killed."""
     rng = random.Random(seed)
     while True:
-        step = next_step(rng, state, path)
+        step = next_step(rng, state)
         make(step, path)
         os.write(acknowledge, b".")
         state = step.after
 
 
-def run_and_kill(path: Path, state: State, rng: random.Random, seconds: dict[str, float]) -> list[Step]:
+def run_and_kill(path: Path, state: State | None, rng: random.Random, seconds: dict[str, float]) -> list[Step]:
     """Give the steps that were acknowledged, and the one after them.
 
     Some steps are let through, then the next is cut short within the time that the last one of its kind took: so that
@@ -114,7 +142,7 @@ def run_and_kill(path: Path, state: State, rng: random.Random, seconds: dict[str
     planned, steps = random.Random(seed), list[Step]()
 
     def plan() -> None:
-        steps.append(next_step(planned, steps[-1].after if steps else state, path))
+        steps.append(next_step(planned, steps[-1].after if steps else state))
 
     plan()
     reading, writing = os.pipe()
@@ -144,6 +172,24 @@ def run_and_kill(path: Path, state: State, rng: random.Random, seconds: dict[str
     return steps
 
 
+def copy_by_hand(path: Path, rng: random.Random) -> None:
+    """Put a copy in the place of a file, as people do."""
+    if rng.random() < 0.5:
+        shutil.copyfile(backup_of(path), path)
+    else:
+        shutil.copyfile(backup_of(path), path.with_name("moved"))
+        path.with_name("moved").replace(path)
+
+
+def left_over(path: Path) -> list[str]:
+    """Give the files that should not be there after one more build."""
+    rng = random.Random(0)
+    documents = [some_document(rng, f"b{i}") for i in range(SMALLEST)]
+    Collection.create(path, documents, n_bits=BITS, n_neighbors=NEIGHBORS, overwrite=True).close()
+    names = {file.name for file in path.parent.iterdir() if file.suffix != ".stale"}
+    return sorted(names - {path.name, backup_of(path).name})
+
+
 def examine(path: Path, allowed: list[State], rng: random.Random) -> State:
     """Give the state that the file is in; raise if it is none of those allowed, or not sound."""
     if not path.exists():
@@ -165,18 +211,29 @@ def main() -> None:
     warm = [some_document(rng, f"w{i}") for i in range(SMALLEST)]
     Collection.create(path, warm, n_bits=BITS, n_neighbors=NEIGHBORS).close()
     path.unlink()
-    if "broken" in sys.argv[4:]:
-        break_commits()
-    state, under_way, seconds = State(), dict[str, int](), dict[str, float]()
+    Collection.create(backup_of(path), warm, n_bits=BITS, n_neighbors=NEIGHBORS).close()
+    BACKUP.update({document.key: document.text for document in warm})
+    for variant in sys.argv[4:]:
+        {"apart": break_commits, "renamed": rename_files, "trusting": trust_journals}[variant]()
+    possible, under_way, seconds = [State()], Counter[str](), dict[str, float]()
     for kill in range(kills):
-        steps = run_and_kill(path, state, rng, seconds)
-        before = steps[-2].after if len(steps) > 1 else state
-        under_way[steps[-1].kind] = under_way.get(steps[-1].kind, 0) + 1
+        steps = run_and_kill(path, possible[0] if len(possible) == 1 else None, rng, seconds)
+        under_way[steps[-1].kind] += 1
+        possible = [steps[-2].after, steps[-1].after] if len(steps) > 1 else [*possible, steps[-1].after]
         try:
-            state = examine(path, [before, steps[-1].after], rng)
+            if rng.random() < UNSEEN:
+                under_way["(journals left)"] += Path(f"{path}-journal").exists()
+                if rng.random() < 0.5:
+                    continue
+                copy_by_hand(path, rng)
+                possible = [BACKUP]
+            possible = [examine(path, possible, rng)]
         except Exception as error:
             sys.stdout.write(f"LOST at kill {kill + 1}, during {steps[-1].kind}: {type(error).__name__}: {error}\n")
             sys.exit(3)
+    if left := left_over(path):
+        sys.stdout.write(f"LEFT {left}\n")
+        sys.exit(4)
     during = ", ".join(f"{kind} {count}" for kind, count in sorted(under_way.items()))
     sys.stdout.write(f"survived {kills} kills, during: {during}\n")
 

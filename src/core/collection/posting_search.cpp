@@ -22,6 +22,9 @@ constexpr long kLookup = 8;
 // With fewer postings than this it takes less time to walk along them than along all sums.
 constexpr long kFew = kWindow / 16;
 
+constexpr size_t kMarginShare = 4;
+constexpr size_t kManyKeys = 128;
+
 uint64_t key_of(float score, uint32_t position) {
     return static_cast<uint64_t>(std::bit_cast<uint32_t>(score)) << 32 | (UINT32_MAX - position);
 }
@@ -41,6 +44,7 @@ size_t PostingSearcher::search(const std::vector<QueryTerm>& terms, size_t n_doc
     k_ = std::min(k, n_documents);
     if (k_ == 0) return 0;
     capacity_ = k_ + std::max<size_t>(k_, 64);
+    margin_ = k_ / kMarginShare + 4;
     best_.clear();
     // If one term alone gives k documents a score, that is the least to beat. Equal scores may be among the best.
     float sure = 0;
@@ -74,7 +78,7 @@ size_t PostingSearcher::search(const std::vector<QueryTerm>& terms, size_t n_doc
     }
 
     if (best_.size() > k_) shrink();
-    std::sort(best_.begin(), best_.end(), std::greater<>());
+    sort_best();
     for (size_t i = 0; i < best_.size(); ++i) {
         positions[i] = static_cast<int64_t>(UINT32_MAX - static_cast<uint32_t>(best_[i]));
         scores[i] = score_of(best_[i]);
@@ -146,15 +150,71 @@ void PostingSearcher::report(uint32_t window, long count) {
         best_.push_back(key);
         if (best_.size() == capacity_) shrink();
     }
+    if (best_.size() >= k_ + margin_) shrink();
+}
+
+// Counts the best by their scores, in buckets of which the first is for the highest ones. Afterwards
+// bucket_starts_[b] is the number of those in the buckets before b.
+void PostingSearcher::count_buckets() {
+    uint32_t low = UINT32_MAX, high = 0;
+    for (uint64_t key : best_) {
+        low = std::min(low, static_cast<uint32_t>(key >> 32));
+        high = std::max(high, static_cast<uint32_t>(key >> 32));
+    }
+    highest_ = high;
+    shift_ = std::max(0, static_cast<int>(std::bit_width(high - low)) - kBucketBits);
+    bucket_starts_.fill(0);
+    for (uint64_t key : best_) ++bucket_starts_[bucket_of(key) + 1];
+    for (size_t bucket = 0; bucket < kBuckets; ++bucket) bucket_starts_[bucket + 1] += bucket_starts_[bucket];
 }
 
 // Keeps the k best.
 void PostingSearcher::shrink() {
-    const auto last = best_.begin() + static_cast<ptrdiff_t>(k_) - 1;
-    std::nth_element(best_.begin(), last, best_.end(), std::greater<>());
+    if (best_.size() < kManyKeys) {
+        std::nth_element(best_.begin(), best_.begin() + static_cast<ptrdiff_t>(k_) - 1, best_.end(), std::greater<>());
+        best_.resize(k_);
+        least_ = best_.back();
+        threshold_ = score_of(least_);
+        return;
+    }
+    // All of the buckets before the last one that counts, and some of this one.
+    count_buckets();
+    const size_t last = static_cast<size_t>(std::lower_bound(bucket_starts_.begin(), bucket_starts_.end(), k_) -
+                                            bucket_starts_.begin()) -
+                        1;
+    ordered_.resize(best_.size());
+    size_t sure = 0, open = 0;
+    for (uint64_t key : best_) {
+        const size_t bucket = bucket_of(key);
+        best_[sure] = key;
+        ordered_[open] = key;
+        sure += bucket < last;
+        open += bucket == last;
+    }
+    const auto end = ordered_.begin() + static_cast<ptrdiff_t>(open);
+    const auto worst = ordered_.begin() + static_cast<ptrdiff_t>(k_ - sure) - 1;
+    std::nth_element(ordered_.begin(), worst, end, std::greater<>());
+    std::copy(ordered_.begin(), worst + 1, best_.begin() + static_cast<ptrdiff_t>(sure));
     best_.resize(k_);
-    least_ = *last;
+    least_ = *worst;
     threshold_ = score_of(least_);
+}
+
+// Sorts the best, best first.
+void PostingSearcher::sort_best() {
+    if (best_.size() < kManyKeys) {
+        std::sort(best_.begin(), best_.end(), std::greater<>());
+        return;
+    }
+    count_buckets();
+    ordered_.resize(best_.size());
+    for (uint64_t key : best_) ordered_[bucket_starts_[bucket_of(key)]++] = key;
+    best_.swap(ordered_);
+    // By now each entry is the end of its bucket.
+    for (size_t bucket = 0, begin = 0; bucket < kBuckets; begin = bucket_starts_[bucket++])
+        if (bucket_starts_[bucket] - begin > 1)
+            std::sort(best_.begin() + static_cast<ptrdiff_t>(begin),
+                      best_.begin() + static_cast<ptrdiff_t>(bucket_starts_[bucket]), std::greater<>());
 }
 
 }  // namespace sthash

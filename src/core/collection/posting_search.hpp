@@ -71,7 +71,10 @@ class PostingSearcher {
     long add_up(size_t first, size_t last);
     long take(size_t essential, long added);
     void report(uint32_t window, long count);
+    void count_buckets();
     void shrink();
+    void sort_best();
+    size_t bucket_of(uint64_t key) const { return (highest_ - static_cast<uint32_t>(key >> 32)) >> shift_; }
 
     const PostingKernels& kernels_;
     const uint8_t* allowed_ = nullptr;
@@ -84,10 +87,17 @@ class PostingSearcher {
     // The best so far, as one number each that is larger for a better one: the bits of the score, which is positive,
     // and the position, negated. Only what is above `least_` is kept; its score is `threshold_`.
     std::vector<uint64_t> best_;
-    size_t k_ = 0, capacity_ = 0;
+    size_t k_ = 0, capacity_ = 0, margin_ = 0;
     double rounding_ = 0;  // a sum of floats is at most this much larger than the true one, as a share of it
     uint64_t least_ = 0;
     float threshold_ = 0;
+
+    static constexpr int kBucketBits = 10;
+    static constexpr size_t kBuckets = size_t{1} << kBucketBits;
+    std::array<uint32_t, kBuckets + 1> bucket_starts_;
+    uint32_t highest_ = 0;  // bits of a score
+    int shift_ = 0;
+    std::vector<uint64_t> ordered_;
 };
 
 }  // namespace sthash

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, get_args
@@ -13,12 +12,13 @@ import numpy.typing as npt
 
 from sthash.batches import batched
 from sthash.checks import check_choice, check_positive, check_whole
-from sthash.collection.corpus import LearningCorpus, TextCorpus, VectorCorpus
+from sthash.collection.corpus import FEW_DOCUMENTS, LearningCorpus, TextCorpus, VectorCorpus
 from sthash.collection.document_table import all_ids, count_documents, put_documents, read_texts
-from sthash.collection.store import CollectionBusyError, CollectionError, Store
-from sthash.collection.stored_model import write_model
+from sthash.collection.replacement import write_new
+from sthash.collection.store import Store
+from sthash.collection.stored_model import load_model, write_model
 from sthash.collection.writers import writer_for
-from sthash.files import sync
+from sthash.index.hamming import MAX_BITS
 from sthash.model import Model
 from sthash.model.linear import new_hasher, sample
 from sthash.progress import Progress, silent
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 SAMPLE_SIZE = 20_000
 # A collection without hash functions learns them in the `add` that brings it to this number of documents. Up to it, a
 # search compares the query with all documents, exactly and fast.
-LEARN_AT = 1000
+LEARN_AT = FEW_DOCUMENTS
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,8 @@ class LearningPlan:
     threads: int | None = None
 
     def __post_init__(self) -> None:
-        check_whole("n_bits", self.n_bits)
+        if check_whole("n_bits", self.n_bits) > MAX_BITS:
+            raise ValueError(f"n_bits={self.n_bits} must be at most {MAX_BITS}. Ask for fewer bits.")
         check_whole("n_neighbors", self.n_neighbors)
         if self.sample_size is not None:
             check_whole("sample_size", self.sample_size)
@@ -87,6 +88,7 @@ def build(
     *,
     replace_keys: bool,
     progress: Progress | None,
+    overwrite: bool = False,
 ) -> None:
     """Build a file, by a model that is given or one that is learned."""
     if documents is None and vectors is None:
@@ -101,7 +103,7 @@ def build(
             write_model(store, plan)
             add_documents(store, plan, documents, vectors, replace_keys=replace_keys, progress=report)
 
-    write_whole(target, fill)
+    write_whole(target, fill, overwrite=overwrite)
 
 
 def _stored(
@@ -169,6 +171,8 @@ def _learned(corpus: LearningCorpus, ids: npt.NDArray[np.int64], plan: LearningP
 
     try:
         corpus.finish()
+        if len(chosen) == 0:
+            return corpus.unlearned(hasher, **common)
         hasher.fit(corpus.sample(chosen))
     except TooFewDocumentsError:
         return corpus.unlearned(hasher, **common)
@@ -192,7 +196,7 @@ def relearn(store: Store, changes: dict[str, Any], threads: int | None, report: 
     if unknown := set(changes) - set(known):
         raise TypeError(f"relearn has no parameter {min(unknown)!r}. It takes: {', '.join(known)}.")
     given = {name: value for name, value in changes.items() if value is not None or name == "sample_size"}
-    present = store.setting("model")
+    present = load_model(store, threads).settings
     kept = {
         "n_bits": present["n_bits"],
         "n_neighbors": present["n_neighbors"],
@@ -268,32 +272,6 @@ def document_batches(documents: Any, vectors: Iterable[Any] | None) -> Iterable[
     return batched(paired(documents, vectors), length=lambda pair: len(pair[0].text))
 
 
-def write_whole(target: Path, fill: Callable[[Store], None]) -> None:
-    """Let ``fill`` write a new file under another name, then rename it; if it fails, nothing is left."""
-    unfinished = target.with_name(f"{target.name}.building")
-    with suppress(FileNotFoundError):
-        _claim(unfinished)
-    store = Store(unfinished, "rwc", wait=0)
-    try:
-        try:
-            with store.clear_errors():
-                fill(store)
-                store.execute("COMMIT")
-        finally:
-            store.close()
-        unfinished.replace(target)
-    except BaseException:
-        unfinished.unlink(missing_ok=True)
-        raise
-    sync(target.parent)
-
-
-def _claim(unfinished: Path) -> None:
-    """Remove what a killed build has left; if a build still runs, leave it alone and say so."""
-    try:
-        Store(unfinished, "rw", wait=0).close()
-    except CollectionBusyError as error:
-        raise CollectionBusyError(f"{unfinished} is being built by another process. Wait for it.") from error
-    except CollectionError:
-        pass
-    unfinished.unlink()
+def write_whole(target: Path, fill: Callable[[Store], None], *, overwrite: bool = False) -> None:
+    """Let ``fill`` write a new file under another name, then put it in its place; if it fails, nothing is left."""
+    write_new(target, fill, overwrite=overwrite)

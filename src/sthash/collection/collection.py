@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -17,9 +16,11 @@ from sthash.checks import resolve_threads
 from sthash.codes import Codes
 from sthash.collection import builder
 from sthash.collection.document_table import StoredDocument, remove
+from sthash.collection.export import export_documents
 from sthash.collection.hits import Hits
 from sthash.collection.packed_vectors import Ids
 from sthash.collection.posting_table import settle
+from sthash.collection.replacement import copy_file
 from sthash.collection.search import answer
 from sthash.collection.search_options import SearchKeywords, SearchOptions, Where
 from sthash.collection.snapshot import Snapshot
@@ -37,20 +38,6 @@ if TYPE_CHECKING:
     from sthash.hashing import SelfTaughtHashing
     from sthash.hashing.sth import Recipe
     from sthash.text import TextVectorizer
-
-# Settings of the model that `info` shows, and under which name.
-SHOWN = {
-    "kind": "kind",
-    "n_bits": "n_bits",
-    "n_neighbors": "n_neighbors",
-    "recipe": "recipe",
-    "scatter": "scatter",
-    "learnt_on": "learned_on",
-    "n_terms": "n_terms",
-    "n_columns": "n_columns",
-    "weighting": "weighting",
-    "stemmer": "stemmer",
-}
 
 
 class Collection:
@@ -76,8 +63,8 @@ class Collection:
     def __init__(self, store: Store, *, threads: int | None = None) -> None:
         self._store = store
         self._threads = resolve_threads(threads)
-        self._lock = threading.RLock()
         self._current: Snapshot | None = None
+        self._origin: tuple[int, int] | None = None
 
     @classmethod
     def create(
@@ -105,6 +92,10 @@ class Collection:
         The documents are read once and not kept in memory. The vocabulary is that of all of them; the hash functions
         are learned from a sample. A build that is interrupted leaves nothing at the path.
 
+        There may be any number of documents, also none. Hash functions need two more than ``n_bits``, and more than
+        ``n_neighbors``, that share words with others. Without hash functions all codes are zero, and a search compares
+        the query with all documents. The `add` that brings a collection to 1,000 documents then learns them.
+
         Parameters
         ----------
         path : path
@@ -125,7 +116,8 @@ class Collection:
             (``n_bits=512``) a small ball holds most of the nearest documents by cosine, also those that are near
             because of rare terms; codes of 64 bits gain little.
         vectorizer, hasher : TextVectorizer, SelfTaughtHashing, optional
-            With settings of your own. Those of the hasher replace ``n_bits``, ``n_neighbors`` and ``recipe``.
+            With settings of your own. Those of the hasher replace ``n_bits``, ``n_neighbors`` and ``recipe``. Limits of
+            the vectorizer (``min_df``, ``max_df``, ``max_features``) limit the hash functions, not the search.
         model : TextModel or VectorModel, optional
             Encode by this model; nothing is learned, and the parameters of learning are not used.
         random_state : int
@@ -147,7 +139,7 @@ class Collection:
         plan = model or builder.LearningPlan(
             n_bits, n_neighbors, recipe, sample_size, scatter, vectorizer, hasher, random_state, threads
         )
-        builder.build(target, documents, vectors, plan, replace_keys=replace, progress=progress)
+        builder.build(target, documents, vectors, plan, replace_keys=replace, progress=progress, overwrite=overwrite)
         return cls.open(target, threads=threads)
 
     @classmethod
@@ -156,7 +148,7 @@ class Collection:
         writable = os.access(path, os.W_OK) and os.access(Path(path).absolute().parent, os.W_OK)
         collection = cls(Store(path, "rw" if writable else "ro", wait), threads=threads)
         try:
-            with collection._reading():
+            with collection._store.reading():
                 pass
         except BaseException:
             collection.close()
@@ -181,7 +173,7 @@ class Collection:
 
         Other threads that use the same object wait until the ``with`` statement ends.
         """
-        with self._reading():
+        with self._store.reading():
             version = self._store.version()
             if self._current is None or self._current.version != version:
                 prepare_reading(self._store, version, self._threads)
@@ -189,34 +181,30 @@ class Collection:
             yield self._current
 
     @contextmanager
-    def _reading(self) -> Iterator[None]:
-        with self._lock, self._store.reading():
-            yield
-
-    @contextmanager
     def _changing(self) -> Iterator[None]:
         """Make all changes of the block or none of them."""
-        with self._lock:
-            try:
-                with self._store.writing():
-                    prepare_writing(self._store, self._threads)
-                    yield
-            except BaseException:
-                self._current = self._store.prepared_for = None
-                raise
+        try:
+            with self._store.writing():
+                prepare_writing(self._store, self._threads)
+                yield
+        except BaseException:
+            self._current = self._store.prepared_for = None
+            raise
 
     def _present_model(self) -> Model:
         """Return the model of the file: the one that is in memory, if the file still has it."""
-        if self._current is not None:
+        origin = self._store.origin()
+        if self._current is not None and self._origin == origin:
             known = self._current.model
             if self._store.setting("model").get("generation") == known.settings.get("generation"):
                 return known
+        self._origin = origin
         return load_model(self._store, self._threads)
 
     @property
     def version(self) -> int:
         """A number that grows with every change of the file, as long as it is open."""
-        with self._reading():
+        with self._store.reading():
             return self._store.version()
 
     @property
@@ -264,13 +252,23 @@ class Collection:
     def export(self) -> Iterator[Document]:
         """Iterate over all documents in the order in which they came.
 
-        They are read some at a time: one that is changed meanwhile comes as it was or as it is.
+        They are those of one state of the file, when the first is asked for; who changes the file meanwhile does not
+        wait. They are copied to a temporary file for that, if they are many.
         """
-        last = -1
-        while page := self.page(last):
-            for stored in page:
-                yield stored.document
-            last = page[-1].id
+        return export_documents(self._store)
+
+    def copy_to(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
+        """Copy the file, in one state of it, to another path; also to restore a copy over a collection.
+
+        Other processes may use both files. After a crash the target is as it was before, or the whole copy.
+
+        Parameters
+        ----------
+        path : path
+        overwrite : bool
+            Replace the file if there is one at the path.
+        """
+        copy_file(self._store, Path(path), overwrite=overwrite)
 
     def ids_where(self, where: Where) -> Ids:
         """Return the ids of the documents whose metadata has these values; see `SearchOptions`."""
@@ -278,17 +276,13 @@ class Collection:
             return now.ids_where(where)
 
     def info(self) -> dict[str, Any]:
-        """Return what the file holds and how it was learned."""
+        """Return what the file holds and how it was learned.
+
+        ``learned`` says whether there are hash functions, and ``learned_on`` from how many documents they were learned.
+        Of all ``words``, the first ``n_terms`` are those that the hash functions know.
+        """
         with self.snapshot() as now:
-            settings = now.model.settings
-            return {
-                "path": str(self.path),
-                "documents": len(now),
-                "bytes": self.path.stat().st_size,
-                **{shown: settings[name] for name, shown in SHOWN.items() if name in settings},
-                "learned": now.learned,
-                **({} if now.model.dense else {"words": now.n_columns}),
-            }
+            return {"path": str(self.path), "bytes": self.path.stat().st_size, **now.facts()}
 
     def check(self) -> Verification:
         """Read everything and compare it with its checksums and with each other; CollectionError if it is damaged."""
@@ -299,6 +293,8 @@ class Collection:
 
     def add(self, documents: Any, *, vectors: Iterable[Any] | None = None) -> int:
         """Add documents, all or, on an error, none of them; a key that is there already is an error.
+
+        Words that are new can be searched for at once. The hash functions know them after `relearn`.
 
         Returns
         -------
@@ -333,8 +329,7 @@ class Collection:
 
     def compact(self) -> None:
         """Give the space of deleted documents back to the disk."""
-        with self._lock, self._store.clear_errors():
-            self._store.execute("VACUUM")
+        self._store.compact()
 
     def relearn(self, *, progress: Progress | None = None, **changes: Unpack[builder.RelearnChanges]) -> None:
         """Learn a new model from the documents as they are now; it replaces the old one in one step.

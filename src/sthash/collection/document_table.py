@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
@@ -14,10 +13,13 @@ from sthash.checksums import decode_text, encode_text, row_checksum
 from sthash.collection.code_table import put_codes
 from sthash.collection.count_table import stored_contents, unpacked
 from sthash.collection.posting_table import indexed_end, note_removed
-from sthash.collection.store import Store
+from sthash.collection.store import CollectionError, Store
 from sthash.collection.term_table import change_frequencies, next_column
 from sthash.sources import Document
 
+MOST_IDS = 1 << 60
+MOST_DIGITS = 18
+MOST_NESTED = 100
 DocumentFields = tuple[str, str, str | None, dict[str, Any]]
 
 
@@ -42,16 +44,32 @@ class StoredDocument:
 def put_documents(store: Store, documents: list[Document], *, replace: bool) -> list[tuple[int, int]]:
     """Insert documents; with ``replace``, one with the same key goes out first.
 
+    A document without a key gets a number that is greater than any number that has been a key here.
+
     Returns
     -------
     kept : list of pairs
         For each document that is now there: its position in ``documents``, and its id.
     """
+    first, automatic, counted = _next(store)
+    given = [number for document in documents if (number := _as_number(document.key)) is not None]
+    automatic = max([automatic, *(number + 1 for number in given)])
     rows = []
-    for number, document in zip(itertools.count(next_id(store)), documents, strict=False):
-        key = encode_text(str(number) if document.key is None else document.key)
+    for number, document in enumerate(documents, first):
+        if document.key is None:
+            if not counted or automatic >= 10**MOST_DIGITS:
+                while find(store, encode_text(str(automatic))) is not None:
+                    automatic += 1
+            key, automatic = encode_text(str(automatic)), automatic + 1
+        else:
+            key = encode_text(document.key)
         label = None if document.label is None else encode_text(document.label)
         rows.append((number, key, label, _metadata(document), encode_text(document.text)))
+    store.put(
+        "settings",
+        "next",
+        json.dumps({"id": first + len(documents), "key": automatic, "counted": int(counted)}).encode(),
+    )
     position_of = {row[1]: position for position, row in enumerate(rows)}  # of several with one key the last
     present = {row[1]: found for row in rows if (found := find(store, row[1])) is not None}
     if replace:
@@ -68,8 +86,27 @@ def put_documents(store: Store, documents: list[Document], *, replace: bool) -> 
 
 
 def next_id(store: Store) -> int:
-    """Return the id that the next document gets; never one that posting lists know."""
-    return max(int(store.value("SELECT coalesce(max(id), -1) + 1 FROM documents")), indexed_end(store))
+    """Return the id that the next document gets; none is given twice, also when documents are deleted."""
+    return _next(store)[0]
+
+
+def _next(store: Store) -> tuple[int, int, bool]:
+    """Return the next id, the next automatic key, and whether all keys were counted, which older versions did not."""
+    after = max(int(store.value("SELECT coalesce(max(id), -1) + 1 FROM documents")), indexed_end(store))
+    if next(store.rows("settings", "WHERE name = 'next'"), None) is None:
+        return after, after, after == 0
+    noted = store.setting("next")
+    if not isinstance(noted, dict) or not all(type(noted.get(name)) is int for name in ("id", "key", "counted")):
+        raise store.damaged("the setting next cannot be read")
+    if not 0 <= noted["id"] <= MOST_IDS or not 0 <= noted["key"] <= 2 * 10**MOST_DIGITS:
+        raise store.damaged("the setting next is out of range")
+    return max(after, noted["id"]), max(after, noted["key"]), noted["counted"] == 1 and noted["id"] >= after
+
+
+def _as_number(key: str | None) -> int | None:
+    """Return the number that a key is written as, if an automatic key could be the same."""
+    plain = key is not None and len(key) <= MOST_DIGITS and key.isascii() and key.isdigit() and str(int(key)) == key
+    return int(key) if plain and key is not None else None
 
 
 def count_documents(store: Store) -> int:
@@ -133,14 +170,36 @@ def fields_of(store: Store, row: tuple[Any, ...]) -> DocumentFields:
     try:
         more = json.loads(metadata) if metadata != b"{}" else {}
         return decode_text(key), decode_text(text), None if label is None else decode_text(label), more
-    except (ValueError, AttributeError, TypeError, RecursionError) as error:
+    except RecursionError as error:
+        raise CollectionError(
+            f"{store.path} has a document whose metadata is nested too deep to be read here. Read it with Python 3.12 "
+            "or newer, and put it in again with less."
+        ) from error
+    except (ValueError, AttributeError, TypeError) as error:
         raise store.damaged(f"a document cannot be read ({error})") from error
 
 
 def _metadata(document: Document) -> bytes:
+    if _is_nested_deeper(document.metadata, MOST_NESTED):
+        raise ValueError(f"metadata of document {document.key!r} is nested more than {MOST_NESTED} deep. Flatten it.")
     try:
         return json.dumps(document.metadata, allow_nan=False).encode("ascii")
     except (TypeError, ValueError, RecursionError) as error:
         raise ValueError(
             f"metadata of document {document.key!r} must be JSON values ({error}). Convert or leave out the others."
         ) from error
+
+
+def _is_nested_deeper(value: Any, most: int) -> bool:
+    level = [value]
+    while level:
+        if most < 0:
+            return True
+        most -= 1
+        level = [
+            inner
+            for outer in level
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+            if isinstance(inner, dict | list | tuple)
+        ]
+    return False

@@ -159,7 +159,7 @@ class PostingTable:
         if self._lists is None or self._lists.nbytes > CACHED_BYTES:
             self._lists = self._new_lists()
         lists = self._lists
-        for column in np.unique(np.asarray(columns, dtype=np.int64)).tolist():
+        for column in sorted(set(np.asarray(columns, dtype=np.int64).tolist())):
             if not 0 <= column < self._n_columns:
                 raise ValueError(f"column {column} is not that of a term. Take columns from encoded queries.")
             if not lists.holds(column):

@@ -39,6 +39,19 @@ from sthash.text.counters import WordCounter
 UNKNOWN_WORD, STOP_WORD = -1, -2
 # Words that are looked up once.
 REMEMBERED_WORDS = 1 << 16
+# Settings of the model that `info` shows, and under which name.
+SHOWN = {
+    "kind": "kind",
+    "n_bits": "n_bits",
+    "n_neighbors": "n_neighbors",
+    "recipe": "recipe",
+    "scatter": "scatter",
+    "learnt_on": "learned_on",
+    "n_terms": "n_terms",
+    "n_columns": "n_columns",
+    "weighting": "weighting",
+    "stemmer": "stemmer",
+}
 
 
 class Snapshot:
@@ -105,6 +118,13 @@ class Snapshot:
     def learned(self) -> bool:
         """Whether hash functions have been learned; without them all codes are zero."""
         return self.model.learned
+
+    def facts(self) -> dict[str, Any]:
+        """Return how many documents there are, and how the model was learned."""
+        settings = self.model.settings
+        shown = {shown: settings[name] for name, shown in SHOWN.items() if name in settings}
+        words = {} if self.model.dense else {"words": self.n_columns}
+        return {"documents": len(self), **shown, "learned": self.learned, **words}
 
     @property
     def lengths(self) -> npt.NDArray[np.int32]:

@@ -1,6 +1,6 @@
 """The file: an SQLite database. This is the only place that touches the disk, and SQLite does all of it.
 
-Version 3 of the format, named by ``application_id`` and ``user_version``:
+Version 3 of the format, named by ``application_id`` and the low byte of ``user_version`` (the tables are in `schema`):
 
 ``settings`` (name, content, sum)
     JSON values: what kind of model it is and how it was learned. For dense vectors, also its weights.
@@ -29,72 +29,60 @@ Version 3 of the format, named by ``application_id`` and ``user_version``:
 
 Every row ends with a CRC-32 over its other columns, so that no altered byte is taken for data.
 
-Versions 1 and 2 are read too (``upgrade``).
+The setting ``next`` has the id and the automatic key that the next document gets; a file without it continues after its
+last document. The upper three bytes of ``user_version`` are a mark of the last change (see `journal`).
+
+Versions 1 and 2 are read too (see `upgrade`).
 """
 
 from __future__ import annotations
 
 import json
 import sqlite3
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 from sthash.checksums import row_checksum
+from sthash.collection import forks
+from sthash.collection.connection import (
+    READ_ONLY,
+    RESTORE,
+    WAIT_SECONDS,
+    CollectionBusyError,
+    CollectionError,
+    connect,
+    explained,
+)
+from sthash.collection.journal import FileId, file_id, format_of, marked, note_open, successor
+from sthash.collection.schema import (
+    FORMAT,
+    OLDEST_FORMAT,
+    SCHEMA,
+    TABLES,
+    TYPES,
+    lift_restrictions,
+    restrict,
+    strange_schema,
+)
+
+__all__ = ["CHUNK", "FORMAT", "TABLES", "WAIT_SECONDS", "CollectionBusyError", "CollectionError", "Store"]
 
 APPLICATION_ID = 0x53544861  # "STHa"
-FORMAT = 3
-OLDEST_FORMAT = 1
 CHUNK = 1024
-WAIT_SECONDS = 30.0
 # Changes beyond this size go to the disk before the commit, and readers then wait for it.
 CACHE_KIB = 65536
-
-SCHEMA = """
-CREATE TABLE settings (name TEXT PRIMARY KEY, content BLOB NOT NULL, sum INTEGER NOT NULL);
-CREATE TABLE terms (column INTEGER PRIMARY KEY, term BLOB NOT NULL UNIQUE, frequency INTEGER NOT NULL,
-                    weights BLOB NOT NULL, sum INTEGER NOT NULL);
-CREATE TABLE documents (id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, label BLOB, metadata BLOB NOT NULL,
-                        text BLOB NOT NULL, sum INTEGER NOT NULL);
-CREATE TABLE vectors (id INTEGER PRIMARY KEY, content BLOB NOT NULL, sum INTEGER NOT NULL);
-CREATE TABLE frequencies (chunk INTEGER PRIMARY KEY, content BLOB NOT NULL, sum INTEGER NOT NULL);
-CREATE TABLE counts (id INTEGER PRIMARY KEY, content BLOB NOT NULL, sum INTEGER NOT NULL);
-CREATE TABLE codes (chunk INTEGER PRIMARY KEY, held BLOB NOT NULL, content BLOB NOT NULL, lengths BLOB NOT NULL,
-                    sum INTEGER NOT NULL);
-CREATE TABLE segments (segment INTEGER PRIMARY KEY, first INTEGER NOT NULL, last INTEGER NOT NULL,
-                       indexed INTEGER NOT NULL, live INTEGER NOT NULL, size INTEGER NOT NULL, sum INTEGER NOT NULL);
-CREATE TABLE postings (place INTEGER PRIMARY KEY, content BLOB NOT NULL, sum INTEGER NOT NULL);
-"""
-_READ_ONLY = "cannot be changed: the file or its folder is read-only. Change the permissions, or copy it"
-OLD_TABLES = ("settings", "terms", "documents", "vectors", "codes")
-TABLES = (*OLD_TABLES, "frequencies", "counts", "segments", "postings")
-# The types of a row's values. SQLite keeps whatever it is given, and a stranger's file may hold anything.
-TYPES: dict[str, tuple[tuple[type, ...], ...]] = {
-    "settings": ((str, bytes),),
-    "terms": ((int, bytes, int, bytes),),
-    "documents": ((int, bytes, bytes, bytes, bytes), (int, bytes, type(None), bytes, bytes)),
-    "vectors": ((int, bytes),),
-    "frequencies": ((int, bytes),),
-    "counts": ((int, bytes),),
-    "codes": ((int, bytes, bytes, bytes),),
-    "segments": ((int, int, int, int, int, int),),
-    "postings": ((int, bytes),),
-}
-
-
-class CollectionError(ValueError):
-    """The file is no collection, is damaged, busy, full, or from a newer version."""
-
-
-class CollectionBusyError(CollectionError):
-    """Another process is changing the file."""
+# Connections of a parent process. To close one here would undo what the parent is doing.
+_of_parent: list[sqlite3.Connection] = []
 
 
 class Store:
     """One connection to a collection's file; rows go in with their sums and come out checked.
+
+    If another file is moved to the path, or the process is forked, the next transaction opens the path anew.
 
     Parameters
     ----------
@@ -103,37 +91,58 @@ class Store:
         As SQLite names them: to change, to read only, to create.
     wait : float
         Seconds to wait for another process that holds the file.
+
+    Attributes
+    ----------
+    lock : RLock
+        Whoever uses the store holds it.
+    openings : int
+        How often the path was opened.
     """
+
+    connection: sqlite3.Connection
 
     def __init__(self, path: str | PathLike[str], mode: str = "rw", wait: float = WAIT_SECONDS) -> None:
         self.path = Path(path)
-        if mode != "rwc":
-            _check_readable(self.path)
-        with self.clear_errors():
-            self.connection = sqlite3.connect(
-                f"file:{quote(str(self.path.absolute()))}?mode={mode}",
-                uri=True,
-                timeout=wait,
-                isolation_level=None,
-                check_same_thread=False,
-            )
+        self.lock = threading.RLock()
+        self.openings = 0
+        self.mode, self._wait = mode, wait
         self._read_only = mode == "ro"
-        self._own_changes = 0
+        self._own_changes = self._last_version = 0
         self.prepared_for: int | None = None  # the version of a file of an old format that temporary tables are of
-        # Text stands only where bytes have been altered; the sums tell, so reading it must not fail first.
-        self.connection.text_factory = lambda content: content.decode("utf-8", "replace")
+        self._digest = 0
+        self._file: FileId | None = None
+        self._closed = False
+        forks.guard(self)
+        with self.lock:
+            self._open()
+
+    def _open(self) -> None:
+        if forks.is_unsafe():
+            raise CollectionError(
+                f"{self.path} cannot be opened: this process was forked while another thread was inside a collection. "
+                "Fork when no thread uses one, or start processes by 'spawn' or 'forkserver'."
+            )
+        with self.clear_errors():
+            self.connection, self._file = connect(self.path, self.mode, self._wait)
+        self.openings += 1
+        self._own_changes = self._last_version + 1
         try:
             with self.clear_errors():
                 self.connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
-                # No view, trigger or index expression of a stranger's file may call anything.
-                self.connection.execute("PRAGMA trusted_schema = OFF")
-                if mode == "rwc":
+                if self.mode == "rwc":
                     self._lay_out()
                 else:
                     self._check_format()
         except BaseException:
-            self.connection.close()
+            self._disconnect()
             raise
+
+    def _disconnect(self) -> None:
+        if self._file is not None:
+            self.connection.close()
+            note_open(self._file, -1)
+            self._file = None
 
     def _lay_out(self) -> None:
         # Nobody sees the file before it is whole, and nobody else may build it meanwhile.
@@ -145,31 +154,73 @@ class Store:
         for statement in SCHEMA.split(";"):
             self.connection.execute(statement)
 
+    def finish(self) -> None:
+        """Commit a new file. Its mark follows from its content: the same input gives the same file."""
+        self.connection.execute(f"PRAGMA user_version = {marked(FORMAT, self._digest)}")
+        self.connection.execute("COMMIT")
+
     def _check_format(self) -> None:
-        (application,) = self.connection.execute("PRAGMA application_id").fetchone()
-        if application != APPLICATION_ID:
-            raise CollectionError(f"{self.path} is not a collection. Pass a file that sth build has made.")
-        (version,) = self.connection.execute("PRAGMA user_version").fetchone()
-        if version > FORMAT:
-            raise CollectionError(
-                f"{self.path} has format {version}, newer than the format {FORMAT} that this sthash reads. "
-                "Upgrade sthash."
-            )
-        present = {row[0] for row in self.connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-        if version < OLDEST_FORMAT or not present.issuperset(TABLES if version == FORMAT else OLD_TABLES):
-            raise self.damaged("its tables are not those of a collection")
         with self.reading():
+            (application,) = self.connection.execute("PRAGMA application_id").fetchone()
+            if application != APPLICATION_ID:
+                raise CollectionError(f"{self.path} is not a collection. Pass a file that sth build has made.")
+            version = self.format
+            if version > FORMAT:
+                raise CollectionError(
+                    f"{self.path} has format {version}, newer than the format {FORMAT} that this sthash reads. "
+                    "Upgrade sthash."
+                )
+            if version < OLDEST_FORMAT:
+                raise self.damaged("it has no known format")
+            strange = strange_schema(self.connection, version)
+            if strange is not None:
+                raise self.damaged(f"its schema is not that of a collection ({strange[:80]!r})")
             pages, size = (self.connection.execute(f"PRAGMA page_{what}").fetchone()[0] for what in ("count", "size"))
             if self.path.stat().st_size < pages * size:  # SQLite would take the missing end for zeros
                 raise self.damaged("it is cut short")
 
+    @property
+    def format(self) -> int:
+        """The number of the file's format."""
+        return format_of(self._user_version())
+
+    def _user_version(self) -> int:
+        return int(self.connection.execute("PRAGMA user_version").fetchone()[0])
+
     def close(self) -> None:
         """Close the connection; what was not committed is undone."""
-        self.connection.close()
+        with self.lock:
+            self._closed = True
+            self._disconnect()
+
+    def leave_to_parent(self) -> None:
+        """Forget the connection, and who holds the lock, in a forked process."""
+        self.lock = threading.RLock()
+        if self._file is not None:
+            _of_parent.append(self.connection)
+            self._file = None
+
+    def _make_ready(self) -> None:
+        """Make sure that the connection is to the file that is at the path now."""
+        if self._closed:
+            raise CollectionError(f"{self.path} is closed. Open it again with Collection.open.")
+        if self._file is None:
+            self._open()
+        elif self.mode != "rwc":
+            try:
+                same = file_id(self.path) == self._file
+            except OSError:
+                raise CollectionError(
+                    f"{self.path} is gone: it was moved or deleted while it was open. Open it where it is now."
+                ) from None
+            if not same:
+                # SQLite would take the journal of the new file for that of the old one.
+                self._disconnect()
+                self._open()
 
     def damaged(self, what: str) -> CollectionError:
         """Make the error for content that cannot be right."""
-        return CollectionError(f"{self.path} is damaged: {what}. Restore a copy, or build it again.")
+        return CollectionError(f"{self.path} is damaged: {what}. {RESTORE}.")
 
     @contextmanager
     def clear_errors(self) -> Iterator[None]:
@@ -177,15 +228,22 @@ class Store:
         try:
             yield
         except sqlite3.Error as error:
-            raise _explained(self.path, error) from error
+            raise explained(self.path, error) from error
+
+    @property
+    def _in_transaction(self) -> bool:
+        return self._file is not None and self.connection.in_transaction
 
     @contextmanager
     def reading(self) -> Iterator[None]:
         """See one state of the file throughout, whatever others commit meanwhile."""
-        with self.clear_errors():
-            if self.connection.in_transaction:
+        if not self._in_transaction:
+            forks.give_way()
+        with self.lock, self.clear_errors():
+            if self._in_transaction:
                 yield
                 return
+            self._make_ready()
             self.connection.execute("BEGIN")
             try:
                 yield
@@ -196,10 +254,15 @@ class Store:
     def writing(self) -> Iterator[None]:
         """Make all changes of the block or none of them."""
         if self._read_only:  # SQLite would notice it only at the first change, perhaps after much work
-            raise CollectionError(f"{self.path} {_READ_ONLY}.")
-        with self.clear_errors():
+            raise CollectionError(f"{self.path} {READ_ONLY}.")
+        forks.give_way()
+        with self.lock, self.clear_errors():
+            self._make_ready()
             self.connection.execute("BEGIN IMMEDIATE")
             try:
+                # First of all, so that page 1 comes first in the journal.
+                before = self._user_version()
+                self.connection.execute(f"PRAGMA user_version = {successor(before, format_of(before))}")
                 yield
                 self.connection.execute("COMMIT")
                 self._own_changes += 1
@@ -209,21 +272,44 @@ class Store:
 
     def _end(self, how: str) -> None:
         # A full disk or an unreadable file ends the transaction by itself.
-        if self.connection.in_transaction:
+        if self._in_transaction:
             self.connection.execute(how)
+
+    def compact(self) -> None:
+        """Write the file anew without the space of what was deleted."""
+        if self._read_only:
+            raise CollectionError(f"{self.path} {READ_ONLY}.")
+        with self.lock, self.clear_errors():
+            self._make_ready()
+            lift_restrictions(self.connection)
+            try:
+                self.connection.execute("VACUUM")
+            finally:
+                restrict(self.connection)
+            self._own_changes += 1
 
     def version(self) -> int:
         """Return a number that grows with every change of the file, by this connection or another one."""
         with self.clear_errors():
             changes_of_others: int = self.connection.execute("PRAGMA data_version").fetchone()[0]
-            return changes_of_others + self._own_changes
+            self._last_version = changes_of_others + self._own_changes
+            return self._last_version
+
+    def origin(self) -> tuple[int, int]:
+        """Return what changes when the whole file is replaced, in place or by another one."""
+        return self.openings, int(self.connection.execute("PRAGMA schema_version").fetchone()[0])
 
     # Rows in and out. Every statement lists its columns in the order of the sum.
 
     def put(self, table: str, *values: Any) -> None:
         """Insert a row, replacing one with the same first column."""
         marks = ", ".join("?" * (len(values) + 1))
-        self.connection.execute(f"INSERT OR REPLACE INTO {table} VALUES ({marks})", (*values, row_checksum(values)))  # noqa: S608
+        self.connection.execute(f"INSERT OR REPLACE INTO {table} VALUES ({marks})", self._summed(values))  # noqa: S608
+
+    def _summed(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
+        checksum = row_checksum(values)
+        self._digest = (self._digest * 31 + checksum) & 0xFFFFFFFF
+        return (*values, checksum)
 
     def execute(self, statement: str, arguments: tuple[Any, ...] = ()) -> sqlite3.Cursor:
         """Run a statement."""
@@ -241,8 +327,7 @@ class Store:
         """Insert new rows."""
         if rows:
             marks = ", ".join("?" * (len(rows[0]) + 1))
-            summed = ((*row, row_checksum(row)) for row in rows)
-            self.connection.executemany(f"INSERT INTO {table} VALUES ({marks})", summed)  # noqa: S608
+            self.connection.executemany(f"INSERT INTO {table} VALUES ({marks})", map(self._summed, rows))  # noqa: S608
 
     def rows(self, table: str, condition: str = "", arguments: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
         """Return checked rows, without their sums; ``condition`` is what follows the table's name in the SELECT."""
@@ -278,36 +363,8 @@ class Store:
     def put_model(self, model: dict[str, Any]) -> None:
         """Set the model, which makes the file one of the newest format."""
         self.put("settings", "model", json.dumps(model, sort_keys=True).encode())
-        self.connection.execute(f"PRAGMA user_version = {FORMAT}")
+        self.set_format()
 
-
-def _explained(path: Path, error: sqlite3.Error) -> CollectionError:
-    code = getattr(error, "sqlite_errorcode", None) or 0
-    primary = code & 0xFF
-    if primary in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-        return CollectionBusyError(f"{path} is being changed by another process. Try again when it is done.")
-    if code == sqlite3.SQLITE_READONLY_ROLLBACK:
-        what = "has a change to undo that was cut short. Open it once with the permission to write"
-    elif primary == sqlite3.SQLITE_FULL:
-        what = "cannot be written: the disk is full, and nothing was changed. Free some space and try again"
-    elif primary == sqlite3.SQLITE_READONLY:
-        what = _READ_ONLY
-    elif primary in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN):
-        what = f"cannot be read or written ({error}), and nothing was changed. Check the disk and the permissions"
-    elif primary == sqlite3.SQLITE_TOOBIG:
-        what = f"cannot hold a document of that size ({error}). Split it"
-    elif primary == sqlite3.SQLITE_NOTADB:
-        what = "is not a collection. Pass a file that sth build has made"
-    else:
-        what = f"is damaged ({error}). Restore a copy, or build it again"
-    return CollectionError(f"{path} {what}.")
-
-
-def _check_readable(path: Path) -> None:
-    try:
-        with path.open("rb"):  # a folder or a forbidden file gets Python's own clear error
-            pass
-    except FileNotFoundError:
-        raise FileNotFoundError(
-            f"there is no file {str(path)!r}. Check the name, or make a collection with sth build."
-        ) from None
+    def set_format(self) -> None:
+        """Make the file one of the newest format."""
+        self.connection.execute(f"PRAGMA user_version = {marked(FORMAT, self._user_version() >> 8)}")

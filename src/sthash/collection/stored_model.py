@@ -26,6 +26,7 @@ from sthash.text.weighting import WEIGHTINGS
 
 # A batch with more terms than this reads the whole vocabulary, once, instead of one term after the other.
 MANY_TERMS = 2000
+LARGEST = 1e30  # of the values of an intercept; larger ones are not learned
 
 
 def load_model(store: Store, threads: int | None = None) -> Model:
@@ -36,14 +37,14 @@ def load_model(store: Store, threads: int | None = None) -> Model:
         check_settings(settings, kind)
         n_bits = check_whole("n_bits", settings["n_bits"])
         check_whole("learnt_on", settings["learnt_on"], least=0)
-        if not np.isfinite(np.array(settings["intercept"], dtype=np.float32)).all():
+        if not (np.abs(np.array(settings["intercept"], dtype=np.float64)) < LARGEST).all():
             raise ValueError("its intercept is not finite")
         if kind == "text":
             n_terms = check_whole("n_terms", settings["n_terms"], least=0)
             if n_terms > next_column(store):
                 raise ValueError("it has more terms than the file")
             check_whole("n_documents", settings["n_documents"], least=0)
-            check_positive("mean_length", settings["mean_length"], or_zero=True)
+            check_positive("mean_length", settings["mean_length"])
             check_choice("weighting", settings["weighting"], WEIGHTINGS)
             check_stemmer(settings["stemmer"])
             scatter = Scatter(**settings.get("random_weights", {}))

@@ -15,6 +15,7 @@ Columns = npt.NDArray[np.int32]
 
 FREQUENCY_CHUNK = 256
 MOST_TERMS = 1 << 30
+LEAST_BYTES = 16  # that a word takes in a file
 # More names than this are read in one pass over the table.
 MANY_NAMES = 2000
 
@@ -84,11 +85,18 @@ class TermTable:
             raise self._store.damaged("a term is missing or cannot be read") from error
 
 
-def count_terms(store: Store) -> int:
-    """Return the number of words, whose columns must have no gaps."""
-    count = int(store.value("SELECT count(*) FROM terms"))
-    if count != next_column(store) or count > MOST_TERMS or (count and store.value("SELECT min(column) FROM terms")):
-        raise store.damaged("the columns of its terms have gaps")
+def count_terms(store: Store, *, exactly: bool = False) -> int:
+    """Return the number of words, whose columns must have no gaps.
+
+    They are counted only if asked for, or if there seem to be more than the file has space for: who forges a column
+    must not get more memory than the file takes.
+    """
+    count = next_column(store)
+    space = store.value("PRAGMA page_count") * store.value("PRAGMA page_size")
+    if exactly or count > space // LEAST_BYTES:
+        counted, least = store.value("SELECT count(*) FROM terms"), store.value("SELECT min(column) FROM terms")
+        if counted != count or least or count > MOST_TERMS:
+            raise store.damaged("the columns of its terms have gaps")
     return count
 
 
@@ -127,7 +135,9 @@ class Frequencies:
 
     def at(self, columns: Columns) -> npt.NDArray[np.int32]:
         """Return the frequencies of some columns."""
-        self._read(np.unique(columns // FREQUENCY_CHUNK) if len(columns) < len(self._missing) else None)
+        # Not np.unique, which imports much more of NumPy than a search needs.
+        few = len(columns) < len(self._missing)
+        self._read(np.flatnonzero(np.bincount(columns // FREQUENCY_CHUNK)) if few else None)
         return self._values.reshape(-1)[columns]
 
     def all(self) -> npt.NDArray[np.int32]:
@@ -135,7 +145,7 @@ class Frequencies:
         self._read(None)
         return self._values.reshape(-1)[: self.size]
 
-    def _read(self, chunks: npt.NDArray[np.int32] | None) -> None:
+    def _read(self, chunks: npt.NDArray[np.int64] | None) -> None:
         if not self._missing.any():
             return
         if chunks is None:

@@ -11,7 +11,8 @@ from sthash.codes import pack
 from sthash.collection.code_table import put_codes
 from sthash.collection.document_table import read_texts
 from sthash.collection.packed_vectors import dense_vectors
-from sthash.collection.store import FORMAT, SCHEMA, Store
+from sthash.collection.schema import FORMAT, SCHEMA
+from sthash.collection.store import Store
 from sthash.collection.stored_model import load_model
 from sthash.collection.writers import TextWriter
 from sthash.model import TextModel
@@ -25,7 +26,7 @@ def prepare_reading(store: Store, version: int, threads: int | None = None) -> N
     if store.prepared_for == version:
         return
     drop_temporary(store)
-    if file_format(store) < FORMAT:
+    if store.format < FORMAT:
         for statement in _statements(NEW_TABLES):
             store.execute(statement.replace("CREATE TABLE", "CREATE TEMP TABLE"))
         store.execute("INSERT INTO temp.terms SELECT * FROM main.terms")
@@ -36,7 +37,7 @@ def prepare_reading(store: Store, version: int, threads: int | None = None) -> N
 def prepare_writing(store: Store, threads: int | None = None) -> None:
     """Make the file one of format 3, within a transaction of the caller's."""
     drop_temporary(store)
-    if file_format(store) == FORMAT:
+    if store.format == FORMAT:
         return
     store.execute("DROP TABLE codes")
     for statement in _statements(NEW_TABLES[1:]):
@@ -44,7 +45,7 @@ def prepare_writing(store: Store, threads: int | None = None) -> None:
     _fill(store, threads)
     if isinstance(load_model(store, threads), TextModel):
         store.execute("DELETE FROM vectors")
-    store.execute(f"PRAGMA user_version = {FORMAT}")
+    store.set_format()
 
 
 def drop_temporary(store: Store) -> None:
@@ -53,11 +54,6 @@ def drop_temporary(store: Store) -> None:
     for (table,) in store.execute("SELECT name FROM sqlite_temp_master WHERE type = 'table'").fetchall():
         store.execute(f"DROP TABLE temp.{table}")
     store.prepared_for = None
-
-
-def file_format(store: Store) -> int:
-    """Return the version of the format of the file."""
-    return int(store.value("PRAGMA user_version"))
 
 
 def _statements(tables: tuple[str, ...]) -> list[str]:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sthash.batches import batched
-from sthash.checksums import row_checksum
+from sthash.checksums import decode_text, row_checksum
 from sthash.codes import pack
 from sthash.collection.code_table import CodeTable, load_codes
 from sthash.collection.count_table import unpacked
@@ -72,8 +72,12 @@ def _check_vectors(store: Store, model: Model, table: CodeTable) -> None:
 
 
 def _check_texts(store: Store, model: TextModel, table: CodeTable) -> None:
-    n_columns = count_terms(store)
-    for column, _, frequency, weights in store.rows("terms"):
+    n_columns = count_terms(store, exactly=True)
+    for column, name, frequency, weights in store.rows("terms"):
+        try:
+            decode_text(name)
+        except UnicodeDecodeError as error:
+            raise store.damaged("a term cannot be read") from error
         if (frequency > 0) != (column < len(model.terms)) or (weights and not frequency):
             raise store.damaged("a term is not as it was learned")
     frequencies = np.zeros(n_columns, dtype=np.int64)
