@@ -27,7 +27,7 @@ from sthash.collection.snapshot import Snapshot
 from sthash.collection.store import WAIT_SECONDS, Store
 from sthash.collection.stored_model import load_model
 from sthash.collection.term_table import next_column
-from sthash.collection.text_search import answer_texts
+from sthash.collection.text_search import answer_queries
 from sthash.collection.upgrade import prepare_reading, prepare_writing
 from sthash.collection.verification import Verification, verify
 from sthash.model import Margins, Model
@@ -380,7 +380,7 @@ class Collection:
             raise ValueError(f"ranking={chosen.ranking!r} is for texts, but this search is by key. Leave it out.")
         with self.snapshot() as now:
             if key is None:
-                return self._answer(now, [query], chosen)[0]
+                return answer_queries(now, [query], chosen)[0]
             # One more, because the document itself is the nearest.
             hits = answer(now, now.encode_stored(self._id(now, key)), replace(chosen, k=chosen.k + 1))[0]
             return hits.like([hit for hit in hits if hit.key != key][: chosen.k])
@@ -389,14 +389,7 @@ class Collection:
         """Like `search`, for many texts or vectors at once: the hits of each."""
         chosen = SearchOptions(k, **options)
         with self.snapshot() as now:
-            return self._answer(now, list(queries), chosen)
-
-    def _answer(self, now: Snapshot, queries: list[Any], options: SearchOptions) -> list[Hits]:
-        if now.model.dense:
-            if options.ranking in ("graph", "bm25"):
-                raise ValueError(f"ranking={options.ranking!r} is for texts, but this is a collection of vectors.")
-            return answer(now, now.encode(queries), options)
-        return answer_texts(now, now.check_texts(queries), options)
+            return answer_queries(now, list(queries), chosen)
 
     def encode(self, queries: Iterable[Any]) -> Codes:
         """Return the packed codes of texts, or of vectors, by the model of the collection."""

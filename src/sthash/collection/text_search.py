@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -55,6 +56,17 @@ class AnalyzedQueries:
         sizes = np.diff(rows.indptr)[list(queries)]
         bounds = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
         return QueryRows(bounds, rows.columns[inside], rows.counts[inside], rows.frequencies[inside])
+
+
+def answer_queries(snapshot: Snapshot, queries: list[Any], options: SearchOptions) -> list[Hits]:
+    """Return the hits of each query: of texts, or of vectors, whichever the collection is of."""
+    if not snapshot.model.dense:
+        return answer_texts(snapshot, snapshot.check_texts(queries), options)
+    if options.ranking in ("graph", "bm25"):
+        raise ValueError(
+            f"ranking={options.ranking!r} is for texts, but this is a collection of vectors. Leave it out."
+        )
+    return answer(snapshot, snapshot.encode(queries), options)
 
 
 def answer_texts(snapshot: Snapshot, texts: list[str], options: SearchOptions) -> list[Hits]:
