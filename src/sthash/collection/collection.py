@@ -55,7 +55,7 @@ class Collection:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "animals.sth")
     ...     with sthash.Collection.create(path, texts, n_bits=4, n_neighbors=5) as animals:
-    ...         hit = animals.search("a dog that likes bones", k=1, explain=True)[0]
+    ...         hit = animals.search("a dog with bones", k=1, explain=True)[0]
     >>> hit.key, hit.terms
     ('1', ('bone', 'dog'))
     """
@@ -357,10 +357,8 @@ class Collection:
     ) -> Hits:
         """Find the documents that are most like a text, a vector, or another document.
 
-        Documents are ranked by BM25 and by what their neighbors say, if the query is a text; the documents in the ball
-        around the query's code by the cosine of their vectors, if it is a whole document, a vector or a key.
-
-        A text of one line may have "phrases in quotes", ``+words`` that must be there, and ``-words`` that must not.
+        A text ranks by BM25 and the neighbors; see `SearchOptions`. A text of one line may have "phrases in quotes",
+        ``+words`` that must be there, and ``-words`` that must not.
 
         Parameters
         ----------

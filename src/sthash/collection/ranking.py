@@ -93,8 +93,8 @@ def inverse_frequencies(frequencies: npt.NDArray[np.int32], n_documents: int) ->
     --------
     >>> import numpy as np
     >>> from sthash.collection.ranking import inverse_frequencies
-    >>> inverse_frequencies(np.array([1, 10], dtype=np.int32), 10).round(2).tolist()
-    [1.99, 0.05]
+    >>> inverse_frequencies(np.array([1, 10], dtype=np.int32), 10).round(2)
+    array([1.99, 0.05], dtype=float32)
     """
     df = frequencies.astype(np.float64)
     weights: Scores = np.log1p((n_documents - df + 0.5) / (df + 0.5)).astype(np.float32)
