@@ -104,10 +104,13 @@ class SeedColumns {
     std::vector<float> dense_;       // rows of values per seed
 };
 
-struct Neighbor {
-    float cosine;
-    size_t seed;
-};
+// A seed and its cosine, which is positive, as one number: the nearer the greater, then the earlier the greater. The
+// bits of positive floats are in their order.
+using Neighbor = uint64_t;
+
+Neighbor neighbor(float cosine, size_t seed) {
+    return uint64_t{std::bit_cast<uint32_t>(cosine)} << 32 | static_cast<uint32_t>(~seed);
+}
 
 // Ranks the hits of one query after the other; one object per thread.
 class Reranker {
@@ -152,19 +155,24 @@ class Reranker {
     // The mean score of the nearest seeds, weighted by their cosines; of equal cosines the earlier seed is nearer.
     double mean_of_neighbors(const float* scores, double own) {
         nearest_.clear();
-        for (size_t seed = 0; seed < cosines_.size() && how_.neighbors > 0; ++seed) {
-            const float cosine = cosines_[seed];
-            if (!(cosine > 0) || (nearest_.size() == how_.neighbors && cosine <= nearest_.back().cosine)) continue;
-            if (nearest_.size() == how_.neighbors) nearest_.pop_back();
+        const size_t most = std::min(how_.neighbors, cosines_.size());
+        for (size_t seed = 0; seed < cosines_.size() && most > 0; ++seed) {
+            if (!(cosines_[seed] > 0)) continue;
+            const Neighbor near = neighbor(cosines_[seed], seed);
+            if (nearest_.size() == most) {
+                if (near < nearest_.back()) continue;
+                nearest_.pop_back();
+            }
             size_t at = nearest_.size();
-            nearest_.push_back({cosine, seed});
-            for (; at > 0 && nearest_[at - 1].cosine < cosine; --at) nearest_[at] = nearest_[at - 1];
-            nearest_[at] = {cosine, seed};
+            nearest_.push_back(near);
+            for (; at > 0 && nearest_[at - 1] < near; --at) nearest_[at] = nearest_[at - 1];
+            nearest_[at] = near;
         }
         double sum = 0, weights = 0;
-        for (const Neighbor& near : nearest_) {
-            sum += static_cast<double>(near.cosine) * scores[near.seed];
-            weights += near.cosine;
+        for (Neighbor near : nearest_) {
+            const size_t seed = ~static_cast<uint32_t>(near);
+            sum += static_cast<double>(cosines_[seed]) * scores[seed];
+            weights += cosines_[seed];
         }
         return weights > 0 ? sum / weights : own;
     }
