@@ -3,7 +3,8 @@
 Part ``judged``: Cranfield and NPL, whose queries have relevance judgments. Per collection, nDCG of the first 10 hits
 and recall of the first 100: of bm25s, and of `Collection.search_many` by default, with plain BM25 and with cosines. The
 defaults are fixed; the rows ``cross-validated`` say what choosing the parameters on four fifths of the queries gives on
-the last fifth, and the rows ``chosen on`` what choosing them on the other collection gives.
+the last fifth (``together``: one choice for both collections), and the rows ``chosen on`` what choosing them on the
+other collection gives.
 
 Part ``unjudged``: queries that nobody tuned on, made of texts that have a title. The title is the query; the texts that
 have it are relevant. There the ranking must do no harm.
@@ -182,6 +183,11 @@ def cross_validated(trials: list[Scores], fold: npt.NDArray[np.int64]) -> tuple[
     return scores, chosen
 
 
+def folds_of(count: int) -> npt.NDArray[np.int64]:
+    """Return the fold of each query."""
+    return np.random.default_rng(0).permutation(count) % FOLDS
+
+
 def best_of(means: Scores) -> int:
     """Return which choice of parameters has the best mean scores, both measures alike."""
     return int((means / means.mean(axis=0)).sum(axis=1).argmax())
@@ -205,7 +211,7 @@ def compare(run: Run, name: str, judged: Judged, *, least: bool, tune: bool) -> 
                 shown: judged.scores(our_rankings(collection, judged, ranking)) for shown, ranking in RANKINGS.items()
             }
             trials = tried(collection, judged) if tune else []
-    fold = np.random.default_rng(0).permutation(len(theirs)) % FOLDS
+    fold = folds_of(len(theirs))
     setting = {"data": name, "documents": len(judged.documents), "queries": len(judged.queries)}
     for place, (unit, ratio) in enumerate(LEAST.items()):
         own, other = ours["default"][:, place], theirs[:, place]
@@ -249,6 +255,33 @@ def measure_judged(run: Run) -> None:
     for name in run.choose(("cranfield", "npl"), ("made-up", "same")):
         found = made_up() if run.quick else judged(name)
         measured[name] = compare(run, name, found, least=not run.quick, tune=True)
+    together = {name: np.empty_like(theirs) for name, (theirs, _) in measured.items()}
+    chosen = list[str]()
+    for held_out in range(FOLDS):
+        # One choice for all collections, made on the queries of the other folds.
+        parts = [
+            np.array([trial[folds_of(len(trial)) != held_out].mean(axis=0) for trial in trials])
+            for _, trials in measured.values()
+        ]
+        best = best_of(np.concatenate([means / means.mean(axis=0) for means in parts], axis=1))
+        chosen.append(described(GRID[best]))
+        for name, (_, trials) in measured.items():
+            own = folds_of(len(trials[best])) == held_out
+            together[name][own] = trials[best][own]
+    for name, (theirs, _) in measured.items():
+        for place, unit in enumerate(LEAST):
+            run.add(
+                figure(
+                    f"{name} {unit}, cross-validated together",
+                    "one choice of parameters for both collections, made on the other four folds",
+                    float(together[name][:, place].mean()),
+                    unit,
+                    peer="bm25s",
+                    theirs=float(theirs[:, place].mean()),
+                    setting={"data": name},
+                    details={"chosen per fold": chosen},
+                )
+            )
     for name, other in itertools.permutations(measured, 2):
         best = best_of(np.array([trial.mean(axis=0) for trial in measured[other][1]]))
         theirs, trials = measured[name]

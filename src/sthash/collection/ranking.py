@@ -24,7 +24,7 @@ Allowed = npt.NDArray[np.uint8]
 
 @dataclass(frozen=True)
 class RankingParameters:
-    """Parameters of the ranking; the defaults were chosen by cross-validation over queries (docs/ranking.md).
+    """Parameters of the ranking; docs/ranking.md says how the defaults were chosen.
 
     Attributes
     ----------
