@@ -6,8 +6,8 @@ defaults are fixed; the rows ``cross-validated`` say what choosing the parameter
 the last fifth (``together``: one choice for both collections), and the rows ``chosen on`` what choosing them on the
 other collection gives.
 
-Part ``unjudged``: queries made of texts that have a title, to which nothing was fitted. The title is the query; the texts
-that have it are relevant. There the ranking should do no harm.
+Part ``unjudged``: queries made of texts that have a title, to which nothing was fitted. The title is the query; the
+texts that have it are relevant. There the ranking should do no harm.
 """
 
 from __future__ import annotations
