@@ -24,6 +24,7 @@ SCRIPTS = (
     "milvus",
     "postings",
     "recipes",
+    "relevance",
     "scaling",
     "service",
     "weighted_search",

@@ -203,6 +203,18 @@ def gather_ball(
 def pair_scores(
     vectors: PackedView, left: npt.NDArray[np.int64], right: npt.NDArray[np.int64], *, threads: int
 ) -> npt.NDArray[np.float32]: ...
+def rerank_hits(
+    vectors: PackedView,
+    places: npt.NDArray[np.int64],
+    scores: npt.NDArray[np.float32],
+    *,
+    seeds: int,
+    neighbors: int,
+    smoothing: float,
+    feedback_documents: int,
+    feedback: float,
+    threads: int,
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]: ...
 def scatter(rows: CsrView, *, words: int, seed: int, threads: int) -> npt.NDArray[np.float32]: ...
 
 # postings

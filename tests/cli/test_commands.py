@@ -47,7 +47,8 @@ def test_build_and_search(sth, built):
     assert all(hit["key"] in table for hit in hits)
     assert max(map(len, table.splitlines())) <= 80
     assert lines(sth("search", built, "-", "-k", 5, "--json", stdin="kitten claw")) == hits
-    where = lines(sth("search", built, "kitten", "--where", "number=3", "--where", "number=7", "--json"))
+    text = " ".join(make_documents(8)[number].text for number in (3, 7))
+    where = lines(sth("search", built, text, "--where", "number=3", "--where", "number=7", "--json"))
     assert {hit["key"] for hit in where} == {"d3", "d7"}
     where = lines(sth("search", built, "kitten", "--where", "number>=3", "--where", "number<=7", "--json"))
     assert {hit["key"] for hit in where} == {"d3", "d4", "d5", "d6", "d7"}

@@ -14,7 +14,7 @@ def exercised(collection, count):
     assert len(collection) == count
     assert collection.check().documents == count
     for document in documents[:3]:
-        assert collection.search(document.text, 1)[0].score == pytest.approx(1)
+        assert collection.search(document.text, 1, ranking="cosine")[0].score == pytest.approx(1)
         others = collection.search(key=document.key, k=count)
         assert document.key not in {hit.key for hit in others}
     assert collection.search_many(["zzz", ""]) == [[], []]

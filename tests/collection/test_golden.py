@@ -48,7 +48,8 @@ def test_golden_files(tmp_path, name, query, hits):
     with Collection.open(path) as collection:
         assert collection.check().documents == len(documents)
         assert list(collection) == documents
-        for found in (collection.search(query, 5, factor=4), collection.search_many([query] * 20, 5, factor=4)[7]):
+        how = {"factor": 4, "ranking": "cosine"}
+        for found in (collection.search(query, 5, **how), collection.search_many([query] * 20, 5, **how)[7]):
             assert [(hit.key, hit.distance, round(hit.score, 4)) for hit in found] == hits
         assert collection._store.format == int(name[8])
         assert path.read_bytes() == (GOLDEN / name).read_bytes()
@@ -104,5 +105,5 @@ def test_golden_files_that_may_not_be_changed(tmp_path, name, query, hits):
     path = Path(shutil.copy(GOLDEN / name, tmp_path))
     path.chmod(0o444)
     with Collection.open(path) as collection:
-        assert collection.search(query, 1, factor=20)[0].key == hits[0][0]
+        assert collection.search(query, 1, factor=20, ranking="cosine")[0].key == hits[0][0]
     assert path.read_bytes() == (GOLDEN / name).read_bytes()

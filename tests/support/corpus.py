@@ -46,7 +46,8 @@ def twin_search(collection: Collection, text: str, k: int, factor: int, radius: 
     for place, (document, row, distance) in enumerate(zip(documents, rows[1:], distances, strict=True)):
         if distance <= radius:
             cosine = sum(weight * rows[0].get(column, 0.0) for column, weight in row.items())
-            ranked.append((-round(cosine, 5), place, document.key))
+            if cosine > 0:
+                ranked.append((-round(cosine, 5), place, document.key))
     return [key for _, _, key in sorted(ranked)[:k]]
 
 
@@ -60,7 +61,7 @@ def weighted_distances(codes, code, margins):
 
 
 def found(collection: Collection, text: str, k: int, **options: object) -> list[str]:
-    """Keys that search gives, in its order but with ties, to five digits, by the order of arrival."""
+    """Keys that a search by cosines gives, in its order but with ties, to five digits, by the order of arrival."""
     order = {document.key: place for place, document in enumerate(collection)}
-    hits = collection.search(text, k, **options)
+    hits = collection.search(text, k, ranking="cosine", **options)
     return [hit.key for hit in sorted(hits, key=lambda hit: (-round(hit.score, 5), order[hit.key]))]

@@ -82,11 +82,21 @@ void interruptible(Work&& work) {
     if (failure) std::rethrow_exception(failure);
 }
 
+// The same on the caller's own thread if the work is brief: to start a thread would take longer.
+template <class Work>
+void interruptible_unless(bool brief, Work&& work) {
+    if (!brief) return interruptible(work);
+    const nb::gil_scoped_release released;
+    StopFlag stop{false};
+    work(stop);
+}
+
 void bind_text(nb::module_& module);
 void bind_graph(nb::module_& module);
 void bind_svm(nb::module_& module);
 void bind_hamming(nb::module_& module);
 void bind_collection(nb::module_& module);
 void bind_postings(nb::module_& module);
+void bind_reranking(nb::module_& module);
 
 }  // namespace sthash

@@ -47,6 +47,7 @@ NB_MODULE(_core, module) {
     bind_hamming(module);
     bind_collection(module);
     bind_postings(module);
+    bind_reranking(module);
 }
 
 }  // namespace sthash

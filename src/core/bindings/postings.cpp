@@ -30,7 +30,8 @@ nb::tuple unpack_rows(Vector<uint8_t> content, Vector<int64_t> offsets, int64_t 
     require(offsets.size() > 0, "offsets must have one entry more than there are rows.");
     const PackedPiecesView packed{content.data(), content.size(), offsets.data(), offsets.size() - 1};
     UnpackedCounts rows;
-    interruptible([&](StopFlag& stop) { rows = unpack_counts(packed, n_columns, threads, stop); });
+    interruptible_unless(content.size() < 1 << 16,
+                         [&](StopFlag& stop) { rows = unpack_counts(packed, n_columns, threads, stop); });
     return nb::make_tuple(to_numpy(std::move(rows.indptr)), to_numpy(std::move(rows.columns)),
                           to_numpy(std::move(rows.counts)));
 }

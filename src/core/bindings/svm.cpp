@@ -34,8 +34,9 @@ nb::ndarray<nb::numpy, float> project_rows_of(const CsrArrays& rows, Matrix<floa
     const size_t width = weights.shape(1);
     check(width % lanes_in_group == 0, "The width of the weights must be a multiple of lanes_in_group. Pad them.");
     std::vector<float> margins;
-    interruptible(
-        [&](StopFlag& stop) { margins = project(view, {weights.data(), static_cast<long>(width)}, threads, stop); });
+    interruptible_unless(view.n_rows <= 16, [&](StopFlag& stop) {
+        margins = project(view, {weights.data(), static_cast<long>(width)}, threads, stop);
+    });
     return to_numpy(std::move(margins), {view.n_rows, width});
 }
 

@@ -54,8 +54,10 @@ nb::tuple scan(SharedWordTable& shared, const nb::list& texts, Whole<int> segmen
     check(segmentation == 1 || segmentation == 2, "segmentation must be 1 or 2. Use 2 for new models.");
     const auto held = views_of(texts);
     const std::vector<TextView>& views = held.second;
+    size_t characters = 0;
+    for (const TextView& view : views) characters += view.length;
     ScannedTexts scanned;
-    interruptible([&](StopFlag& stop) {
+    interruptible_unless(characters < 1 << 16, [&](StopFlag& stop) {
         const std::lock_guard lock(shared.mutex);
         scanned = scan_texts(views, shared.table, static_cast<Segmentation>(segmentation.value), threads, stop);
     });

@@ -19,7 +19,7 @@ from sthash.collection.conditions import Where
 from sthash.collection.display import facts_html
 from sthash.collection.document_table import StoredDocument, remove
 from sthash.collection.export import export_documents
-from sthash.collection.hits import Hit
+from sthash.collection.hits import Hits
 from sthash.collection.packed_vectors import Ids
 from sthash.collection.posting_table import settle
 from sthash.collection.replacement import copy_file
@@ -29,6 +29,7 @@ from sthash.collection.snapshot import Snapshot
 from sthash.collection.store import WAIT_SECONDS, Store
 from sthash.collection.stored_model import load_model
 from sthash.collection.term_table import next_column
+from sthash.collection.text_search import answer_queries
 from sthash.collection.upgrade import prepare_reading, prepare_writing
 from sthash.collection.verification import Verification, verify
 from sthash.model import Margins, Model
@@ -56,7 +57,7 @@ class Collection:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "animals.sth")
     ...     with sthash.Collection.create(path, texts, n_bits=4, n_neighbors=5) as animals:
-    ...         hit = animals.search("a dog that likes bones", k=1, explain=True)[0]
+    ...         hit = animals.search("a dog with bones", k=1, explain=True)[0]
     >>> hit.key, hit.terms
     ('1', ('bone', 'dog'))
     """
@@ -378,10 +379,11 @@ class Collection:
         *,
         key: str | None = None,
         **options: Unpack[SearchKeywords],
-    ) -> list[Hit]:
+    ) -> Hits:
         """Find the documents that are most like a text, a vector, or another document.
 
-        The documents in the ball around the query's code are ranked by the cosine of their vectors.
+        A text ranks by BM25 and the neighbors; see `SearchOptions`. A text of one line may have "phrases in quotes",
+        ``+words`` that must be there, and ``-words`` that must not.
 
         Parameters
         ----------
@@ -391,24 +393,26 @@ class Collection:
             Number of hits.
         key : str, optional
             Instead of a query: the key of a document, which is then not among the hits.
-        radius, rerank, where, factor, explain
+        radius, rerank, where, factor, explain, ranking
             See `SearchOptions`.
         """
         chosen = SearchOptions(k, **options)
         if (query is None) == (key is None):
             raise TypeError("search takes either a query or a key. Pass one of them.")
+        if key is not None and chosen.ranking in ("graph", "bm25"):
+            raise ValueError(f"ranking={chosen.ranking!r} is for texts, but this search is by key. Leave it out.")
         with self.snapshot() as now:
             if key is None:
-                return answer(now, now.encode([query]), chosen)[0]
+                return answer_queries(now, [query], chosen)[0]
             # One more, because the document itself is the nearest.
             hits = answer(now, now.encode_stored(self._id(now, key)), replace(chosen, k=chosen.k + 1))[0]
-            return [hit for hit in hits if hit.key != key][:k]
+            return hits.like([hit for hit in hits if hit.key != key][: chosen.k])
 
-    def search_many(self, queries: Iterable[Any], k: int = 10, **options: Unpack[SearchKeywords]) -> list[list[Hit]]:
-        """Like `search`, for many texts or vectors at once: a list of hits for each."""
+    def search_many(self, queries: Iterable[Any], k: int = 10, **options: Unpack[SearchKeywords]) -> list[Hits]:
+        """Like `search`, for many texts or vectors at once: the hits of each."""
         chosen = SearchOptions(k, **options)
         with self.snapshot() as now:
-            return answer(now, now.encode(list(queries)), chosen)
+            return answer_queries(now, list(queries), chosen)
 
     def encode(self, queries: Iterable[Any]) -> Codes:
         """Return the packed codes of texts, or of vectors, by the model of the collection."""

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Literal
+
+Strategy = Literal["postings", "codes"]
+HitRanking = Literal["graph", "bm25", "cosine", "codes"]
 
 
 @dataclass(frozen=True)
@@ -17,7 +21,7 @@ class Hit:
     distance : int
         Number of bits in which its code differs from the query's code.
     score : float
-        Cosine of its vector with the query's vector.
+        What it was ranked by, unless by its code: BM25, or the cosine of its vector with the query's vector.
     terms : tuple of str
         The terms that made it match, the most important first; empty unless ``explain`` was set.
     """
@@ -29,3 +33,65 @@ class Hit:
     distance: int
     score: float
     terms: tuple[str, ...] = ()
+
+
+class Hits(list[Hit]):
+    """The hits of one query, best first: a list, and how it came about.
+
+    Attributes
+    ----------
+    ignored : tuple of str
+        Stop words of the query, which were not searched for.
+    unknown : tuple of str
+        Words of the query that no document has.
+    suggestions : dict of str to tuple of str
+        For an unknown word, known words that are close to it.
+    strategy : {"postings", "codes"}
+        Where the documents were looked for: in the lists of all documents per word, or in a ball of codes.
+    ranking : {"graph", "bm25", "cosine", "codes"}
+        What they were ranked by.
+
+    Examples
+    --------
+    >>> from sthash.collection import Hit, Hits
+    >>> hits = Hits([Hit("a", "a cat", None, {}, 3, 1.5)], unknown=("dgo",), strategy="postings", ranking="bm25")
+    >>> len(hits), hits[0].key, hits.unknown
+    (1, 'a', ('dgo',))
+    """
+
+    def __init__(
+        self,
+        hits: Iterable[Hit] = (),
+        *,
+        ignored: Sequence[str] = (),
+        unknown: Sequence[str] = (),
+        suggestions: Mapping[str, Sequence[str]] | None = None,
+        strategy: Strategy = "codes",
+        ranking: HitRanking = "cosine",
+    ) -> None:
+        super().__init__(hits)
+        self.ignored = tuple(ignored)
+        self.unknown = tuple(unknown)
+        self.suggestions = {word: tuple(known) for word, known in (suggestions or {}).items()}
+        self.strategy = strategy
+        self.ranking = ranking
+
+    def like(self, hits: Iterable[Hit]) -> Hits:
+        """Return other hits that came about in the same way."""
+        return Hits(
+            hits,
+            ignored=self.ignored,
+            unknown=self.unknown,
+            suggestions=self.suggestions,
+            strategy=self.strategy,
+            ranking=self.ranking,
+        )
+
+    def to_frame(self) -> Any:
+        """Return the hits as a pandas DataFrame, one row per hit."""
+        try:
+            import pandas as pd  # type: ignore[import-untyped]
+        except ImportError as error:
+            raise ImportError("to_frame needs pandas. Install it: pip install pandas.") from error
+        names = [field.name for field in fields(Hit)]
+        return pd.DataFrame([[getattr(hit, name) for name in names] for hit in self], columns=names)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Protocol, Self, Unpack
 
 from sthash.codes import Codes
@@ -50,7 +50,9 @@ class DocumentCollection(Protocol):
     ) -> list[Hit]:
         """Find the documents most like a query, or like the document with ``key``; see `SearchOptions`."""
 
-    def search_many(self, queries: Iterable[Any], k: int = 10, **options: Unpack[SearchKeywords]) -> list[list[Hit]]:
+    def search_many(
+        self, queries: Iterable[Any], k: int = 10, **options: Unpack[SearchKeywords]
+    ) -> Sequence[list[Hit]]:
         """Like `search`, for many queries: a list of hits for each."""
 
     def close(self) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from sthash.codes import row_distances
 from sthash.collection.code_table import CodeTable, Positions, Ranking
-from sthash.collection.hits import Hit
+from sthash.collection.hits import Hit, Hits
 from sthash.collection.packed_vectors import PackedVectors
 from sthash.collection.search_options import SearchOptions
 from sthash.collection.snapshot import Snapshot
@@ -18,13 +18,13 @@ from sthash.model import EncodedRows
 QUERIES_TOGETHER = 512
 
 
-def answer(snapshot: Snapshot, queries: EncodedRows, options: SearchOptions) -> list[list[Hit]]:
+def answer(snapshot: Snapshot, queries: EncodedRows, options: SearchOptions) -> list[Hits]:
     """Return the hits of each query."""
     table, radius = snapshot.table, options.radius
     if options.where is not None:
         table = table.at(table.positions(snapshot.ids_where(options.where)))
     if len(table) == 0:
-        return [[] for _ in range(len(queries))]
+        return [Hits() for _ in range(len(queries))]
     k = min(options.k, len(table))
     wanted = k * options.factor
     if not options.rerank:
@@ -44,7 +44,7 @@ def answer(snapshot: Snapshot, queries: EncodedRows, options: SearchOptions) -> 
     from concurrent.futures import ThreadPoolExecutor  # a single query has no use for it
 
     # The kernels release the GIL: while they search the balls of one part, the documents of the last part are read.
-    answers, reading = list[list[Hit]](), None
+    answers, reading = list[Hits](), None
     with ThreadPoolExecutor(1) as reader:
         for part in parts:
             ranking = table.rank(vectors, part, k, radius, wanted, snapshot.threads)
@@ -56,7 +56,7 @@ def answer(snapshot: Snapshot, queries: EncodedRows, options: SearchOptions) -> 
 
 def _nearest_codes(
     snapshot: Snapshot, allowed: CodeTable, queries: EncodedRows, k: int, options: SearchOptions
-) -> list[list[Hit]]:
+) -> list[Hits]:
     whole = snapshot.table
     chosen = None if options.where is None else whole.positions(allowed.ids)
     near, _ = snapshot.index.search(
@@ -66,7 +66,8 @@ def _nearest_codes(
     table = whole.at(used)
     vectors = snapshot.vectors(table.ids)
     positions = np.where(near < 0, -1, np.searchsorted(used, near))
-    return _hits(snapshot, table, vectors, queries, _scored(table, vectors, queries, positions), options.explain)
+    ranking = _scored(table, vectors, queries, positions)
+    return _hits(snapshot, table, vectors, queries, ranking, options.explain, by_code=True)
 
 
 def _scored(table: CodeTable, vectors: PackedVectors, queries: EncodedRows, positions: Positions) -> Ranking:
@@ -93,10 +94,17 @@ def _hits(
     queries: EncodedRows,
     ranking: Ranking,
     explain: bool,
-) -> list[list[Hit]]:
+    *,
+    by_code: bool = False,
+) -> list[Hits]:
     # A query without a known term is like nothing: its code says nothing, and all cosines are zero.
     blank = [not queries.values[start:end].any() for start, end in itertools.pairwise(queries.indptr)]
-    ids = [[] if no else table.ids[row[row >= 0]].tolist() for no, row in zip(blank, ranking.positions, strict=True)]
+    held = ranking.positions >= 0
+    if not snapshot.model.dense and not by_code:
+        held &= ranking.scores > 0  # a text without a word of the query is no hit
+    ids = [
+        [] if no else table.ids[row[own]].tolist() for no, row, own in zip(blank, ranking.positions, held, strict=True)
+    ]
     documents = snapshot.fields({number for row in ids for number in row})
     distances, scores = ranking.distances.tolist(), ranking.scores.tolist()
     answers = []
@@ -107,5 +115,5 @@ def _hits(
             if explain:
                 terms = snapshot.matching_terms(queries.row(query), vectors.row(int(ranking.positions[query, rank])))
             hits.append(Hit(*documents[number], distances[query][rank], scores[query][rank], terms))
-        answers.append(hits)
+        answers.append(Hits(hits, ranking="codes" if by_code else "cosine"))
     return answers

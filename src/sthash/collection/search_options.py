@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any, TypedDict
+from typing import Any, Literal, TypedDict, get_args
 
-from sthash.checks import check_whole
+from sthash.checks import check_choice, check_whole
 from sthash.collection.conditions import Where, check_where
 
 LARGEST = 2**31 - 1
+Ranking = Literal["auto", "graph", "bm25", "cosine"]
+RANKINGS: tuple[str, ...] = get_args(Ranking)
 
 
 class SearchKeywords(TypedDict, total=False):
@@ -19,6 +21,7 @@ class SearchKeywords(TypedDict, total=False):
     where: Where | None
     factor: int
     explain: bool
+    ranking: Ranking
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,11 @@ class SearchOptions:
         Number of documents in the ball per hit, if there is no radius.
     explain : bool
         Look up the terms that made a hit match.
+    ranking : {"auto", "graph", "bm25", "cosine"}
+        ``bm25`` ranks the documents that have words of the query, all of them, by BM25. ``graph`` ranks the best of
+        these once more by their neighbors (docs/ranking.md). ``cosine`` ranks the documents in the ball by the cosine
+        of their vectors. ``auto`` is ``graph`` for a text, but ``cosine`` for a whole document, for a vector or a key,
+        and with ``radius`` or ``rerank=False``.
 
     Notes
     -----
@@ -83,6 +91,7 @@ class SearchOptions:
     where: Where | None = None
     factor: int = 500
     explain: bool = False
+    ranking: Ranking = "auto"
 
     def __post_init__(self) -> None:
         # More than any collection has: kernels count with 64 bits, and with 32 bits within a code.
@@ -90,8 +99,19 @@ class SearchOptions:
         object.__setattr__(self, "factor", min(check_whole("factor", self.factor), LARGEST))
         if self.radius is not None:
             object.__setattr__(self, "radius", min(check_whole("radius", self.radius, least=0), LARGEST))
+        check_choice("ranking", self.ranking, RANKINGS)
+        if self.by_codes and self.ranking in ("graph", "bm25"):
+            raise ValueError(
+                f"ranking={self.ranking!r} looks at all documents, but radius and rerank=False are about codes. "
+                "Leave them out, or pass ranking='cosine'."
+            )
         if self.where is not None:
             object.__setattr__(self, "where", check_where(self.where))
+
+    @property
+    def by_codes(self) -> bool:
+        """Whether the codes decide which documents are found."""
+        return self.radius is not None or not self.rerank
 
     def keywords(self) -> dict[str, Any]:
         """Give all fields by name, to pass them on: ``search(query, **options.keywords())``."""

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from sthash import _core
 from sthash.batches import batched
 from sthash.checksums import encode_text
-from sthash.codes import Codes
+from sthash.codes import Codes, pack
 from sthash.collection.code_table import CodeTable, Positions, load_codes
 from sthash.collection.conditions import Where
 from sthash.collection.count_table import CountRows, CurrentWeights, load_counts, weighted_vectors
@@ -33,8 +33,13 @@ from sthash.index import HammingIndex
 from sthash.model import EncodedRows, Margins, Model, TextModel
 from sthash.model.encoded import Row, shared_columns, stacked
 from sthash.sources import Document
+from sthash.text.analyzer import WordAnalyzer
 from sthash.text.counters import WordCounter
 
+# Columns of words that have none.
+UNKNOWN_WORD, STOP_WORD = -1, -2
+# Words that are looked up once.
+REMEMBERED_WORDS = 1 << 16
 # Settings of the model that `info` shows, and under which name.
 SHOWN = {
     "kind": "kind",
@@ -85,6 +90,7 @@ class Snapshot:
         self._store = store
         self._vectors: PackedVectors | None = None
         self._read_singly = 0
+        self._looked_up: dict[str, int] = {}
 
     def __len__(self) -> int:
         return len(self.table)
@@ -192,6 +198,26 @@ class Snapshot:
         """Return the documents per word, by their positions in `ids`, for these columns at least."""
         return self._postings.lists(columns)
 
+    @property
+    def analyzer(self) -> WordAnalyzer:
+        """What makes terms of words."""
+        return self._counter.analyzer
+
+    def look_up(self, words: list[str]) -> Columns:
+        """Return the column of each word: `UNKNOWN_WORD` if no document has it, or `STOP_WORD`."""
+        known = self._looked_up
+        if len(known) > REMEMBERED_WORDS:
+            known.clear()
+        new = [word for word in dict.fromkeys(words) if word not in known]
+        if new:
+            terms, counted = self.analyzer.terms(new)
+            columns = np.array([self.terms.get(term, UNKNOWN_WORD) for term in terms], dtype=np.int32)
+            held = np.flatnonzero(columns >= 0)
+            columns[held[self.frequencies(columns[held]) == 0]] = UNKNOWN_WORD
+            columns[~counted] = STOP_WORD
+            known.update(zip(new, columns.tolist(), strict=True))
+        return np.fromiter(map(known.__getitem__, words), dtype=np.int32, count=len(words))
+
     @cached_property
     def term_hashes(self) -> npt.NDArray[np.int32]:
         """A number per word that depends on the word alone, whatever its column is."""
@@ -252,17 +278,20 @@ class Snapshot:
         Words that are in no document are left out.
         """
         if not self.model.dense:
-            for query in queries:
-                if not isinstance(query, str):
-                    raise TypeError(
-                        f"this collection is of texts, but a query is a {type(query).__name__}. Pass a str."
-                    )
+            texts = self.check_texts(queries)
             return self._checked(
-                stacked([self._encoded(batch) for batch in batched(queries, length=len)] or [self._encoded([])])
+                stacked([self._encoded(batch) for batch in batched(texts, length=len)] or [self._encoded([])])
             )
         if any(isinstance(query, str) for query in queries):
             raise TypeError("this collection is of vectors, but a query is a str. Pass an array, or search by key.")
         return self._checked(self.model.encode(np.array(queries, dtype=np.float32).reshape(len(queries), -1)))
+
+    def check_texts(self, queries: list[Any]) -> list[str]:
+        """Return queries that are texts; TypeError if one is something else."""
+        for query in queries:
+            if not isinstance(query, str):
+                raise TypeError(f"this collection is of texts, but a query is a {type(query).__name__}. Pass a str.")
+        return queries
 
     def _encoded(self, texts: list[str]) -> EncodedRows:
         return self._encoded_counts(CountRows(*self._counter.count_parts(texts)))
@@ -270,6 +299,10 @@ class Snapshot:
     def _encoded_counts(self, counted: CountRows) -> EncodedRows:
         rows = self._weights.known(counted)
         return EncodedRows(rows.indptr, rows.columns, self._weights.values(rows), self._margins(counted))
+
+    def codes_of(self, indptr: npt.NDArray[np.int64], columns: Columns, counts: npt.NDArray[np.int32]) -> Codes:
+        """Return the packed codes of term counts, which are the parts of a CSR matrix with ascending columns."""
+        return pack(self._margins(CountRows(indptr, columns, counts)) > 0)
 
     def _margins(self, rows: CountRows) -> Margins:
         own = rows.below(self.model.n_columns)

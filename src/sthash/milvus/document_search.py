@@ -98,7 +98,8 @@ class DocumentSearch:
         for page in self._pages(matches, DOCUMENT_FIELDS):
             rows = self._model.encode([read_document(one.entity).text for one in page])
             scores = _cosines(query, rows).tolist()
-            scored = [(-score, one.match.id, one) for score, one in zip(scores, page, strict=True)]
+            # A text without a word of the query is no hit.
+            scored = [(-score, one.match.id, one) for score, one in zip(scores, page, strict=True) if score > 0]
             best = heapq.nsmallest(self._options.k, best + scored, key=lambda entry: entry[:2])
         return [one for _, _, one in best]
 

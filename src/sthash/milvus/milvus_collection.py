@@ -280,9 +280,9 @@ class MilvusCollection:
             Instead of a query: the key of a document, which is then not among the hits.
         filter : str, optional
             Only documents that meet this condition in Milvus's own language, such as ``metadata["year"] > 2000``.
-        radius, rerank, where, factor, explain
-            See `SearchOptions`. The texts of the documents in the ball come from Milvus: a smaller ``factor`` makes a
-            search faster.
+        radius, rerank, where, factor, explain, ranking
+            See `SearchOptions`; the ranking is by cosine. The texts of the documents in the ball come from Milvus: a
+            smaller ``factor`` makes a search faster.
         """
         chosen = SearchOptions(k, **options)
         if (query is None) == (key is None):
@@ -307,6 +307,10 @@ class MilvusCollection:
     def _answer(self, texts: list[str], options: SearchOptions, condition: str) -> list[list[Hit]]:
         if not isinstance(condition, str):
             raise TypeError(f"filter={condition!r} must be a str in Milvus's own language. For a dict, use where.")
+        if options.ranking in ("graph", "bm25"):
+            raise ValueError(
+                f"ranking={options.ranking!r} needs posting lists, which Milvus has none of. Leave it out."
+            )
         search = DocumentSearch(self._table, self._model, options, condition, self._fields)
         return search.answer(self._model.encode(texts))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -88,7 +88,7 @@ class Batcher:
                 pending.hits.set_result(hits)
 
 
-def _search(collection: Collection, batch: list[_PendingSearch]) -> list[list[Hit]]:
+def _search(collection: Collection, batch: list[_PendingSearch]) -> Sequence[list[Hit]]:
     options = batch[0].options.keywords()
     if len(batch) == 1:
         return [collection.search(batch[0].query, **options)]

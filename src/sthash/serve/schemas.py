@@ -54,6 +54,7 @@ class SearchOptionsSchema(RequestSchema):
     where: Where | None = None
     factor: Factor = SearchOptions.factor
     explain: bool = Field(SearchOptions.explain, description="Whether to give the terms that made a hit match.")
+    ranking: Literal["auto", "graph", "bm25", "cosine"] = SearchOptions.ranking
 
     def options(self) -> SearchOptions:
         """Return the options of this request; `ApiError` if they do not fit together."""

@@ -1,0 +1,315 @@
+"""How good the hits of typed queries are, beside bm25s (English stems and stop words) in the same run.
+
+Part ``judged``: Cranfield and NPL, whose queries have relevance judgments. Per collection, nDCG of the first 10 hits
+and recall of the first 100: of bm25s, and of `Collection.search_many` by default, with plain BM25 and with cosines. The
+defaults are fixed; the rows ``cross-validated`` say what choosing the parameters on four fifths of the queries gives on
+the last fifth (``together``: one choice for both collections), and the rows ``chosen on`` what choosing them on the
+other collection gives.
+
+Part ``unjudged``: queries made of texts that have a title, to which nothing was fitted. The title is the query; the
+texts that have it are relevant. There the ranking should do no harm.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import lzma
+import re
+import tarfile
+import tempfile
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import bm25s
+import numpy as np
+import numpy.typing as npt
+import Stemmer
+
+import data
+from harness import Run, figure, main
+from sthash import Collection
+from sthash.collection.ranking import DEFAULTS, RankingParameters, Statistics, rank_by_bm25, rank_by_graph
+from sthash.collection.text_search import analyze
+from sthash.reproduction import datasets
+
+FIRST, MANY = 10, 100
+FOLDS = 5
+ASKED = 300
+RANKINGS = {"default": "auto", "bm25": "bm25", "cosine": "cosine"}
+LEAST = {"nDCG": 1.04, "recall": 1.03}
+GRID = [
+    replace(DEFAULTS, k1=k1, b=b, smoothing=smoothing, feedback=feedback)
+    for (k1, b), smoothing, feedback in itertools.product(
+        [(0.9, 0.4), (1.2, 0.6), (1.2, 0.75), (1.5, 0.75)], [0.0, 0.2, 0.3, 0.4, 0.5], [0.0, 0.1, 0.2]
+    )
+]
+
+Scores = npt.NDArray[np.float64]  # a row per query: nDCG, recall
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Documents, queries, and per query the positions of the relevant documents."""
+
+    documents: list[str]
+    queries: list[str]
+    relevant: list[set[int]]
+
+    def scores(self, rankings: Sequence[Sequence[int]]) -> Scores:
+        """Return nDCG and recall of each query's ranking."""
+        return np.array([_scores(list(found), own) for found, own in zip(rankings, self.relevant, strict=True)])
+
+
+def _scores(found: list[int], relevant: set[int]) -> tuple[float, float]:
+    gains = 1 / np.log2(np.arange(2, FIRST + 2))
+    gained = sum(gain for gain, position in zip(gains, found, strict=False) if position in relevant)
+    return gained / gains[: len(relevant)].sum(), len(relevant.intersection(found[:MANY])) / len(relevant)
+
+
+# Collections
+
+
+def judged(name: str) -> Judged:
+    """Read a test collection."""
+    with lzma.open(datasets.data_dir() / f"{name}.json.xz", "rt", encoding="utf-8") as file:
+        content = json.load(file)
+    position = {key: place for place, key in enumerate(content["documents"])}
+    asked = [key for key in content["queries"] if content["relevant"].get(key)]
+    return Judged(
+        list(content["documents"].values()),
+        [content["queries"][key] for key in asked],
+        [{position[document] for document in content["relevant"][key]} for key in asked],
+    )
+
+
+def made_up() -> Judged:
+    """Make up texts with topics; words of a topic are queries for its texts."""
+    words, labels = data.made_up()
+    texts = data.made_up_texts()
+    topics = [set(np.flatnonzero(labels == topic).tolist()) for topic in range(data.TOPICS)]
+    queries = [" ".join(f"word{topic + data.TOPICS * step}" for step in range(3)) for topic in range(data.TOPICS)]
+    return Judged(texts, queries, topics) if len(words) else Judged([], [], [])
+
+
+def titled(texts: Iterator[tuple[str, str]], most: int, least: int = 1) -> Judged:
+    """Make queries of titles: relevant are the texts with the same title, ``least`` to ``most`` of them."""
+    documents, having = list[str](), defaultdict[str, set[int]](set)
+    for title, text in texts:
+        if len(text.split()) >= FIRST:
+            having[title.strip()].add(len(documents))
+            documents.append(text)
+    chosen = [title for title, own in having.items() if len(title.split()) >= 3 and least <= len(own) <= most]
+    order = np.random.default_rng(0).permutation(len(chosen))[:ASKED]
+    queries = [chosen[place] for place in order.tolist()]
+    return Judged(documents, queries, [having[query] for query in queries])
+
+
+def packages() -> Iterator[tuple[str, str]]:
+    """Iterate over first line and rest of the package descriptions."""
+    for _, text in data.records("debian_packages"):
+        first, _, rest = text.partition("\n")
+        yield first, rest
+
+
+def newswire() -> Iterator[tuple[str, str]]:
+    """Iterate over title and body of Reuters' texts."""
+    with tarfile.open(datasets.data_dir() / "reuters21578.tar.xz") as archive:
+        for member in sorted(archive.getmembers(), key=lambda one: one.name):
+            if member.name.endswith(".sgm") and (file := archive.extractfile(member)):
+                for text in file.read().decode("latin-1").split("</REUTERS>"):
+                    yield from re.findall(r"<TITLE>(.*?)</TITLE>.*?<BODY>(.*?)</BODY>", text, re.S)
+
+
+def messages() -> Iterator[tuple[str, str]]:
+    """Iterate over subject and body of 20Newsgroups' messages; replies have the subject of their thread."""
+    with tarfile.open(datasets.data_dir() / "20news-bydate.tar.xz") as archive:
+        for member in sorted(archive.getmembers(), key=lambda one: one.name):
+            if member.isfile() and (file := archive.extractfile(member)):
+                head, _, body = file.read().decode("latin-1").partition("\n\n")
+                subject = re.search(r"^Subject:(.*)$", head, re.M)
+                lines = [line for line in body[:20_000].split("\n") if not re.match(r"\s*(Subject|Re):", line)]
+                title = re.sub(r"^(\s*re\s*:)+", "", subject[1] if subject else "", flags=re.I)
+                yield title.strip().lower(), "\n".join(lines)
+
+
+# Rankings
+
+
+def bm25s_rankings(judged: Judged) -> list[list[int]]:
+    """Rank by bm25s with its defaults, stop words and English stems."""
+    stemmer = Stemmer.Stemmer("english")
+
+    def tokens(texts: list[str]) -> object:
+        return bm25s.tokenize(texts, stopwords="en", stemmer=stemmer, show_progress=False)
+
+    retriever = bm25s.BM25()
+    retriever.index(tokens(judged.documents), show_progress=False)
+    k = min(MANY, len(judged.documents))
+    found, scores = retriever.retrieve(tokens(judged.queries), k=k, show_progress=False)
+    return [[int(at) for at, score in zip(*row, strict=True) if score > 0] for row in zip(found, scores, strict=True)]
+
+
+def our_rankings(collection: Collection, judged: Judged, ranking: str) -> list[list[int]]:
+    """Rank by `Collection.search_many`."""
+    answers = collection.search_many(judged.queries, MANY, ranking=ranking)  # type: ignore[arg-type]
+    return [[int(hit.key) for hit in hits] for hits in answers]
+
+
+def tried(collection: Collection, judged: Judged) -> list[Scores]:
+    """Return the scores with each choice of parameters."""
+    with collection.snapshot() as now:
+        rows = analyze(now, judged.queries).rows
+        lists, statistics = now.posting_lists(rows.columns), Statistics(len(now), now.mean_length)
+
+        def rank(parameters: RankingParameters) -> Scores:
+            width = min(parameters.candidates, len(now))
+            found = rank_by_bm25(lists, rows, statistics, width, parameters=parameters)
+            found = rank_by_graph(found, lambda used: now.vectors(now.ids[used]), parameters=parameters)
+            return judged.scores([row[row >= 0].tolist() for row in found.positions])
+
+        return [rank(parameters) for parameters in GRID]
+
+
+def cross_validated(trials: list[Scores], fold: npt.NDArray[np.int64]) -> tuple[Scores, list[str]]:
+    """Return the scores of each query with the parameters that are best on the other folds, and these parameters."""
+    scores, chosen = np.empty_like(trials[0]), list[str]()
+    for held_out in range(FOLDS):
+        means = np.array([trial[fold != held_out].mean(axis=0) for trial in trials])
+        best = best_of(means)
+        scores[fold == held_out] = trials[best][fold == held_out]
+        chosen.append(described(GRID[best]))
+    return scores, chosen
+
+
+def folds_of(count: int) -> npt.NDArray[np.int64]:
+    """Return the fold of each query."""
+    return np.random.default_rng(0).permutation(count) % FOLDS
+
+
+def best_of(means: Scores) -> int:
+    """Return which choice of parameters has the best mean scores, both measures alike."""
+    return int((means / means.mean(axis=0)).sum(axis=1).argmax())
+
+
+def described(parameters: RankingParameters) -> str:
+    """Say what was chosen."""
+    return ", ".join(f"{name} {getattr(parameters, name)}" for name in ("k1", "b", "smoothing", "feedback"))
+
+
+# Measurements
+
+
+def compare(run: Run, name: str, judged: Judged, *, least: bool, tune: bool) -> tuple[Scores, list[Scores]]:
+    """Add the rows of one collection; return the scores of bm25s, and ours with each choice of parameters."""
+    theirs = judged.scores(bm25s_rankings(judged))
+    with tempfile.TemporaryDirectory() as folder:
+        documents = [{"key": str(place), "text": text} for place, text in enumerate(judged.documents)]
+        with Collection.create(f"{folder}/{name}.sth", documents, sample_size=run.choose(2000, 200)) as collection:
+            ours = {
+                shown: judged.scores(our_rankings(collection, judged, ranking)) for shown, ranking in RANKINGS.items()
+            }
+            trials = tried(collection, judged) if tune else []
+    fold = folds_of(len(theirs))
+    setting = {"data": name, "documents": len(judged.documents), "queries": len(judged.queries)}
+    for place, (unit, ratio) in enumerate(LEAST.items()):
+        own, other = ours["default"][:, place], theirs[:, place]
+        folds = [float(own[fold == one].mean() / max(other[fold == one].mean(), 1e-9)) for one in range(FOLDS)]
+        run.add(
+            figure(
+                f"{name} {unit}",
+                f"{unit} of the first {FIRST if unit == 'nDCG' else MANY} hits",
+                float(own.mean()),
+                unit,
+                peer="bm25s",
+                theirs=float(other.mean()),
+                least_ratio=ratio if least else None,
+                setting=setting,
+                details={shown: float(scores[:, place].mean()) for shown, scores in ours.items()}
+                | {"ratio per fold": folds, "better": int((own > other).sum()), "worse": int((own < other).sum())},
+            )
+        )
+    if not trials:
+        return theirs, trials
+    scores, chosen = cross_validated(trials, fold)
+    for place, unit in enumerate(LEAST):
+        run.add(
+            figure(
+                f"{name} {unit}, cross-validated",
+                "parameters chosen on the other four folds",
+                float(scores[:, place].mean()),
+                unit,
+                peer="bm25s",
+                theirs=float(theirs[:, place].mean()),
+                setting=setting,
+                details={"chosen per fold": chosen},
+            )
+        )
+    return theirs, trials
+
+
+def measure_judged(run: Run) -> None:
+    """Measure test collections."""
+    measured = dict[str, tuple[Scores, list[Scores]]]()
+    for name in run.choose(("cranfield", "npl"), ("made-up", "same")):
+        found = made_up() if run.quick else judged(name)
+        measured[name] = compare(run, name, found, least=not run.quick, tune=True)
+    together = {name: np.empty_like(theirs) for name, (theirs, _) in measured.items()}
+    chosen = list[str]()
+    for held_out in range(FOLDS):
+        # One choice for all collections, made on the queries of the other folds.
+        parts = [
+            np.array([trial[folds_of(len(trial)) != held_out].mean(axis=0) for trial in trials])
+            for _, trials in measured.values()
+        ]
+        best = best_of(np.concatenate([means / means.mean(axis=0) for means in parts], axis=1))
+        chosen.append(described(GRID[best]))
+        for name, (_, trials) in measured.items():
+            own = folds_of(len(trials[best])) == held_out
+            together[name][own] = trials[best][own]
+    for name, (theirs, _) in measured.items():
+        for place, unit in enumerate(LEAST):
+            run.add(
+                figure(
+                    f"{name} {unit}, cross-validated together",
+                    "one choice of parameters for both collections, made on the other four folds",
+                    float(together[name][:, place].mean()),
+                    unit,
+                    peer="bm25s",
+                    theirs=float(theirs[:, place].mean()),
+                    setting={"data": name},
+                    details={"chosen per fold": chosen},
+                )
+            )
+    for name, other in itertools.permutations(measured, 2):
+        best = best_of(np.array([trial.mean(axis=0) for trial in measured[other][1]]))
+        theirs, trials = measured[name]
+        for place, unit in enumerate(LEAST):
+            run.add(
+                figure(
+                    f"{name} {unit}, chosen on {other}",
+                    "parameters chosen on the other collection",
+                    float(trials[best][:, place].mean()),
+                    unit,
+                    peer="bm25s",
+                    theirs=float(theirs[:, place].mean()),
+                    setting={"data": name},
+                    details={"chosen": described(GRID[best])},
+                )
+            )
+
+
+def measure_unjudged(run: Run) -> None:
+    """Measure queries made of titles."""
+    makers: dict[str, Callable[[], Judged]] = {
+        "threads": lambda: titled(messages(), 60, 3),
+        "newswire": lambda: titled(newswire(), 1),
+        "packages": lambda: titled(packages(), 5),
+    }
+    for name, make in run.choose(makers, {"made-up": made_up}).items():
+        compare(run, name, make(), least=False, tune=False)
+
+
+if __name__ == "__main__":
+    main(__file__, __doc__, {"judged": measure_judged, "unjudged": measure_unjudged}, peers=["bm25s"])

@@ -1,0 +1,162 @@
+"""The ranking of typed queries: BM25, improved by what the neighbors of a hit say.
+
+Documents about the same thing are relevant to the same queries (van Rijsbergen's cluster hypothesis). So the score of a
+hit is smoothed over the neighborhood graph, the one that Self-Taught Hashing learns from: a hit whose neighbors score
+well moves up. The first hits also give feedback: what is like them moves up. docs/ranking.md has the trials.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from sthash import _core
+from sthash.checks import resolve_threads
+from sthash.collection.packed_vectors import PackedVectors
+
+Places = npt.NDArray[np.int64]
+Scores = npt.NDArray[np.float32]
+Allowed = npt.NDArray[np.uint8]
+
+
+@dataclass(frozen=True)
+class RankingParameters:
+    """Parameters of the ranking; docs/ranking.md says how the defaults were chosen.
+
+    Attributes
+    ----------
+    k1, b : float
+        Of BM25: saturation by term frequency, and normalization by length.
+    candidates : int
+        How many documents, the best by BM25, are ranked once more.
+    seeds : int
+        How many of the first candidates have a say in the scores of others.
+    neighbors : int
+        The neighbors of a candidate: so many seeds, the nearest by cosine.
+    smoothing : float
+        Weight of the mean score of the neighbors.
+    feedback_documents : int
+        So many first candidates give feedback.
+    feedback : float
+        Weight of the mean cosine with these.
+    """
+
+    k1: float = 1.2
+    b: float = 0.6
+    candidates: int = 300
+    seeds: int = 100
+    neighbors: int = 10
+    smoothing: float = 0.3
+    feedback_documents: int = 10
+    feedback: float = 0.1
+
+
+DEFAULTS = RankingParameters()
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """What BM25 depends on in the corpus: the number of documents, and their mean number of words."""
+
+    n_documents: int
+    mean_length: float
+
+
+@dataclass(frozen=True)
+class QueryRows:
+    """Term counts of queries: the parts of a CSR matrix, and in how many documents each of the columns is."""
+
+    indptr: npt.NDArray[np.int64]
+    columns: npt.NDArray[np.int32]
+    counts: npt.NDArray[np.int32]
+    frequencies: npt.NDArray[np.int32]
+
+    def __len__(self) -> int:
+        return len(self.indptr) - 1
+
+
+@dataclass(frozen=True)
+class RankedPositions:
+    """Positions of documents per query, best first, and their scores. A position of -1 ends a row."""
+
+    positions: Places
+    scores: Scores
+
+
+def inverse_frequencies(frequencies: npt.NDArray[np.int32], n_documents: int) -> Scores:
+    """Return the weight of terms: ln(1 + (N - df + ½) / (df + ½)), which is never negative.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sthash.collection.ranking import inverse_frequencies
+    >>> inverse_frequencies(np.array([1, 10], dtype=np.int32), 10).round(2)
+    array([1.99, 0.05], dtype=float32)
+    """
+    df = frequencies.astype(np.float64)
+    weights: Scores = np.log1p((n_documents - df + 0.5) / (df + 0.5)).astype(np.float32)
+    return weights
+
+
+def rank_by_bm25(
+    lists: _core.PostingLists,
+    queries: QueryRows,
+    statistics: Statistics,
+    k: int,
+    *,
+    parameters: RankingParameters = DEFAULTS,
+    allowed: Allowed | None = None,
+    threads: int | None = None,
+) -> RankedPositions:
+    """Return the k best documents of each query by BM25, exactly; only those whose byte in ``allowed`` is set."""
+    weights = queries.counts * inverse_frequencies(queries.frequencies, statistics.n_documents)
+    positions, scores = lists.search(
+        queries.indptr,
+        queries.columns,
+        weights.astype(np.float32),
+        k=k,
+        k1=parameters.k1,
+        b=parameters.b,
+        mean_length=statistics.mean_length or 1.0,
+        allowed=allowed,
+        threads=resolve_threads(threads),
+    )
+    return RankedPositions(positions, scores)
+
+
+def rank_by_graph(
+    found: RankedPositions,
+    vectors: Callable[[Places], PackedVectors],
+    *,
+    parameters: RankingParameters = DEFAULTS,
+    threads: int | None = None,
+) -> RankedPositions:
+    """Rank hits once more, by their neighbors among the first of them.
+
+    Parameters
+    ----------
+    found : RankedPositions
+        The candidates, from `rank_by_bm25`.
+    vectors : callable
+        Gives the unit rows of documents by their positions, which ascend.
+    """
+    used = np.unique(found.positions)
+    used = used[used >= 0]
+    if len(used) == 0:
+        return found
+    places = np.where(found.positions < 0, -1, np.searchsorted(used, found.positions))
+    ranked, scores = _core.rerank_hits(
+        vectors(used).view(),
+        places,
+        found.scores,
+        seeds=parameters.seeds,
+        neighbors=parameters.neighbors,
+        smoothing=parameters.smoothing,
+        feedback_documents=parameters.feedback_documents,
+        feedback=parameters.feedback,
+        threads=resolve_threads(threads),
+    )
+    return RankedPositions(np.where(ranked < 0, -1, used[ranked]), scores)

@@ -1,0 +1,268 @@
+"""The answers to typed queries: from the posting lists, exactly; what is too long for them goes to the codes."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sthash.checks import resolve_threads
+from sthash.codes import row_distances
+from sthash.collection.hits import Hit, HitRanking, Hits
+from sthash.collection.phrases import Phrase, holds_phrases, scan_words
+from sthash.collection.query import ParsedQuery, parse_query
+from sthash.collection.ranking import (
+    DEFAULTS,
+    Allowed,
+    QueryRows,
+    RankedPositions,
+    Statistics,
+    rank_by_bm25,
+    rank_by_graph,
+)
+from sthash.collection.search import answer
+from sthash.collection.search_options import SearchOptions
+from sthash.collection.snapshot import STOP_WORD, Snapshot
+
+# A query with so many different known words or fewer is answered from the lists, whatever it costs: it was typed, and
+# the exact answer is wanted. A longer one is answered from them if they have so many entries or fewer in all. Beyond
+# that a ball of codes costs less, and a long text resembles documents enough for its code to find them.
+TYPED_TERMS = 16
+MOST_ENTRIES = 500_000
+# Of a query that must be answered from the lists.
+MOST_TERMS = 1024
+# Queries of a batch that are answered together.
+QUERIES_TOGETHER = 256
+
+
+@dataclass(frozen=True)
+class AnalyzedQueries:
+    """Queries as words: the columns that are in documents, and those words that are not searched for."""
+
+    rows: QueryRows
+    ignored: list[tuple[str, ...]]
+    unknown: list[tuple[str, ...]]
+
+    def part(self, queries: Sequence[int]) -> QueryRows:
+        """Return some of the rows."""
+        rows = self.rows
+        inside = np.concatenate(
+            [np.zeros(0, np.int64), *(np.arange(rows.indptr[query], rows.indptr[query + 1]) for query in queries)]
+        )
+        sizes = np.diff(rows.indptr)[list(queries)]
+        bounds = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
+        return QueryRows(bounds, rows.columns[inside], rows.counts[inside], rows.frequencies[inside])
+
+
+def answer_queries(snapshot: Snapshot, queries: list[Any], options: SearchOptions) -> list[Hits]:
+    """Return the hits of each query: of texts, or of vectors, whichever the collection is of."""
+    if not snapshot.model.dense:
+        return answer_texts(snapshot, snapshot.check_texts(queries), options)
+    if options.ranking in ("graph", "bm25"):
+        raise ValueError(
+            f"ranking={options.ranking!r} is for texts, but this is a collection of vectors. Leave it out."
+        )
+    return answer(snapshot, snapshot.encode(queries), options)
+
+
+def answer_texts(snapshot: Snapshot, texts: list[str], options: SearchOptions) -> list[Hits]:
+    """Return the hits of each text."""
+    answers = list[Hits]()
+    for start in range(0, len(texts), QUERIES_TOGETHER):
+        answers.extend(_answer_batch(snapshot, texts[start : start + QUERIES_TOGETHER], options))
+    return answers
+
+
+def _answer_batch(snapshot: Snapshot, texts: list[str], options: SearchOptions) -> list[Hits]:
+    by_codes = options.ranking == "cosine" or options.by_codes
+    parsed = [ParsedQuery(text) if by_codes else parse_query(text) for text in texts]
+    words = analyze(snapshot, [query.text for query in parsed])
+    chosen = [not by_codes and _by_postings(words.rows, at, query, options) for at, query in enumerate(parsed)]
+    plain = [at for at, query in enumerate(parsed) if chosen[at] and query.plain]
+    found = dict[int, Hits]()
+    if plain:
+        allowed = _allowed_where(snapshot, options)
+        hits = _ranked_hits(snapshot, words, plain, options, allowed)
+        found.update(zip(plain, hits, strict=True))
+    for at, query in enumerate(parsed):
+        if chosen[at] and not query.plain:
+            allowed = _allowed_by(snapshot, query, words.part([at]), options)
+            found[at] = _ranked_hits(snapshot, words, [at], options, allowed)[0]
+    left = [at for at in range(len(texts)) if not chosen[at]]
+    if left:
+        near = answer(snapshot, snapshot.encode([texts[at] for at in left]), replace(options, ranking="cosine"))
+        for at, own in zip(left, near, strict=True):
+            own.ignored, own.unknown = words.ignored[at], words.unknown[at]
+            found[at] = own
+    return [found[at] for at in range(len(texts))]
+
+
+def _by_postings(rows: QueryRows, query: int, parsed: ParsedQuery, options: SearchOptions) -> bool:
+    own = slice(rows.indptr[query], rows.indptr[query + 1])
+    count = int(rows.indptr[query + 1] - rows.indptr[query])
+    if options.ranking != "auto" or not parsed.plain:
+        if count > MOST_TERMS:
+            raise ValueError(
+                f"The query has {count:,} different words, but ranking={options.ranking!r} takes {MOST_TERMS:,} at "
+                "most. Shorten it, or search with ranking='cosine'."
+            )
+        return True
+    return count <= TYPED_TERMS or (count <= MOST_TERMS and int(rows.frequencies[own].sum()) <= MOST_ENTRIES)
+
+
+def analyze(snapshot: Snapshot, texts: list[str]) -> AnalyzedQueries:
+    """Return the words of texts: those that documents have as columns, the others by name."""
+    scanned = scan_words(texts, snapshot.analyzer)
+    words, starts, columns = scanned.words, scanned.starts.tolist(), snapshot.look_up(scanned.words)
+    column_of = columns[scanned.numbers]
+    rows, ignored, unknown = [], list[tuple[str, ...]](), list[tuple[str, ...]]()
+    for start, end in itertools.pairwise(starts):
+        own = column_of[start:end]
+        rows.append(np.unique(own[own >= 0], return_counts=True))
+        others = dict.fromkeys(scanned.numbers[start:end][own < 0].tolist())
+        ignored.append(tuple(words[number] for number in others if columns[number] == STOP_WORD))
+        unknown.append(tuple(words[number] for number in others if columns[number] != STOP_WORD))
+    indptr = np.cumsum([0, *(len(used) for used, _ in rows)], dtype=np.int64)
+    used = np.concatenate([np.zeros(0, np.int32), *(used for used, _ in rows)])
+    counts = np.concatenate([np.zeros(0, np.int32), *(counts.astype(np.int32) for _, counts in rows)])
+    return AnalyzedQueries(QueryRows(indptr, used, counts, snapshot.frequencies(used)), ignored, unknown)
+
+
+def _statistics(snapshot: Snapshot) -> Statistics:
+    return Statistics(len(snapshot), snapshot.mean_length)
+
+
+def _ranked_hits(
+    snapshot: Snapshot,
+    words: AnalyzedQueries,
+    chosen: list[int],
+    options: SearchOptions,
+    allowed: Allowed | None,
+) -> list[Hits]:
+    rows = words.part(chosen)
+    k = min(options.k, len(snapshot))
+    ranking: HitRanking = "bm25" if options.ranking == "bm25" else "graph"
+    width = min(k if ranking == "bm25" else max(k, DEFAULTS.candidates), len(snapshot))
+    if width == 0:
+        ranked = RankedPositions(np.zeros((len(rows), 0), np.int64), np.zeros((len(rows), 0), np.float32))
+    else:
+        ranked = rank_by_bm25(
+            snapshot.posting_lists(rows.columns),
+            rows,
+            _statistics(snapshot),
+            width,
+            allowed=allowed,
+            threads=snapshot.threads,
+        )
+    if ranking == "graph":
+        ranked = rank_by_graph(ranked, lambda used: snapshot.vectors(snapshot.ids[used]), threads=snapshot.threads)
+    answers = _hits(snapshot, rows, ranked, k, options.explain)
+    return [
+        Hits(hits, ignored=words.ignored[at], unknown=words.unknown[at], strategy="postings", ranking=ranking)
+        for at, hits in zip(chosen, answers, strict=True)
+    ]
+
+
+def _hits(snapshot: Snapshot, rows: QueryRows, ranked: RankedPositions, k: int, explain: bool) -> list[list[Hit]]:
+    positions, scores = ranked.positions[:, :k], ranked.scores[:, :k].tolist()
+    held = np.nonzero(positions >= 0)
+    documents = snapshot.fields(np.unique(snapshot.ids[positions[held]]).tolist())
+    distances = np.zeros(positions.shape, dtype=np.int64)
+    if len(held[0]):
+        codes = snapshot.codes_of(rows.indptr, rows.columns, rows.counts)
+        distances[held] = row_distances(snapshot.codes[positions[held]], codes[held[0]])
+    answers = []
+    for query, row in enumerate(positions.tolist()):
+        hits, places = [], [place for place in row if place >= 0]
+        ids = snapshot.ids[places].tolist()
+        terms = _matching_terms(snapshot, rows, query, ids) if explain else [()] * len(ids)
+        for rank, number in enumerate(ids):
+            distance, score = int(distances[query, rank]), scores[query][rank]
+            hits.append(Hit(*documents[number], distance, score, terms[rank]))
+        answers.append(hits)
+    return answers
+
+
+def _matching_terms(snapshot: Snapshot, rows: QueryRows, query: int, ids: list[int]) -> list[tuple[str, ...]]:
+    own = slice(rows.indptr[query], rows.indptr[query + 1])
+    ones = np.ones(int(rows.indptr[query + 1] - rows.indptr[query]), dtype=np.float32)
+    order = sorted(range(len(ids)), key=ids.__getitem__)
+    vectors = snapshot.vectors(np.array([ids[place] for place in order], dtype=np.int64))
+    terms: list[tuple[str, ...]] = [()] * len(ids)
+    for row, place in enumerate(order):
+        terms[place] = snapshot.matching_terms((rows.columns[own], ones), vectors.row(row))
+    return terms
+
+
+# Which documents a query allows
+
+
+def _allowed_where(snapshot: Snapshot, options: SearchOptions) -> Allowed | None:
+    if options.where is None:
+        return None
+    allowed = np.zeros(len(snapshot), dtype=np.uint8)
+    allowed[snapshot.positions(snapshot.ids_where(options.where))] = 1
+    return allowed
+
+
+def _allowed_by(snapshot: Snapshot, parsed: ParsedQuery, rows: QueryRows, options: SearchOptions) -> Allowed:
+    """Return which documents have what the query requires, and nothing that it excludes."""
+    allowed = _allowed_where(snapshot, options)
+    if allowed is None:
+        allowed = np.ones(len(snapshot), dtype=np.uint8)
+    for words in (*parsed.required, *parsed.phrases):
+        for column in _columns(snapshot, words):
+            having = np.zeros(len(snapshot), dtype=np.uint8)
+            if column >= 0:
+                having[snapshot.posting_lists([column]).positions(column)] = 1
+            allowed &= having
+    for words in parsed.excluded:
+        columns = _columns(snapshot, words)
+        # Several terms in one word, such as x-ray: documents with all of them are left out.
+        having = np.full(len(snapshot), bool(columns), dtype=np.uint8)
+        for column in columns:
+            own = np.zeros(len(snapshot), dtype=np.uint8)
+            if column >= 0:
+                own[snapshot.posting_lists([column]).positions(column)] = 1
+            having &= own
+        allowed &= 1 - having
+    if (parsed.phrases or parsed.excluded_phrases) and len(snapshot):
+        _keep_phrases(snapshot, parsed, rows, options, allowed)
+    return allowed
+
+
+def _columns(snapshot: Snapshot, text: str) -> list[int]:
+    """Return the columns of the words of a text without its stop words; -1 for a word that no document has."""
+    words = scan_words([text], snapshot.analyzer).words
+    return [column for column in snapshot.look_up(words).tolist() if column != STOP_WORD]
+
+
+def _keep_phrases(
+    snapshot: Snapshot, parsed: ParsedQuery, rows: QueryRows, options: SearchOptions, allowed: Allowed
+) -> None:
+    """Take out documents without the phrases, as far as they could be among the candidates."""
+    phrases = [Phrase(text, snapshot.analyzer) for text in parsed.phrases]
+    excluded = [phrase for text in parsed.excluded_phrases if (phrase := Phrase(text, snapshot.analyzer)).terms]
+    checked: npt.NDArray[np.bool_] = np.zeros(len(snapshot), dtype=bool)
+    width = max(options.k, DEFAULTS.candidates)
+    lists, threads = snapshot.posting_lists(rows.columns), resolve_threads(snapshot.threads)
+    while True:
+        width = min(width, len(snapshot))
+        best = rank_by_bm25(lists, rows, _statistics(snapshot), width, allowed=allowed, threads=threads).positions[0]
+        new = best[best >= 0]
+        new = np.sort(new[~checked[new]])
+        if len(new) == 0:
+            return
+        documents = snapshot.fields(snapshot.ids[new].tolist())
+        texts = [documents[number][1] for number in snapshot.ids[new].tolist()]
+        keep = holds_phrases(texts, phrases, snapshot.analyzer).all(axis=1)
+        keep &= ~holds_phrases(texts, excluded, snapshot.analyzer).any(axis=1)
+        allowed[new[~keep]] = 0
+        checked[new] = True
+        if keep.all():
+            return
+        width *= 2

@@ -1,0 +1,217 @@
+"""The ranking of typed queries: the kernel and its slow twin, BM25, and the graph over candidates."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sthash import _core
+from sthash.collection.packed_vectors import packed
+from sthash.collection.ranking import (
+    QueryRows,
+    RankedPositions,
+    RankingParameters,
+    Statistics,
+    inverse_frequencies,
+    rank_by_bm25,
+    rank_by_graph,
+)
+
+
+def unit_rows(rng, count, n_columns, most=12):
+    """Sparse unit rows as a dense matrix; a few rows are blank."""
+    rows = np.zeros((count, n_columns), dtype=np.float32)
+    for row in rows:
+        columns = rng.choice(n_columns, rng.integers(0, min(most, n_columns)), replace=False)
+        row[columns] = rng.integers(1, 5, len(columns))
+    norms = np.linalg.norm(rows, axis=1, keepdims=True)
+    return (rows / np.where(norms > 0, norms, 1)).astype(np.float32)
+
+
+def as_packed(rows):
+    indptr = np.concatenate([[0], np.cumsum((rows > 0).sum(1))]).astype(np.int64)
+    return packed(indptr, np.nonzero(rows)[1].astype(np.int32), rows[rows > 0], rows.shape[1])
+
+
+def reranked(rows, places, scores, how):
+    """Rank the hits of one query once more, slowly."""
+    seeds = places[: how.seeds]
+    smoothed, likeness = [], []
+    for hit, place in enumerate(places):
+        cosines = rows[seeds].astype(np.float64) @ rows[place]
+        if hit < len(seeds):
+            cosines[hit] = 0
+        near = [seed for seed in np.argsort(-cosines, kind="stable")[: how.neighbors] if cosines[seed] > 0]
+        around = np.average(scores[near], weights=cosines[near]) if near else scores[hit]
+        smoothed.append((1 - how.smoothing) * scores[hit] + how.smoothing * around)
+        first = [seed for seed in range(min(how.feedback_documents, len(seeds))) if seed != hit]
+        likeness.append(np.average(cosines[first], weights=scores[first]) if first else 0.0)
+    final, most = np.array(smoothed), max(likeness[: len(seeds)], default=0)
+    if most > 0 and how.feedback > 0:
+        final = (1 - how.feedback) * final + how.feedback * scores[0] * np.array(likeness) / most
+    return final
+
+
+def kernel(rows, places, scores, how, threads=1):
+    return _core.rerank_hits(
+        as_packed(rows).view(),
+        places,
+        scores,
+        seeds=how.seeds,
+        neighbors=how.neighbors,
+        smoothing=how.smoothing,
+        feedback_documents=how.feedback_documents,
+        feedback=how.feedback,
+        threads=threads,
+    )
+
+
+def made_up_hits(rng, queries, width, n_rows):
+    places = np.full((queries, width), -1, dtype=np.int64)
+    scores = np.zeros((queries, width), dtype=np.float32)
+    for query in range(queries):
+        count = rng.integers(0, width + 1)
+        places[query, :count] = rng.choice(n_rows, count, replace=False)
+        scores[query, :count] = np.sort(rng.random(count))[::-1] + 0.1
+    return places, scores
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        RankingParameters(),
+        RankingParameters(seeds=5, neighbors=2, feedback_documents=3, smoothing=0.5, feedback=0.4),
+        RankingParameters(seeds=7, neighbors=20, feedback_documents=50),
+        RankingParameters(smoothing=0, feedback=0),
+        RankingParameters(neighbors=0, feedback_documents=0),
+        RankingParameters(seeds=0),
+    ],
+)
+@pytest.mark.parametrize("seed", range(3))
+def test_the_kernel_equals_its_twin(how, seed):
+    rng = np.random.default_rng(seed)
+    rows = unit_rows(rng, 60, 40)
+    places, scores = made_up_hits(rng, 40, 30, len(rows))
+    got_places, got_scores = kernel(rows, places, scores, how)
+    for query in range(len(places)):
+        count = int((places[query] >= 0).sum())
+        expected = reranked(rows, places[query, :count], scores[query, :count].astype(np.float64), how)
+        assert (got_places[query, count:] == -1).all()
+        assert (got_scores[query, count:] == 0).all()
+        assert sorted(got_places[query, :count]) == sorted(places[query, :count])
+        where = {place: at for at, place in enumerate(places[query, :count].tolist())}
+        own = [expected[where[place]] for place in got_places[query, :count].tolist()]
+        np.testing.assert_allclose(got_scores[query, :count], own, rtol=2e-5)
+        assert (np.diff(got_scores[query, :count]) <= 0).all()
+
+
+def test_every_number_of_threads_gives_the_same():
+    rng = np.random.default_rng(5)
+    rows = unit_rows(rng, 300, 80, most=30)
+    places, scores = made_up_hits(rng, 100, 120, len(rows))
+    one = kernel(rows, places, scores, RankingParameters())
+    for threads in (2, 3, 8):
+        many = kernel(rows, places, scores, RankingParameters(), threads)
+        assert all(np.array_equal(a, b) for a, b in zip(one, many, strict=True))
+
+
+def test_equal_scores_are_ranked_by_place():
+    rows = np.tile(unit_rows(np.random.default_rng(2), 1, 9) + np.float32(0.1), (5, 1))
+    places = np.array([[4, 2, 0, 3, 1]])
+    got, _ = kernel(rows, places, np.ones((1, 5), np.float32), RankingParameters())
+    assert got.tolist() == [[0, 1, 2, 3, 4]]
+
+
+def test_the_kernel_refuses_places_that_are_not_there():
+    rows = unit_rows(np.random.default_rng(2), 4, 9)
+    for places in ([[4]], [[-2]]):
+        with pytest.raises(ValueError, match="place"):
+            kernel(rows, np.array(places), np.ones((1, 1), np.float32), RankingParameters())
+    with pytest.raises(ValueError, match="as many scores"):
+        kernel(rows, np.array([[1, 2]]), np.ones((1, 1), np.float32), RankingParameters())
+
+
+# BM25 and the graph
+
+
+def lists_of(counts):
+    """Posting lists of a dense matrix of counts."""
+    lists = _core.PostingLists(np.arange(len(counts)), counts.sum(1).astype(np.int32))
+    rows, columns = np.nonzero(counts)
+    indptr = np.searchsorted(rows, np.arange(len(counts) + 1)).astype(np.int64)
+    used, content, offsets = _core.pack_postings(
+        indptr,
+        columns.astype(np.int32),
+        counts[rows, columns].astype(np.int32),
+        np.arange(len(counts)),
+        n_columns=counts.shape[1],
+        threads=1,
+    )
+    for place, column in enumerate(used.tolist()):
+        lists.put(column, [content[offsets[place] : offsets[place + 1]].tobytes()])
+    return lists
+
+
+def query_rows(queries, counts):
+    columns = np.concatenate([np.array(sorted(query)) for query in queries]).astype(np.int32)
+    return QueryRows(
+        np.cumsum([0, *map(len, queries)]).astype(np.int64),
+        columns,
+        np.concatenate([[query[column] for column in sorted(query)] for query in queries]).astype(np.int32),
+        (counts[:, columns] > 0).sum(0).astype(np.int32),
+    )
+
+
+def test_bm25_equals_its_formula():
+    counts = np.random.default_rng(1).poisson(0.3, (50, 20))
+    lists, how = lists_of(counts), RankingParameters()
+    lengths = counts.sum(1)
+    queries = query_rows([{3: 1, 7: 2}, {0: 1, 3: 1, 19: 1}], counts)
+    found = rank_by_bm25(lists, queries, Statistics(50, lengths.mean()), 50)
+    share = how.k1 * (1 - how.b + how.b * lengths / lengths.mean())
+    tf = counts * (how.k1 + 1) / (counts + share[:, None])
+    idf = inverse_frequencies((counts > 0).sum(0).astype(np.int32), 50)
+    for query, weights in enumerate(({3: 1, 7: 2}, {0: 1, 3: 1, 19: 1})):
+        scores = sum(weight * idf[column] * tf[:, column] for column, weight in weights.items())
+        held = found.positions[query] >= 0
+        assert held.sum() == (scores > 0).sum()
+        np.testing.assert_allclose(found.scores[query][held], np.sort(scores[scores > 0])[::-1], rtol=1e-5)
+
+
+def test_only_what_is_allowed_is_found():
+    counts = np.random.default_rng(1).poisson(0.5, (50, 20))
+    allowed = (np.arange(50) % 3 == 0).astype(np.uint8)
+    queries = query_rows([{3: 1}], counts)
+    found = rank_by_bm25(lists_of(counts), queries, Statistics(50, counts.sum(1).mean()), 50, allowed=allowed)
+    held = found.positions[found.positions >= 0]
+    assert set(held.tolist()) == {at for at in range(0, 50, 3) if counts[at, 3]}
+
+
+def test_a_hit_among_its_like_moves_up():
+    # Documents 1 to 4 are alike; document 0 stands alone and has the same score as document 1.
+    rows = np.zeros((5, 8), dtype=np.float32)
+    rows[0, [0, 1]] = 1, 2
+    rows[1:, [0, 4, 5]] = 1, 2, 1
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    found = RankedPositions(np.arange(5)[None], np.array([[2, 2, 1.9, 1.9, 1.8]], dtype=np.float32))
+    vectors = as_packed(rows)
+    ranked = rank_by_graph(found, vectors.at)
+    assert ranked.positions[0, 0] == 1
+    assert sorted(ranked.positions[0]) == list(range(5))
+
+
+def test_positions_need_not_be_dense():
+    rng = np.random.default_rng(3)
+    rows = unit_rows(rng, 500, 30) + np.float32(0.01)
+    vectors = as_packed(rows)
+    positions = np.sort(rng.choice(500, 20, replace=False))[None, ::-1].copy()
+    scores = np.linspace(2, 1, 20, dtype=np.float32)[None]
+    few = rank_by_graph(RankedPositions(positions, scores), vectors.at)
+    whole = kernel(rows, positions, scores, RankingParameters())
+    assert np.array_equal(few.positions, whole[0])
+    assert np.array_equal(few.scores, whole[1])
+
+
+def test_nothing_found_stays_nothing():
+    nothing = RankedPositions(np.full((2, 3), -1), np.zeros((2, 3), dtype=np.float32))
+    assert rank_by_graph(nothing, lambda _: pytest.fail("no vectors are needed")) is nothing
