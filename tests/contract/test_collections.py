@@ -9,17 +9,12 @@ import pytest
 
 from sthash import Client, Collection, Document
 from sthash.collection import SearchKeywords, SearchOptions
-from support.collections import COLLECTIONS, ODD, assert_same_hits
+from support.collections import COLLECTIONS, ODD, assert_same_hits, default_ranking
 from support.components import require
 from support.corpus import QUERIES
 
 UNKNOWN = ["", "the of and", "zzzz", " \n"]
 EVERYTHING = 1000
-
-
-def default_ranking(collection):
-    """Milvus ranks by cosines, because it has no posting lists."""
-    return "cosine" if type(collection).__name__ == "MilvusCollection" else "auto"
 
 
 # Reading

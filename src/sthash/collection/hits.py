@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, Literal
 
 Strategy = Literal["postings", "codes"]
@@ -88,10 +88,12 @@ class Hits(list[Hit]):
         )
 
     def to_frame(self) -> Any:
-        """Return the hits as a pandas DataFrame, one row per hit."""
-        try:
-            import pandas as pd  # type: ignore[import-untyped]
-        except ImportError as error:
-            raise ImportError("to_frame needs pandas. Install it: pip install pandas.") from error
-        names = [field.name for field in fields(Hit)]
-        return pd.DataFrame([[getattr(hit, name) for name in names] for hit in self], columns=names)
+        """Return the hits as a pandas DataFrame; see `hits_frame`."""
+        from sthash.collection.display import hits_frame
+
+        return hits_frame(self)
+
+    def _repr_html_(self) -> str:
+        from sthash.collection.display import hits_html
+
+        return hits_html(self)
