@@ -87,6 +87,6 @@ def assert_same_hits(ours: list[Hit], theirs: list[Hit]) -> None:
             assert hit.score == pytest.approx(theirs[-1].score, abs=1e-5)
 
 
-def default_ranking(collection: Any) -> str:
+def default_ranking(collection: object) -> str:
     """Return what a collection ranks by unless it is told; Milvus by cosines, because it has no posting lists."""
     return "cosine" if type(collection).__name__ == "MilvusCollection" else "auto"
