@@ -127,6 +127,7 @@ def test_search_options_are_validated_once():
         "factor": 500,
         "explain": False,
         "ranking": "auto",
+        "correct": False,
     }
     assert SearchOptions(where={1: {2}}).where == {"1": [2]}
     for wrong, error in (({"k": 0}, ValueError), ({"k": "3"}, TypeError), ({"radius": -1}, ValueError)):

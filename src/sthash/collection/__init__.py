@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sthash.collection.builder import LearningPlan
 from sthash.collection.collection import Collection
 from sthash.collection.conditions import Condition, FieldKinds, Filter, Where
 from sthash.collection.display import facts_html, hits_frame, hits_html, matched_words
@@ -25,6 +26,7 @@ __all__ = [
     "Filter",
     "Hit",
     "Hits",
+    "LearningPlan",
     "PackedVectors",
     "SearchKeywords",
     "SearchOptions",

@@ -50,6 +50,8 @@ class LearningPlan:
     hasher: SelfTaughtHashing | None = None
     random_state: int = 0
     threads: int | None = None
+    language: str | None = None
+    fold_accents: bool = False
 
     def __post_init__(self) -> None:
         if check_whole("n_bits", self.n_bits) > MAX_BITS:
@@ -63,6 +65,14 @@ class LearningPlan:
         from sthash.hashing.sth import Recipe
 
         check_choice("recipe", self.recipe, get_args(Recipe))
+        if self.language is not None:
+            from sthash.text.languages import check_language
+
+            check_language(self.language)
+        if not isinstance(self.fold_accents, bool | np.bool_):
+            raise TypeError(f"fold_accents={self.fold_accents!r} must be True or False.")
+        if self.vectorizer is not None and (self.language is not None or self.fold_accents):
+            raise TypeError("a vectorizer has its own language and fold_accents. Set them there, or leave it out.")
 
     def new_hasher(self) -> SelfTaughtHashing:
         """Return the user's hasher, or one with the settings of the plan."""
@@ -75,7 +85,12 @@ class LearningPlan:
         from sthash.text import TextVectorizer
 
         if self.vectorizer is None:
-            return TextVectorizer(threads=self.threads)
+            return TextVectorizer(
+                language=self.language or "english",
+                stop_words="function words",
+                fold_accents=bool(self.fold_accents),
+                threads=self.threads,
+            )
         if callable(self.vectorizer.analyzer):
             raise TypeError("a collection cannot store a vectorizer whose analyzer is a callable. Use analyzer='word'.")
         vectorizer: TextVectorizer = clone(self.vectorizer)

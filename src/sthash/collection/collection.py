@@ -2,35 +2,29 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
 import numpy.typing as npt
 
-from sthash.checks import resolve_threads
 from sthash.codes import Codes
 from sthash.collection import builder
 from sthash.collection.conditions import Where
+from sthash.collection.corrections import answer_corrected
 from sthash.collection.display import facts_html
 from sthash.collection.document_table import StoredDocument, remove
 from sthash.collection.export import export_documents
 from sthash.collection.hits import Hits
+from sthash.collection.open_file import OpenFile
 from sthash.collection.packed_vectors import Ids
 from sthash.collection.posting_table import settle
 from sthash.collection.replacement import copy_file
-from sthash.collection.search import answer
+from sthash.collection.search import answer_by_key
 from sthash.collection.search_options import SearchKeywords, SearchOptions
 from sthash.collection.snapshot import Snapshot
-from sthash.collection.store import WAIT_SECONDS, Store
-from sthash.collection.stored_model import load_model
 from sthash.collection.term_table import next_column
-from sthash.collection.text_search import answer_queries
-from sthash.collection.upgrade import prepare_reading, prepare_writing
 from sthash.collection.verification import Verification, verify
 from sthash.model import Margins, Model
 from sthash.progress import Progress, silent
@@ -42,7 +36,7 @@ if TYPE_CHECKING:
     from sthash.text import TextVectorizer
 
 
-class Collection:
+class Collection(OpenFile):
     """Documents in one file, with the model that was learned from them and their codes.
 
     Made by `Collection.create` or `Collection.open`. Each change is one transaction: after a crash the file is as it
@@ -62,12 +56,6 @@ class Collection:
     ('1', ('bone', 'dog'))
     """
 
-    def __init__(self, store: Store, *, threads: int | None = None) -> None:
-        self._store = store
-        self._threads = resolve_threads(threads)
-        self._current: Snapshot | None = None
-        self._origin: tuple[int, int] | None = None
-
     @classmethod
     def create(
         cls,
@@ -80,6 +68,8 @@ class Collection:
         recipe: Recipe = "neighbors",
         sample_size: int | None = builder.SAMPLE_SIZE,
         scatter: float = 0.0,
+        language: str | None = None,
+        fold_accents: bool = False,
         vectorizer: TextVectorizer | None = None,
         hasher: SelfTaughtHashing | None = None,
         model: Model | None = None,
@@ -118,6 +108,11 @@ class Collection:
             With 0, as published, codes bring together what is about the same topic. With about 4 and long codes
             (``n_bits=512``) a small ball holds most of the nearest documents by cosine, also those that are near
             because of rare terms; codes of 64 bits gain little.
+        language : str, optional
+            Which stems and stop words the texts have: English by default; "none" for neither. See
+            `sthash.text.languages.language_names`. Not with ``vectorizer``, which has its own.
+        fold_accents : bool
+            Whether accents make no difference, so that "cafe" finds "café". Not with ``vectorizer``.
         vectorizer, hasher : TextVectorizer, SelfTaughtHashing, optional
             With settings of your own. Those of the hasher replace ``n_bits``, ``n_neighbors`` and ``recipe``. Limits of
             the vectorizer (``min_df``, ``max_df``, ``max_features``) limit the hash functions, not the search.
@@ -142,101 +137,21 @@ class Collection:
                 f"{target} exists already. Pass overwrite=True (--force) to replace it, or add to it."
             )
         plan = model or builder.LearningPlan(
-            n_bits, n_neighbors, recipe, sample_size, scatter, vectorizer, hasher, random_state, threads
+            n_bits,
+            n_neighbors,
+            recipe,
+            sample_size,
+            scatter,
+            vectorizer,
+            hasher,
+            random_state,
+            threads,
+            language,
+            fold_accents,
         )
         rows = with_fields(documents, fields)
         builder.build(target, rows, vectors, plan, replace_keys=replace, progress=progress, overwrite=overwrite)
         return cls.open(target, threads=threads)
-
-    @classmethod
-    def open(
-        cls,
-        path: str | PathLike[str],
-        *,
-        wait: float = WAIT_SECONDS,
-        threads: int | None = None,
-        max_read_bytes: int | None = None,
-    ) -> Self:
-        """Open a collection.
-
-        Parameters
-        ----------
-        path : path
-        wait : float
-            Number of seconds to wait for another process that is changing the file.
-        threads : int or None
-            None takes one thread per available core.
-        max_read_bytes : int, optional
-            Most bytes of documents that are read for one answer. Hits beyond it raise `AnswerTooLargeError`, a page
-            ends before it. By default there is no limit.
-        """
-        writable = os.access(path, os.W_OK) and os.access(Path(path).absolute().parent, os.W_OK)
-        collection = cls(Store(path, "rw" if writable else "ro", wait), threads=threads)
-        collection._store.max_read_bytes = max_read_bytes
-        try:
-            with collection._store.reading():
-                pass
-        except BaseException:
-            collection.close()
-            raise
-        return collection
-
-    def close(self) -> None:
-        """Close the file."""
-        self._store.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
-
-    # One state of the file
-
-    @contextmanager
-    def snapshot(self) -> Iterator[Snapshot]:
-        """Read one state of the file throughout, whatever others change meanwhile.
-
-        Other threads that use the same object wait until the ``with`` statement ends.
-        """
-        with self._store.reading():
-            version = self._store.version()
-            if self._current is None or self._current.version != version:
-                prepare_reading(self._store, version, self._threads)
-                self._current = Snapshot(self._store, version, self._present_model(), self._threads)
-            yield self._current
-
-    @contextmanager
-    def _changing(self) -> Iterator[None]:
-        """Make all changes of the block or none of them."""
-        try:
-            with self._store.writing():
-                prepare_writing(self._store, self._threads)
-                yield
-        except BaseException:
-            self._current = self._store.prepared_for = None
-            raise
-
-    def _present_model(self) -> Model:
-        """Return the model of the file: the one that is in memory, if the file still has it."""
-        origin = self._store.origin()
-        if self._current is not None and self._origin == origin:
-            known = self._current.model
-            if self._store.setting("model").get("generation") == known.settings.get("generation"):
-                return known
-        self._origin = origin
-        return load_model(self._store, self._threads)
-
-    @property
-    def version(self) -> int:
-        """A number that grows with every change of the file, as long as it is open."""
-        with self._store.reading():
-            return self._store.version()
-
-    @property
-    def path(self) -> Path:
-        """Where the file is."""
-        return self._store.path
 
     @property
     def n_bits(self) -> int:
@@ -393,26 +308,22 @@ class Collection:
             Number of hits.
         key : str, optional
             Instead of a query: the key of a document, which is then not among the hits.
-        radius, rerank, where, factor, explain, ranking
+        radius, rerank, where, factor, explain, ranking, correct
             See `SearchOptions`.
         """
         chosen = SearchOptions(k, **options)
         if (query is None) == (key is None):
             raise TypeError("search takes either a query or a key. Pass one of them.")
-        if key is not None and chosen.ranking in ("graph", "bm25"):
-            raise ValueError(f"ranking={chosen.ranking!r} is for texts, but this search is by key. Leave it out.")
         with self.snapshot() as now:
             if key is None:
-                return answer_queries(now, [query], chosen)[0]
-            # One more, because the document itself is the nearest.
-            hits = answer(now, now.encode_stored(self._id(now, key)), replace(chosen, k=chosen.k + 1))[0]
-            return hits.like([hit for hit in hits if hit.key != key][: chosen.k])
+                return answer_corrected(now, [query], chosen)[0]
+            return answer_by_key(now, self._id(now, key), chosen)
 
     def search_many(self, queries: Iterable[Any], k: int = 10, **options: Unpack[SearchKeywords]) -> list[Hits]:
         """Like `search`, for many texts or vectors at once: the hits of each."""
         chosen = SearchOptions(k, **options)
         with self.snapshot() as now:
-            return answer_queries(now, list(queries), chosen)
+            return answer_corrected(now, list(queries), chosen)
 
     def encode(self, queries: Iterable[Any]) -> Codes:
         """Return the packed codes of texts, or of vectors, by the model of the collection."""

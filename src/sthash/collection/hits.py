@@ -45,7 +45,9 @@ class Hits(list[Hit]):
     unknown : tuple of str
         Words of the query that no document has.
     suggestions : dict of str to tuple of str
-        For an unknown word, known words that are close to it.
+        For an unknown word, known words that are spelled almost like it; only if ``explain`` or ``correct`` was set.
+    corrected : dict of str to str
+        For an unknown word, the known one that was searched for in its place; only if ``correct`` was set.
     strategy : {"postings", "codes"}
         Where the documents were looked for: in the lists of all documents per word, or in a ball of codes.
     ranking : {"graph", "bm25", "cosine", "codes"}
@@ -66,6 +68,7 @@ class Hits(list[Hit]):
         ignored: Sequence[str] = (),
         unknown: Sequence[str] = (),
         suggestions: Mapping[str, Sequence[str]] | None = None,
+        corrected: Mapping[str, str] | None = None,
         strategy: Strategy = "codes",
         ranking: HitRanking = "cosine",
     ) -> None:
@@ -73,6 +76,7 @@ class Hits(list[Hit]):
         self.ignored = tuple(ignored)
         self.unknown = tuple(unknown)
         self.suggestions = {word: tuple(known) for word, known in (suggestions or {}).items()}
+        self.corrected = dict(corrected or {})
         self.strategy = strategy
         self.ranking = ranking
 
@@ -83,6 +87,7 @@ class Hits(list[Hit]):
             ignored=self.ignored,
             unknown=self.unknown,
             suggestions=self.suggestions,
+            corrected=self.corrected,
             strategy=self.strategy,
             ranking=self.ranking,
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 
@@ -52,6 +53,16 @@ def answer(snapshot: Snapshot, queries: EncodedRows, options: SearchOptions) -> 
             reading = reader.submit(_hits, snapshot, table, vectors, part, ranking, options.explain)
         answers.extend(reading.result() if reading is not None else ())
     return answers
+
+
+def answer_by_key(snapshot: Snapshot, number: int, options: SearchOptions) -> Hits:
+    """Return the hits of a document of the collection, which is not among them."""
+    if options.ranking in ("graph", "bm25"):
+        raise ValueError(f"ranking={options.ranking!r} is for texts, but this search is by key. Leave it out.")
+    own = snapshot.names([number])[number][0]
+    # One more, because the document itself is the nearest.
+    hits = answer(snapshot, snapshot.encode_stored(number), replace(options, k=options.k + 1))[0]
+    return hits.like([hit for hit in hits if hit.key != own][: options.k])
 
 
 def _nearest_codes(

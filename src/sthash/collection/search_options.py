@@ -22,6 +22,7 @@ class SearchKeywords(TypedDict, total=False):
     factor: int
     explain: bool
     ranking: Ranking
+    correct: bool
 
 
 @dataclass(frozen=True)
@@ -43,12 +44,15 @@ class SearchOptions:
     factor : int
         Number of documents in the ball per hit, if there is no radius.
     explain : bool
-        Look up the terms that made a hit match.
+        Look up the terms that made a hit match and, for words of the query that no document has, words that are
+        spelled almost like them.
     ranking : {"auto", "graph", "bm25", "cosine"}
         ``bm25`` ranks the documents that have words of the query, all of them, by BM25. ``graph`` ranks the best of
         these once more by their neighbors (docs/ranking.md). ``cosine`` ranks the documents in the ball by the cosine
         of their vectors. ``auto`` is ``graph`` for a text, but ``cosine`` for a whole document, for a vector or a key,
         and with ``radius`` or ``rerank=False``.
+    correct : bool
+        Search for the closest known word in place of a word that no document has.
 
     Notes
     -----
@@ -92,6 +96,7 @@ class SearchOptions:
     factor: int = 500
     explain: bool = False
     ranking: Ranking = "auto"
+    correct: bool = False
 
     def __post_init__(self) -> None:
         # More than any collection has: kernels count with 64 bits, and with 32 bits within a code.

@@ -28,7 +28,7 @@ from sthash.collection.filters import ids_where
 from sthash.collection.packed_vectors import Ids, PackedVectors, load_vectors
 from sthash.collection.posting_table import PostingTable
 from sthash.collection.store import Store
-from sthash.collection.term_table import Columns, Frequencies, TermTable, hash_terms
+from sthash.collection.term_table import Columns, Frequencies, TermTable, first_names, hash_terms
 from sthash.index import HammingIndex
 from sthash.model import EncodedRows, Margins, Model, TextModel
 from sthash.model.encoded import Row, shared_columns, stacked
@@ -40,6 +40,8 @@ from sthash.text.counters import WordCounter
 UNKNOWN_WORD, STOP_WORD = -1, -2
 # Words that are looked up once.
 REMEMBERED_WORDS = 1 << 16
+# Words among which those that are spelled like another one are looked for: columns are by falling frequency.
+SPELLINGS = 300_000
 # Settings of the model that `info` shows, and under which name.
 SHOWN = {
     "kind": "kind",
@@ -51,7 +53,9 @@ SHOWN = {
     "n_terms": "n_terms",
     "n_columns": "n_columns",
     "weighting": "weighting",
+    "language": "language",
     "stemmer": "stemmer",
+    "fold_accents": "fold_accents",
 }
 
 
@@ -217,6 +221,14 @@ class Snapshot:
             columns[~counted] = STOP_WORD
             known.update(zip(new, columns.tolist(), strict=True))
         return np.fromiter(map(known.__getitem__, words), dtype=np.int32, count=len(words))
+
+    @cached_property
+    def spellings(self) -> tuple[list[str], npt.NDArray[np.int32]]:
+        """The most common terms that documents have, and in how many documents each is."""
+        names = first_names(self._store, min(len(self.terms), SPELLINGS))
+        frequencies = self.frequencies(np.arange(len(names), dtype=np.int32))
+        used = np.flatnonzero(frequencies)
+        return [names[column] for column in used.tolist()], frequencies[used]
 
     @cached_property
     def term_hashes(self) -> npt.NDArray[np.int32]:

@@ -111,6 +111,15 @@ def append_terms(store: Store, names: Sequence[str]) -> None:
     store.put_many("terms", [(start + place, encode_text(name), 0, b"") for place, name in enumerate(names)])
 
 
+def first_names(store: Store, count: int) -> list[str]:
+    """Return the words of the first columns, as they are, without a look at their checksums: `get` does that."""
+    rows = store.execute("SELECT term FROM terms ORDER BY column LIMIT ?", (count,))
+    try:
+        return [term.decode(errors="replace") for (term,) in rows]
+    except AttributeError as error:
+        raise store.damaged("a term cannot be read") from error
+
+
 def hash_terms(store: Store, size: int) -> Columns:
     """Return the CRC-32 of each word without its highest bit, in the order of the columns."""
     rows = store.execute("SELECT term FROM terms ORDER BY column LIMIT ?", (size,))

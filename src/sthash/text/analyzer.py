@@ -12,10 +12,11 @@ import numpy.typing as npt
 import Stemmer
 
 from sthash.text.folding import fold_accents
-from sthash.text.languages import language_names, language_stemmer, language_stop_words
+from sthash.text.languages import function_words, language_names, language_stemmer, language_stop_words
 
 # The rule by which new models find words.
 SEGMENTATION = 2
+FUNCTION_WORDS = "function words"
 
 
 @dataclass(frozen=True)
@@ -92,16 +93,19 @@ def check_stemmer(stemmer: object, language: str = "english") -> str | None:
 def resolve_stop_words(stop_words: str | Iterable[str] | None, language: str = "english") -> frozenset[str]:
     """Return the stop words that are meant.
 
-    ``"auto"`` are those of the language, the name of a language are its own; None are none; else the words themselves.
+    ``"auto"`` are those of the language, ``"function words"`` those of them that tell nothing of what a text is about;
+    the name of a language are its own; None are none; else the words themselves.
     """
     if stop_words is None:
         return frozenset()
     if isinstance(stop_words, str):
+        if stop_words == FUNCTION_WORDS:
+            return function_words(language)
         name = language if stop_words == "auto" else stop_words
         if name not in language_names():
             raise ValueError(
-                f"stop_words={stop_words!r} is not known. Use 'auto', the name of a language such as 'english', None, "
-                "or your own collection of words."
+                f"stop_words={stop_words!r} is not known. Use 'auto', 'function words', the name of a language such as "
+                "'english', None, or your own collection of words."
             )
         return language_stop_words(name)
     words = frozenset(stop_words)

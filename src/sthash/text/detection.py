@@ -73,14 +73,29 @@ def guess_language(words: Mapping[str, int], chosen: str) -> str | None:
     return "none" if is_other else None
 
 
+class LanguageWarning(UserWarning):
+    """A corpus seems to be in another language than the chosen one.
+
+    Attributes
+    ----------
+    guess, chosen : str
+        Names of languages; the guess is "none" if it is not known which.
+    seems : str
+        The guess, in words.
+    """
+
+    def __init__(self, guess: str, chosen: str) -> None:
+        self.guess, self.chosen = guess, chosen
+        self.seems = "in another language" if guess == "none" else guess.capitalize()
+        super().__init__(
+            f"most of the text seems to be {self.seems}, but language={chosen!r} picks the stems and stop words. "
+            f"Pass language={guess!r}, or say what to use by stop_words= and stemmer=."
+        )
+
+
 def warn_of_language(words: Mapping[str, int], chosen: str) -> None:
     """Warn if the words seem to be of another language than the chosen one."""
     guess = guess_language(words, chosen)
     if guess is None:
         return
-    seems = "another language" if guess == "none" else guess.capitalize()
-    warnings.warn(
-        f"most of the text seems to be {seems}, but language={chosen!r} picks the stems and stop words. "
-        f"Pass language={guess!r}, or say what to use by stop_words= and stemmer=.",
-        stacklevel=2,
-    )
+    warnings.warn(LanguageWarning(guess, chosen), stacklevel=2)

@@ -6,7 +6,7 @@ from functools import cache
 
 import Stemmer
 
-from sthash.text.stop_words import STOP_WORDS
+from sthash.text.stop_words import CONTENT_WORDS, STOP_WORDS
 
 # Written without spaces between words, or with many endings: the scanner cuts them into pairs of letters.
 UNSPACED_LANGUAGES = ("burmese", "chinese", "japanese", "khmer", "korean", "lao", "thai")
@@ -65,3 +65,19 @@ def language_stop_words(language: str) -> frozenset[str]:
 
         return frozenset(ENGLISH_STOP_WORDS)
     return frozenset(STOP_WORDS.get(language, "").split())
+
+
+@cache
+def function_words(language: str) -> frozenset[str]:
+    """Return the stop words of a language that tell nothing of what a text is about; what a search leaves out.
+
+    They are the stop words. Only English differs: the list of scikit-learn has words such as "system" and "fire".
+
+    Examples
+    --------
+    >>> from sthash.text.languages import function_words
+    >>> "the" in function_words("english"), "system" in function_words("english")
+    (True, False)
+    """
+    words = language_stop_words(language)
+    return words - frozenset(CONTENT_WORDS.split()) if language == "english" else words

@@ -7,6 +7,12 @@ scanner finds them: in lower case, cut at apostrophes. English has the list of s
 from __future__ import annotations
 
 # fmt: off
+# Of scikit-learn's list for English, what people search for: nouns, verbs, adjectives, numbers, abbreviations.
+CONTENT_WORDS = """
+    amount back bill bottom call co con cry de describe detail eight eleven empty fifteen fifty fill find fire first
+    five forty found four front full get give go hundred inc interest keep last ltd made mill mine move name nine part
+    put re see serious show side sincere six sixty system take ten thick thin third three top twelve twenty two un
+    whole"""
 STOP_WORDS: dict[str, str] = {
     "arabic": """
         أم أن أنا أنت أو أي إذا إلى إن اذا التي الذي الذين الى ان انا انت او اي بعد بعض به بها بين تكون تلك ثم حتى

@@ -17,7 +17,14 @@ from sklearn.utils.validation import check_is_fitted
 from sthash import model_file
 from sthash.checks import check_choice, check_whole, resolve_threads
 from sthash.tables import texts_of
-from sthash.text.analyzer import SEGMENTATION, WordAnalyzer, check_segmentation, check_stemmer, resolve_stop_words
+from sthash.text.analyzer import (
+    FUNCTION_WORDS,
+    SEGMENTATION,
+    WordAnalyzer,
+    check_segmentation,
+    check_stemmer,
+    resolve_stop_words,
+)
 from sthash.text.counters import CorpusCounts, TokenCounter, Tokenizer, WordCounter, text_batches
 from sthash.text.detection import warn_of_language
 from sthash.text.languages import check_language
@@ -43,7 +50,8 @@ class TextVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     language : str, default="english"
         Picks stop words and stemmer where these are "auto"; `sthash.text.languages.language_names` lists all. "none"
         picks neither. If most words seem to be of another language, fitting warns.
-    stop_words : "auto", name of a language, None or collection of str, default="auto"
+    stop_words : "auto", "function words", name of a language, None or collection of str, default="auto"
+        "function words" leaves out what people search for: English has "system" and "fire" in its usual list.
     stemmer : str or None, default="auto"
         Name of a Snowball algorithm; for English "auto" is ``porter``.
     fold_accents : bool, default=False
@@ -224,7 +232,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def _warn_of_language(self, words: Mapping[str, int]) -> None:
         """Warn if the words of the corpus seem to be of another language than the chosen one."""
-        if self.stop_words == "auto" and self.stemmer == "auto":
+        if isinstance(self.stop_words, str) and self.stop_words in ("auto", FUNCTION_WORDS) and self.stemmer == "auto":
             warn_of_language(words, self.language)
 
     def _validate(self) -> None:
