@@ -14,7 +14,7 @@ from sthash.applications import Duplicates, Prediction
 from sthash.applications.votes import Voting
 from sthash.batches import batched
 from sthash.codes import Codes, n_bytes
-from sthash.collection import DocumentCollection, Hit, SearchKeywords, SearchOptions
+from sthash.collection import DocumentCollection, Hit, Hits, SearchKeywords, SearchOptions
 from sthash.serve import limits
 from sthash.sources import Document, FieldNames, paired, with_fields
 
@@ -149,34 +149,35 @@ class Client:
 
     def search(
         self, query: Any = None, k: int = SearchOptions.k, *, key: str | None = None, **options: Unpack[SearchKeywords]
-    ) -> list[Hit]:
+    ) -> Hits:
         """Find the documents that are most like a text, a vector, or another document; see `SearchOptions`."""
         if (query is None) == (key is None):
             raise TypeError("search takes either a query or a key.")
         body = SearchOptions(k, **options).keywords() | ({"key": key} if key is not None else _query(query))
-        return [_hit(row) for row in self._ask("POST", "/search", body)["hits"]]
+        answer = self._ask("POST", "/search", body)
+        return _hits(answer["hits"], answer)
 
     def search_many(
         self, queries: Iterable[Any], k: int = SearchOptions.k, **options: Unpack[SearchKeywords]
-    ) -> list[list[Hit]]:
-        """Like `search`, for many texts or vectors: one list of hits per query."""
+    ) -> list[Hits]:
+        """Like `search`, for many texts or vectors: the hits of each."""
         chosen = SearchOptions(k, **options)
         return [
-            [_hit(row) for row in rows]
+            hits
             for batch in batched(queries, limits.queries_per_request(chosen.k))
-            for rows in self._answers(batch, chosen)
+            for hits in self._answers(batch, chosen)
         ]
 
-    def _answers(self, queries: list[Any], options: SearchOptions) -> list[Any]:
-        """Return one answer per query; if they are too large for one request, by several."""
+    def _answers(self, queries: list[Any], options: SearchOptions) -> list[Hits]:
+        """Return the hits of each query; if they are too large for one request, by several."""
         try:
-            found: list[Any] = self._ask("POST", "/search_many", options.keywords() | _queries(queries))["answers"]
+            found = self._ask("POST", "/search_many", options.keywords() | _queries(queries))
         except ServiceError as error:
             if error.code != "answer_too_large" or len(queries) == 1:
                 raise
             half = len(queries) // 2
             return self._answers(queries[:half], options) + self._answers(queries[half:], options)
-        return found
+        return [_hits(rows, about) for rows, about in zip(found["answers"], found["details"], strict=True)]
 
     # Applications
 
@@ -199,7 +200,9 @@ class Client:
         """Return the label that most of the documents around a query have; see `sthash.classify`."""
         body = {"k": k, "radius": radius, "voting": voting} | _query(query)
         found = self._ask("POST", "/classify", body)
-        return Prediction(found["label"], found["shares"], found["voters"])
+        return Prediction(
+            found["label"], found["shares"], found["voters"], tuple(found["ignored"]), tuple(found["unknown"])
+        )
 
     def _ask(self, method: str, path: str, body: Any = None, params: dict[str, Any] | None = None) -> Any:
         # In ASCII, so that a lone surrogate reaches the service, whose error says what is wrong with it.
@@ -249,6 +252,11 @@ def _hit(row: dict[str, Any]) -> Hit:
     return Hit(
         row["key"], row["text"], row["label"], row["metadata"], row["distance"], row["score"], tuple(row["terms"])
     )
+
+
+def _hits(rows: list[dict[str, Any]], about: dict[str, Any]) -> Hits:
+    names = ("ignored", "unknown", "suggestions", "corrected", "strategy", "ranking")
+    return Hits(map(_hit, rows), **{name: about[name] for name in names})
 
 
 def _query(query: Any) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sthash import Client, Collection, Document
-from sthash.collection import SearchKeywords, SearchOptions
+from sthash.collection import Hits, SearchKeywords, SearchOptions
 from support.collections import COLLECTIONS, ODD, assert_same_hits, default_ranking
 from support.components import require
 from support.corpus import QUERIES
@@ -94,6 +94,45 @@ def test_search_by_key(still, file):
     assert still.search(key="blank") == []
 
 
+ABOUT = ("ignored", "unknown", "suggestions", "corrected", "strategy", "ranking")
+
+
+def about(hits):
+    assert isinstance(hits, Hits)
+    return {name: getattr(hits, name) for name in ABOUT}
+
+
+@pytest.mark.parametrize("options", [{}, {"explain": True}, {"rerank": False}, {"radius": 4}], ids=str)
+def test_hits_say_how_they_came_about(still, file, options):
+    queries = ["the captain of a ship", "kiten and Capptain zzzz", "the of", "", "zzzz", *QUERIES]
+    asked = {"ranking": default_ranking(still)} | options
+    answers = still.search_many(queries, 3, **options)
+    for query, hits in zip(queries, answers, strict=True):
+        expected = about(file.search(query, 3, **asked))
+        if default_ranking(still) == "cosine":
+            expected["suggestions"] = {}
+        assert about(hits) == about(still.search(query, 3, **options)) == expected
+    first, second, *_ = answers
+    assert (first.ignored, first.unknown) == (("the", "of", "a"), ())
+    assert (second.ignored, second.unknown) == (("and",), ("kiten", "capptain", "zzzz"))
+    if options.get("explain") and default_ranking(still) == "auto":
+        assert second.suggestions == {"kiten": ("kitten",), "capptain": ("captain",)}
+    by_key = still.search(key="d3")
+    assert (by_key.strategy, by_key.ranking, by_key.unknown) == ("codes", "cosine", ())
+
+
+def test_unknown_words_are_corrected_on_wish(still, file):
+    if default_ranking(still) == "cosine":
+        with pytest.raises(ValueError, match="Milvus has not"):
+            still.search("kiten", correct=True)
+        return
+    hits = still.search('"Kiten" zzzz', 5, correct=True)
+    assert hits == still.search_many(['"Kiten" zzzz'], 5, correct=True)[0] == file.search('"kitten" zzzz', 5) != []
+    assert hits.corrected == {"kiten": "kitten"}
+    assert hits.unknown == ("kiten", "zzzz")
+    assert still.search("kiten") == []
+
+
 @pytest.mark.parametrize("query", UNKNOWN, ids=repr)
 def test_a_query_without_a_known_word_finds_nothing(still, query):
     assert still.search(query) == []
@@ -134,12 +173,12 @@ def test_the_defaults_are_those_of_search_options(still):
 
 def test_add(changing):
     before = list(changing)
-    assert changing.add([{"key": "new", "text": "moon light", "label": 7}, Document("b", "x", None, {"a": [1]})]) == 2
+    assert changing.add([{"key": "new", "text": "moon light", "label": 7}, Document("b", "sky", None, {"a": [1]})]) == 2
     assert changing.add([]) == 0
-    assert list(changing) == [*before, Document("new", "moon light", "7"), Document("b", "x", None, {"a": [1]})]
+    assert list(changing) == [*before, Document("new", "moon light", "7"), Document("b", "sky", None, {"a": [1]})]
     assert "new" in [hit.key for hit in changing.search("moon light", 3)]
     assert changing.search("moon light", 1, where={"a": None}) == []
-    assert [hit.key for hit in changing.search("moon x", where={"a": {"exists": True}})] == ["b"]
+    assert [hit.key for hit in changing.search("moon sky", where={"a": {"exists": True}})] == ["b"]
 
 
 def test_records_are_those_of_the_command_line(changing):

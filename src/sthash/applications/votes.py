@@ -30,11 +30,15 @@ class Prediction:
         Share of the votes that each label got, the largest first.
     voters : int
         Labeled documents in the ball.
+    ignored, unknown : tuple of str
+        Words of the text that are stop words, and those that no document has.
     """
 
     label: str | None
     shares: dict[str, float]
     voters: int
+    ignored: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
 
 
 def vote_weights(distances: npt.NDArray[Any], voting: Voting) -> npt.NDArray[np.float64]:
@@ -53,6 +57,8 @@ def classify(
     voting: Voting = "majority",
 ) -> Prediction:
     """Return the label that most of the documents around a query have.
+
+    A text without a word that some document has is near to nothing: nobody votes, and the label is None.
 
     Parameters
     ----------
@@ -84,6 +90,9 @@ def classify(
         check_whole("radius", radius, least=0)
     with collection.snapshot() as now:
         encoded = now.encode([query])
+        ignored, unknown = now.unused_words(query) if isinstance(query, str) else ((), ())
+        if not encoded.values.any():
+            return Prediction(None, {}, 0, ignored, unknown)
         wanted = k
         while True:
             positions, distances = _ball(now, encoded, radius, wanted)
@@ -101,7 +110,8 @@ def classify(
             votes[label] += weight
     ranked = sorted(votes, key=lambda label: (-votes[label], label))
     total = sum(votes.values())
-    return Prediction(ranked[0] if ranked else None, {label: votes[label] / total for label in ranked}, voters)
+    shares = {label: votes[label] / total for label in ranked}
+    return Prediction(ranked[0] if ranked else None, shares, voters, ignored, unknown)
 
 
 def _ball(

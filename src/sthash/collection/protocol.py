@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any, Protocol, Self, Unpack
 
 from sthash.codes import Codes
-from sthash.collection.hits import Hit
+from sthash.collection.hits import Hits
 from sthash.collection.search_options import SearchKeywords
 from sthash.sources import Document, FieldNames
 
@@ -47,13 +47,14 @@ class DocumentCollection(Protocol):
 
     def search(
         self, query: Any = None, k: int = 10, *, key: str | None = None, **options: Unpack[SearchKeywords]
-    ) -> list[Hit]:
-        """Find the documents most like a query, or like the document with ``key``; see `SearchOptions`."""
+    ) -> Hits:
+        """Find the documents most like a query, or like the document with ``key``; see `SearchOptions`.
 
-    def search_many(
-        self, queries: Iterable[Any], k: int = 10, **options: Unpack[SearchKeywords]
-    ) -> Sequence[list[Hit]]:
-        """Like `search`, for many queries: a list of hits for each."""
+        The hits say which words of the query were ignored or are unknown, and how the documents were found and ranked.
+        """
+
+    def search_many(self, queries: Iterable[Any], k: int = 10, **options: Unpack[SearchKeywords]) -> list[Hits]:
+        """Like `search`, for many queries: the hits of each."""
 
     def close(self) -> None:
         """Free what is held."""

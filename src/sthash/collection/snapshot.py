@@ -26,6 +26,7 @@ from sthash.collection.document_table import (
 )
 from sthash.collection.filters import ids_where
 from sthash.collection.packed_vectors import Ids, PackedVectors, load_vectors
+from sthash.collection.phrases import scan_words
 from sthash.collection.posting_table import PostingTable
 from sthash.collection.store import Store
 from sthash.collection.term_table import Columns, Frequencies, TermTable, first_names, hash_terms
@@ -221,6 +222,16 @@ class Snapshot:
             columns[~counted] = STOP_WORD
             known.update(zip(new, columns.tolist(), strict=True))
         return np.fromiter(map(known.__getitem__, words), dtype=np.int32, count=len(words))
+
+    def unused_words(self, text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return the words of a text that are stop words, and those that no document has."""
+        words = scan_words([text], self.analyzer).words
+        columns = self.look_up(words).tolist()
+        ignored, unknown = (
+            tuple(word for word, column in zip(words, columns, strict=True) if column == kind)
+            for kind in (STOP_WORD, UNKNOWN_WORD)
+        )
+        return ignored, unknown
 
     @cached_property
     def spellings(self) -> tuple[list[str], npt.NDArray[np.int32]]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import heapq
 import itertools
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from sthash.collection import FieldKinds, Filter, Hit, SearchOptions
+from sthash.collection import FieldKinds, Filter, Hit, Hits, SearchOptions
 from sthash.index import HammingIndex
 from sthash.milvus.code_search import CodeMatch, CodeSearch
 from sthash.milvus.entities import DOCUMENT_FIELDS, FILTERED_FIELDS, Entity, read_document, read_filtered
@@ -53,15 +53,20 @@ class DocumentSearch:
         conditions = [condition and f"({condition})", filter_expression(options.where)]
         self._codes = CodeSearch(table, model.n_bits, " and ".join(filter(None, conditions)))
 
-    def answer(self, queries: EncodedRows) -> list[list[Hit]]:
-        """Return the hits of each query."""
+    def answer(self, texts: list[str]) -> list[Hits]:
+        """Return the hits of each text."""
+        queries = self._model.encode(texts)
         # A query without a known term is like nothing: its code says nothing, and all cosines are zero.
         asked = [position for position in range(len(queries)) if queries.row(position)[1].any()]
-        answers: list[list[Hit]] = [[] for _ in range(len(queries))]
+        ranking: Literal["cosine", "codes"] = "cosine" if self._options.rerank else "codes"
+        answers = [
+            Hits(ignored=ignored, unknown=unknown, ranking=ranking)
+            for ignored, unknown in map(self._model.unused_words, texts)
+        ]
         for position, matches in zip(asked, self._matches(queries, asked), strict=True):
             query = queries.part(position, position + 1)
             ranked = self._ranked_by_cosine if self._options.rerank else self._ranked_by_code
-            answers[position] = self._hits(query, ranked(query, matches))
+            answers[position].extend(self._hits(query, ranked(query, matches)))
         return answers
 
     def _matches(self, queries: EncodedRows, positions: list[int]) -> Iterator[Iterator[CodeMatch]]:

@@ -60,6 +60,11 @@ class LocalModel:
                 )
             yield now.model
 
+    def unused_words(self, text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return the words of a text that are stop words, and those that the model does not know."""
+        with self.current() as model:
+            return model.unused_words(text)
+
     def encode(self, texts: list[str]) -> EncodedRows:
         """Return the rows, margins and codes of texts."""
         with self.current() as model:

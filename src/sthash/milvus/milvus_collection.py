@@ -14,7 +14,7 @@ from sthash import codes as packed
 from sthash.batches import batched
 from sthash.checks import check_positive, check_whole
 from sthash.codes import Codes
-from sthash.collection import Collection, DocumentCollection, FieldKinds, Hit, SearchKeywords, SearchOptions
+from sthash.collection import Collection, DocumentCollection, FieldKinds, Hits, SearchKeywords, SearchOptions
 from sthash.index.arguments import Ids
 from sthash.index.hamming import Distances
 from sthash.milvus.code_search import CodeSearch
@@ -266,7 +266,7 @@ class MilvusCollection:
         key: str | None = None,
         filter: str = "",  # noqa: A002
         **options: Unpack[SearchKeywords],
-    ) -> list[Hit]:
+    ) -> Hits:
         """Find the documents that are most like a text, or like another document.
 
         Milvus gives the documents with the nearest codes; they are ranked here.
@@ -281,8 +281,8 @@ class MilvusCollection:
         filter : str, optional
             Only documents that meet this condition in Milvus's own language, such as ``metadata["year"] > 2000``.
         radius, rerank, where, factor, explain, ranking
-            See `SearchOptions`; the ranking is by cosine. The texts of the documents in the ball come from Milvus: a
-            smaller ``factor`` makes a search faster.
+            See `SearchOptions`; the ranking is by cosine, and there are no suggestions. The texts of the documents in
+            the ball come from Milvus: a smaller ``factor`` makes a search faster.
         """
         chosen = SearchOptions(k, **options)
         if (query is None) == (key is None):
@@ -291,7 +291,7 @@ class MilvusCollection:
             return self._answer([query], chosen, filter)[0]
         # One more, because the document itself is the nearest.
         hits = self._answer([self.get(str(key)).text], replace(chosen, k=chosen.k + 1), filter)[0]
-        return [hit for hit in hits if hit.key != key][: chosen.k]
+        return Hits([hit for hit in hits if hit.key != key][: chosen.k], ranking=hits.ranking)
 
     def search_many(
         self,
@@ -300,19 +300,21 @@ class MilvusCollection:
         *,
         filter: str = "",  # noqa: A002
         **options: Unpack[SearchKeywords],
-    ) -> list[list[Hit]]:
-        """Like `search`, for many texts: a list of hits for each."""
+    ) -> list[Hits]:
+        """Like `search`, for many texts: the hits of each."""
         return self._answer(list(queries), SearchOptions(k, **options), filter)
 
-    def _answer(self, texts: list[str], options: SearchOptions, condition: str) -> list[list[Hit]]:
+    def _answer(self, texts: list[str], options: SearchOptions, condition: str) -> list[Hits]:
         if not isinstance(condition, str):
             raise TypeError(f"filter={condition!r} must be a str in Milvus's own language. For a dict, use where.")
         if options.ranking in ("graph", "bm25"):
             raise ValueError(
                 f"ranking={options.ranking!r} needs posting lists, which Milvus has none of. Leave it out."
             )
+        if options.correct:
+            raise ValueError("correct=True needs all words of the documents, which Milvus has not. Leave it out.")
         search = DocumentSearch(self._table, self._model, options, condition, self._fields)
-        return search.answer(self._model.encode(texts))
+        return search.answer(texts)
 
     def encode(self, queries: Iterable[str]) -> Codes:
         """Return the packed codes of texts."""

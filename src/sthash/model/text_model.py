@@ -288,6 +288,16 @@ class TextModel:
         """Return the terms that two rows share, the one with the greatest part in their cosine first."""
         return tuple(self.terms.names(shared_columns(query, document)[:most]))
 
+    def unused_words(self, text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return the words of a text that are stop words, and those that the model does not know."""
+        table = _core.WordTable()
+        table.scan([text], segmentation=self._counter.analyzer.segmentation, threads=1)
+        words = table.words_from(0)
+        terms, counted = self._counter.analyzer.terms(words)
+        ignored = tuple(word for word, counts in zip(words, counted.tolist(), strict=True) if not counts)
+        unknown = tuple(word for place, word in enumerate(words) if counted[place] and self.terms.get(terms[place]) < 0)
+        return ignored, unknown
+
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model to a file, which `load` and `sthash.load` read. An interrupted write leaves no trace."""
         terms = list(self.terms)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from sthash.collection import Collection, Hit, SearchOptions
+from sthash.collection import Collection, Hits, SearchOptions
 from sthash.serve.errors import ApiError
 from sthash.serve.workers import Worker
 
@@ -19,7 +19,7 @@ MAX_BATCH = 64
 class _PendingSearch:
     query: Any
     options: SearchOptions
-    hits: asyncio.Future[list[Hit]]
+    hits: asyncio.Future[Hits]
 
 
 class Batcher:
@@ -45,7 +45,7 @@ class Batcher:
         """Whether no search runs or waits."""
         return self._task is None or self._task.done()
 
-    async def search(self, query: Any, options: SearchOptions) -> list[Hit]:
+    async def search(self, query: Any, options: SearchOptions) -> Hits:
         """Search for a text or a vector."""
         pending = _PendingSearch(query, options, asyncio.get_running_loop().create_future())
         self._pending.append(pending)
@@ -88,7 +88,7 @@ class Batcher:
                 pending.hits.set_result(hits)
 
 
-def _search(collection: Collection, batch: list[_PendingSearch]) -> Sequence[list[Hit]]:
+def _search(collection: Collection, batch: list[_PendingSearch]) -> list[Hits]:
     options = batch[0].options.keywords()
     if len(batch) == 1:
         return [collection.search(batch[0].query, **options)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Hashable
+from dataclasses import asdict
 from typing import Annotated, Any
 
 import numpy as np
@@ -16,9 +17,10 @@ from starlette.responses import Response
 
 from sthash import applications
 from sthash.applications.duplicates import Material, compared, gathered, named
-from sthash.collection import Collection, Hit, SearchOptions, StoredDocument
+from sthash.collection import Collection, Hits, SearchOptions, StoredDocument
 from sthash.serve import limits, schemas, visualization
 from sthash.serve.catalog import ServedCollection
+from sthash.serve.conversions import details_json, document_json, hit_json
 from sthash.serve.errors import (
     ApiError,
     answer_too_large,
@@ -29,7 +31,6 @@ from sthash.serve.errors import (
     rows_response,
 )
 from sthash.serve.openapi import ERRORS, answers
-from sthash.serve.schemas import document_json, hit_json, words_json
 from sthash.serve.workers import Worker
 from sthash.sources import Document
 
@@ -80,10 +81,10 @@ async def search(body: schemas.SearchRequest, served: RequestedCollection) -> Re
         answer = await _worker(served, options).run(view)
     elif key is None and options.where is None:
         hits = await served.batcher.search(query, options)
-        answer = {"hits": [hit_json(hit) for hit in hits]} | words_json(hits)
+        answer = {"hits": [hit_json(hit) for hit in hits]} | details_json(hits)
     else:
         hits = await _worker(served, options).run(lambda collection: _search(collection, key, query, options))
-        answer = {"hits": [hit_json(hit) for hit in hits]} | words_json(hits)
+        answer = {"hits": [hit_json(hit) for hit in hits]} | details_json(hits)
     return limited_response(answer | {"took_ms": _milliseconds(start)}, served.limits.answer_bytes)
 
 
@@ -99,11 +100,14 @@ async def search_by_address(
     where: Annotated[str | None, Query(description='As JSON, for example `{"year": 2026}`.')] = None,
     factor: schemas.Factor = SearchOptions.factor,
     explain: bool = SearchOptions.explain,
+    ranking: schemas.RankingName = SearchOptions.ranking,
+    correct: bool = SearchOptions.correct,
     view: bool = False,
 ) -> Response:
     """Like `POST /search`, with the fields as parameters of the address."""
     given: dict[str, Any] = {"text": q, "key": key, "vector": _parsed("vector", vector), "k": k, "radius": radius}
     given |= {"where": _parsed("where", where), "rerank": rerank, "factor": factor, "explain": explain, "view": view}
+    given |= {"ranking": ranking, "correct": correct}
     try:
         body = schemas.SearchRequest(**given)
     except ValidationError as error:
@@ -121,7 +125,7 @@ def _parsed(name: str, value: str | None) -> Any:
         raise ApiError(422, "invalid_request", f"{name}: this is not JSON.", "See /docs for an example.") from error
 
 
-def _search(collection: Collection, key: str | None, query: Any, options: SearchOptions) -> list[Hit]:
+def _search(collection: Collection, key: str | None, query: Any, options: SearchOptions) -> Hits:
     if key is not None and key not in collection:
         raise no_such_document(key)
     return collection.search(query, key=key, **options.keywords())
@@ -140,8 +144,8 @@ async def search_many(body: schemas.SearchManyRequest, served: RequestedCollecti
     found = await _worker(served, options).run(
         lambda collection: collection.search_many(body.queries, **options.keywords())
     )
-    rest = {"took_ms": _milliseconds(start)}
-    max_bytes, rows = served.limits.answer_bytes, list[bytes]()
+    rest = {"details": [details_json(hits) for hits in found], "took_ms": _milliseconds(start)}
+    max_bytes, rows = served.limits.answer_bytes - len(json.dumps(rest)), list[bytes]()
     for hits in found:  # texts that occur in many answers are in memory once, but not in the JSON
         encoded = encode_rows(map(hit_json, hits), max_bytes)
         rows.append(b"[" + b",".join(encoded.parts) + b"]")
@@ -168,7 +172,7 @@ async def classify(body: schemas.ClassifyRequest, served: RequestedCollection) -
     found = await served.slow_worker.run(
         lambda collection: applications.classify(collection, body.query, body.k, radius=body.radius, voting=body.voting)
     )
-    return json_response({"label": found.label, "shares": found.shares, "voters": found.voters})
+    return json_response(asdict(found))
 
 
 @router.get("/duplicates", responses=answers(schemas.DuplicatesAnswer))

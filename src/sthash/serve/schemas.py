@@ -8,10 +8,9 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
-from sthash.collection import Hit, SearchOptions
+from sthash.collection import SearchOptions
 from sthash.serve import limits
 from sthash.serve.errors import as_api_error
-from sthash.sources import Document
 
 Text = Annotated[str, Field(max_length=limits.MAX_TEXT_CHARACTERS)]
 Key = Annotated[str, Field(max_length=limits.MAX_KEY_CHARACTERS)]
@@ -21,6 +20,10 @@ Count = Annotated[int, Field(ge=1, le=limits.MAX_HITS, description="Number of do
 Radius = Annotated[int, Field(ge=0, le=limits.MAX_RADIUS, description="Radius of the ball, in bits.")]
 Factor = Annotated[
     int, Field(ge=1, le=limits.MAX_FACTOR, description="Documents in the ball per hit, without a radius.")
+]
+RankingName = Annotated[
+    Literal["auto", "graph", "bm25", "cosine"],
+    Field(description="What hits are ranked by; auto is graph (BM25 and the neighborhood) for a text, else cosine."),
 ]
 Word = Annotated[str, Field(max_length=limits.MAX_WORD_CHARACTERS)]
 Whole = Annotated[int, Field(ge=-(2**63), le=2**63 - 1)]
@@ -53,8 +56,13 @@ class SearchOptionsSchema(RequestSchema):
     rerank: bool = SearchOptions.rerank
     where: Where | None = None
     factor: Factor = SearchOptions.factor
-    explain: bool = Field(SearchOptions.explain, description="Whether to give the terms that made a hit match.")
-    ranking: Literal["auto", "graph", "bm25", "cosine"] = SearchOptions.ranking
+    explain: bool = Field(
+        SearchOptions.explain, description="Whether to give the terms that made a hit match, and suggestions."
+    )
+    ranking: RankingName = SearchOptions.ranking
+    correct: bool = Field(
+        SearchOptions.correct, description="Whether to search for the closest known word in place of an unknown one."
+    )
 
     def options(self) -> SearchOptions:
         """Return the options of this request; `ApiError` if they do not fit together."""
@@ -210,7 +218,20 @@ class HitSchema(DocumentSchema):
     code: str = Field("", description="Its code as hexadecimal bytes; bit p is bit p % 8 of byte p // 8.")
 
 
-class SearchAnswer(BaseModel):
+class AnswerDetails(BaseModel):
+    """What became of a query."""
+
+    ignored: list[str] = Field([], description="Words of the query that are stop words.")
+    unknown: list[str] = Field([], description="Words of the query that no document has.")
+    suggestions: dict[str, list[str]] = Field(
+        {}, description="Known words that are spelled almost like an unknown one; with explain or correct."
+    )
+    corrected: dict[str, str] = Field({}, description="What was searched for in place of unknown words; with correct.")
+    strategy: str = Field("codes", description="How the hits were found: by postings or by codes.")
+    ranking: str = Field("cosine", description="How the hits were ranked: graph, bm25, cosine or codes.")
+
+
+class SearchAnswer(AnswerDetails):
     """Hits, the best first. The fields after ``took_ms`` are for requests with ``view``."""
 
     model_config = _described(
@@ -230,20 +251,14 @@ class SearchAnswer(BaseModel):
             "ignored": ["a"],
             "unknown": ["thraeds"],
             "suggestions": {"thraeds": ["threads"]},
-            "strategy": "codes",
-            "ranking": "cosine",
+            "corrected": {},
+            "strategy": "postings",
+            "ranking": "graph",
             "took_ms": 2.1,
         },
     )
     hits: list[HitSchema]
     took_ms: float
-    ignored: list[str] = Field([], description="Words of the query that are stop words.")
-    unknown: list[str] = Field([], description="Words of the query that no document has.")
-    suggestions: dict[str, list[str]] = Field(
-        {}, description="Known words that are spelled almost like an unknown one."
-    )
-    strategy: str = Field("codes", description="How the hits were found: by postings or by codes.")
-    ranking: str = Field("cosine", description="How the hits were ranked.")
     code: str = Field("", description="The code of the query.")
     n_bits: int = 0
     counts: list[int] = Field([], description="Number of documents per Hamming distance, from 0 to n_bits.")
@@ -253,9 +268,10 @@ class SearchAnswer(BaseModel):
 
 
 class SearchManyAnswer(BaseModel):
-    """One list of hits per query."""
+    """One list of hits per query, and the details of each."""
 
     answers: list[list[HitSchema]]
+    details: list[AnswerDetails]
     took_ms: float
 
 
@@ -267,11 +283,13 @@ class EncodeAnswer(BaseModel):
 
 
 class ClassifyAnswer(BaseModel):
-    """The label with most votes, and the share of the votes per label."""
+    """The label with most votes, and the share of the votes per label. If no word is known, nobody votes."""
 
     label: str | None
     shares: dict[str, float]
     voters: int
+    ignored: list[str] = Field([], description="Words of the text that are stop words.")
+    unknown: list[str] = Field([], description="Words of the text that no document has.")
 
 
 class DuplicatesAnswer(BaseModel):
@@ -351,33 +369,3 @@ class ErrorAnswer(BaseModel):
     """An error."""
 
     error: ErrorBody
-
-
-def document_json(document: Document) -> dict[str, Any]:
-    """Return the fields of `DocumentSchema`."""
-    return {"key": document.key, "text": document.text, "label": document.label, "metadata": document.metadata}
-
-
-def words_json(hits: list[Hit]) -> dict[str, Any]:
-    """Return the fields of `SearchAnswer` that say what became of the query."""
-    suggestions = getattr(hits, "suggestions", {})
-    return {
-        "ignored": list(getattr(hits, "ignored", ())),
-        "unknown": list(getattr(hits, "unknown", ())),
-        "suggestions": {word: list(known) for word, known in suggestions.items()},
-        "strategy": getattr(hits, "strategy", "codes"),
-        "ranking": getattr(hits, "ranking", "cosine"),
-    }
-
-
-def hit_json(hit: Hit) -> dict[str, Any]:
-    """Return the fields of `HitSchema`."""
-    return {
-        "key": hit.key,
-        "text": hit.text,
-        "label": hit.label,
-        "metadata": hit.metadata,
-        "distance": hit.distance,
-        "score": hit.score,
-        "terms": list(hit.terms),
-    }

@@ -15,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from sthash.codes import distances
-from sthash.collection import Hit, SearchOptions, Snapshot
+from sthash.collection import Hits, SearchOptions, Snapshot
 from sthash.model import Margins, Model
-from sthash.serve.schemas import hit_json, words_json
+from sthash.serve.conversions import details_json, hit_json
 
 MAX_POINTS = 5000
 DIGITS = 4
@@ -71,7 +71,7 @@ def _sample(snapshot: Snapshot) -> npt.NDArray[np.int64]:
 
 
 def search_view(
-    snapshot: Snapshot, key: str | None, query: Any, options: SearchOptions, hits: list[Hit], axes: MapAxes
+    snapshot: Snapshot, key: str | None, query: Any, options: SearchOptions, hits: Hits, axes: MapAxes
 ) -> dict[str, Any]:
     """Return hits with their codes, the number of documents per distance, and the places on the map.
 
@@ -81,7 +81,7 @@ def search_view(
     key, query
         The key of a document, or a text or vector.
     options : SearchOptions
-    hits : list of Hit
+    hits : Hits
         What this search found in the same snapshot.
     axes : MapAxes
     """
@@ -94,7 +94,7 @@ def search_view(
         places[:] = axes.places(snapshot, np.concatenate([encoded.margins, snapshot.margins(ids)]))
     return {
         "hits": [hit_json(hit) | {"code": code.tobytes().hex()} for hit, code in zip(hits, codes, strict=True)],
-        **words_json(hits),
+        **details_json(hits),
         "code": encoded.codes[0].tobytes().hex(),
         "n_bits": snapshot.model.n_bits,
         "counts": counts.tolist(),
@@ -132,7 +132,7 @@ def _counts(snapshot: Snapshot, code: npt.NDArray[np.uint8], options: SearchOpti
     return np.bincount(distances(code, codes)[0], minlength=snapshot.model.n_bits + 1)
 
 
-def _radius_used(key: str | None, options: SearchOptions, hits: list[Hit], counts: npt.NDArray[np.int64]) -> int:
+def _radius_used(key: str | None, options: SearchOptions, hits: Hits, counts: npt.NDArray[np.int64]) -> int:
     """Return the radius of the ball that was searched, in bits."""
     if options.radius is not None:
         return min(options.radius, len(counts) - 1)

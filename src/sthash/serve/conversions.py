@@ -1,0 +1,38 @@
+"""Documents and hits as JSON values: the fields of the answers in `schemas`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sthash.collection import Hit, Hits
+from sthash.sources import Document
+
+
+def document_json(document: Document) -> dict[str, Any]:
+    """Return the fields of `DocumentSchema`."""
+    return {"key": document.key, "text": document.text, "label": document.label, "metadata": document.metadata}
+
+
+def details_json(hits: Hits) -> dict[str, Any]:
+    """Return the fields of `AnswerDetails`."""
+    return {
+        "ignored": list(hits.ignored),
+        "unknown": list(hits.unknown),
+        "suggestions": {word: list(known) for word, known in hits.suggestions.items()},
+        "corrected": hits.corrected,
+        "strategy": hits.strategy,
+        "ranking": hits.ranking,
+    }
+
+
+def hit_json(hit: Hit) -> dict[str, Any]:
+    """Return the fields of `HitSchema`."""
+    return {
+        "key": hit.key,
+        "text": hit.text,
+        "label": hit.label,
+        "metadata": hit.metadata,
+        "distance": hit.distance,
+        "score": hit.score,
+        "terms": list(hit.terms),
+    }
