@@ -200,9 +200,8 @@ class Client:
         """Return the label that most of the documents around a query have; see `sthash.classify`."""
         body = {"k": k, "radius": radius, "voting": voting} | _query(query)
         found = self._ask("POST", "/classify", body)
-        return Prediction(
-            found["label"], found["shares"], found["voters"], tuple(found["ignored"]), tuple(found["unknown"])
-        )
+        ignored, unknown = tuple(found["ignored"]), tuple(found["unknown"])
+        return Prediction(found["label"], found["shares"], found["voters"], found["known"], ignored, unknown)
 
     def _ask(self, method: str, path: str, body: Any = None, params: dict[str, Any] | None = None) -> Any:
         # In ASCII, so that a lone surrogate reaches the service, whose error says what is wrong with it.

@@ -37,7 +37,7 @@ def test_search_gives_the_collections_hits(still, built):
         (hit.key, hit.distance, hit.score, hit.terms) for hit in hits
     ]
     assert answer["took_ms"] > 0
-    assert set(answer) == {"hits", "took_ms", "ignored", "unknown", "suggestions", "strategy", "ranking"}
+    assert set(answer) == {"hits", "took_ms", "ignored", "unknown", "suggestions", "corrected", "strategy", "ranking"}
     plain = still.post("/search", json={"text": TEXT, "k": 4}).json()["hits"]
     assert plain == [hit | {"terms": []} for hit in answer["hits"]]
 

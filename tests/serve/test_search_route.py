@@ -1,7 +1,5 @@
 """Searches by an address, and what an answer says besides its hits."""
 
-from sthash import Collection
-
 TEXT = "a kitten with fur and a paw"
 
 
@@ -30,20 +28,47 @@ def test_search_by_address(still):
         assert (response.status_code, response.json()["error"]["code"]) == (422, "invalid_request")
 
 
-def test_answers_say_what_became_of_the_words(still, monkeypatch):
-    class Hits(list):
-        ignored, unknown, suggestions = ("the",), ["kiten"], {"kiten": ("kitten",)}
-        strategy, ranking = "postings", "bm25"
-
+def test_answers_say_what_became_of_the_words(still):
     said = {
         "ignored": ["the"],
         "unknown": ["kiten"],
         "suggestions": {"kiten": ["kitten"]},
+        "corrected": {},
         "strategy": "postings",
-        "ranking": "bm25",
+        "ranking": "graph",
     }
-    search = Collection.search
-    monkeypatch.setattr(Collection, "search", lambda *given, **options: Hits(search(*given, **options)))
-    for body in ({"text": "the kiten"}, {"text": "the kiten", "view": True}, {"text": "x", "where": {"parity": 1}}):
-        answer = still.post("/search", json=body).json()
+    for body in ({}, {"view": True}, {"where": {"parity": 1}}):
+        answer = still.post("/search", json={"text": "the kiten", "explain": True} | body).json()
         assert {name: answer[name] for name in said} == said
+        assert answer["hits"] == []
+    plain = still.post("/search", json={"text": "the kiten"}).json()
+    assert (plain["unknown"], plain["suggestions"]) == (["kiten"], {})
+
+
+def test_words_are_corrected_and_the_ranking_is_chosen(still):
+    right = still.post("/search", json={"text": "the kitten"}).json()
+    for answer in (
+        still.post("/search", json={"text": "the kiten", "correct": True}).json(),
+        still.get("/search", params={"q": "the kiten", "correct": "true"}).json(),
+    ):
+        assert answer["corrected"] == {"kiten": "kitten"}
+        assert answer["hits"] == right["hits"] != []
+    for ranking in ("graph", "bm25", "cosine"):
+        answer = still.get("/search", params={"q": TEXT, "ranking": ranking}).json()
+        assert answer["ranking"] == ranking
+        assert answer["strategy"] == ("codes" if ranking == "cosine" else "postings")
+    wrong = still.get("/search", params={"q": TEXT, "ranking": "best"})
+    assert (wrong.status_code, wrong.json()["error"]["code"]) == (422, "invalid_request")
+
+
+def test_many_answers_have_their_details(still):
+    found = still.post("/search_many", json={"texts": ["the kiten", TEXT, "the"], "explain": True}).json()
+    assert [about["unknown"] for about in found["details"]] == [["kiten"], [], []]
+    assert [about["ignored"] for about in found["details"]] == [["the"], ["a", "with", "and"], ["the"]]
+    assert found["details"][0]["suggestions"] == {"kiten": ["kitten"]}
+    assert [bool(hits) for hits in found["answers"]] == [False, True, False]
+
+
+def test_classification_of_nothing_known(still):
+    found = still.post("/classify", json={"text": "the zzzz"}).json()
+    assert found == {"label": None, "shares": {}, "voters": 0, "known": False, "ignored": ["the"], "unknown": ["zzzz"]}

@@ -30,6 +30,8 @@ class Prediction:
         Share of the votes that each label got, the largest first.
     voters : int
         Labeled documents in the ball.
+    known : bool
+        Whether the query has anything in common with documents; if not, nobody votes.
     ignored, unknown : tuple of str
         Words of the text that are stop words, and those that no document has.
     """
@@ -37,6 +39,7 @@ class Prediction:
     label: str | None
     shares: dict[str, float]
     voters: int
+    known: bool = True
     ignored: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
 
@@ -58,7 +61,7 @@ def classify(
 ) -> Prediction:
     """Return the label that most of the documents around a query have.
 
-    A text without a word that some document has is near to nothing: nobody votes, and the label is None.
+    A text without a word that some document has is near to nothing: nobody votes, ``known`` is False, and the label is None.
 
     Parameters
     ----------
@@ -92,7 +95,7 @@ def classify(
         encoded = now.encode([query])
         ignored, unknown = now.unused_words(query) if isinstance(query, str) else ((), ())
         if not encoded.values.any():
-            return Prediction(None, {}, 0, ignored, unknown)
+            return Prediction(None, {}, 0, False, ignored, unknown)
         wanted = k
         while True:
             positions, distances = _ball(now, encoded, radius, wanted)
@@ -111,7 +114,7 @@ def classify(
     ranked = sorted(votes, key=lambda label: (-votes[label], label))
     total = sum(votes.values())
     shares = {label: votes[label] / total for label in ranked}
-    return Prediction(ranked[0] if ranked else None, shares, voters, ignored, unknown)
+    return Prediction(ranked[0] if ranked else None, shares, voters, True, ignored, unknown)
 
 
 def _ball(

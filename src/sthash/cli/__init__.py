@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from typing import Annotated, Any
 
 import typer
@@ -100,7 +101,8 @@ for command in COMMANDS:
 
 
 def main() -> None:
-    """Run the command; an error is one line on standard error."""
+    """Run the command; an error, or a warning, is one line on standard error."""
+    warnings.showwarning = _warn
     try:
         status: Any = app(sys.argv[1:] or ["--help"], prog_name="sth", standalone_mode=False)
         sys.stdout.flush()
@@ -119,9 +121,30 @@ def main() -> None:
         # Errors in the command line itself; every version of typer has their base class in another place.
         if not hasattr(error, "format_message"):
             raise
-        _complain(f"{error.format_message()} Try: sth --help")
+        _complain(f"{error.format_message()} {_hint(error)}")
         sys.exit(2)
     sys.exit(status if isinstance(status, int) else 0)
+
+
+def _hint(error: Any) -> str:
+    """Say what to do about an error in the command line."""
+    option, context = getattr(error, "option_name", ""), getattr(error, "ctx", None)
+    if option.startswith("-") and not option.startswith("--") and getattr(context, "info_name", "") == "search":
+        return "To exclude a word, put -- before the words: sth search COLLECTION -- cat -dog"
+    return "Try: sth --help"
+
+
+def _warn(message: Warning | str, category: type[Warning], *_: Any) -> None:
+    """Print a warning that is for users; others are for programmers."""
+    seems = getattr(message, "seems", None)
+    if seems is not None:  # of sthash.text.detection, in the words of the command line
+        chosen, guess = getattr(message, "chosen", ""), getattr(message, "guess", "")
+        _complain(
+            f"most of the text seems to be {seems}, but stems and stop words are for {chosen.capitalize()}. "
+            f"Build with --language {guess}."
+        )
+    elif issubclass(category, UserWarning | RuntimeWarning):
+        _complain(message)
 
 
 def _complain(error: object) -> None:

@@ -16,6 +16,7 @@ DEFAULTS = options.LearningOptions(
 def build(
     collection: options.Path,
     learning: options.LearningOptions = DEFAULTS,
+    language: options.LanguageOptions = options.LanguageOptions(),  # noqa: B008
     *,
     source: options.SourceOptions,
     replace: Annotated[
@@ -38,6 +39,8 @@ def build(
             overwrite=force,
             threads=threads,
             progress=progress,
+            language=language.language,
+            fold_accents=language.fold_accents,
             **learning.settings(),
         ) as built,
     ):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated
 
 import typer
@@ -37,7 +38,9 @@ def classify(
             voting=voting,  # type: ignore[arg-type]  # checked there
         )
     if json:
-        print_json({"label": prediction.label, "shares": prediction.shares, "voters": prediction.voters})
+        print_json(asdict(prediction))
+    elif not prediction.known:
+        typer.echo("no document has a word of the text, so nothing tells its label", err=True)
     elif prediction.label is None:
         typer.echo("no document near the text has a label", err=True)
     else:

@@ -147,6 +147,21 @@ class LearningOptions:
 
 
 @dataclass(frozen=True)
+class LanguageOptions:
+    """What the texts are written in."""
+
+    language: Annotated[
+        str,
+        typer.Option(
+            help="Language of the texts, which picks stems and stop words: german, japanese, ...; none for neither."
+        ),
+    ] = "english"
+    fold_accents: Annotated[
+        bool, typer.Option("--fold-accents", help="Let accents make no difference: cafe finds café.")
+    ] = False
+
+
+@dataclass(frozen=True)
 class SearchArguments:
     """Which hits to show, and how."""
 
@@ -167,3 +182,24 @@ class SearchArguments:
             "rerank": not self.codes_only,
             "explain": True,
         }
+
+
+@dataclass(frozen=True)
+class QueryArguments(SearchArguments):
+    """Which hits of a typed query to show, and how."""
+
+    ranking: Annotated[
+        str,
+        typer.Option(
+            help="What hits are ranked by: bm25; graph, which is BM25 and the neighbors; cosine, through the codes; "
+            "auto, which is graph for a typed query, and cosine for a whole document."
+        ),
+    ] = "auto"
+    correct: Annotated[
+        bool, typer.Option("--correct", help="In place of a word that no document has, search for the closest one.")
+    ] = False
+    explain: Annotated[bool, typer.Option("--explain", help="Say how the hits were found and ranked.")] = False
+
+    def keywords(self) -> dict[str, Any]:
+        """Give the arguments of `Collection.search`."""
+        return super().keywords() | {"ranking": self.ranking, "correct": self.correct}

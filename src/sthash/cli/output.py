@@ -12,7 +12,7 @@ import typer
 from sthash.progress import Progress
 
 if TYPE_CHECKING:
-    from sthash.collection import Hit
+    from sthash.collection import Hits
     from sthash.sources import Document
 
 Item = TypeVar("Item")
@@ -41,21 +41,68 @@ def print_document(document: Document) -> None:
     console.print("\n".join(one_line(line, len(line), squeeze=False) for line in document.text.split("\n")) + "\n")
 
 
-def print_hits(hits: Sequence[Hit], *, as_json: bool) -> None:
+RANKED_BY = {
+    "graph": "BM25 and the neighbors",
+    "bm25": "BM25",
+    "cosine": "cosine",
+    "codes": "the distance of the codes",
+}
+FOUND_IN = {"postings": "the lists of documents per word", "codes": "the nearest codes"}
+MOST_WORDS = 20
+
+
+def print_words(hits: Hits) -> None:
+    """Say on standard error which words of the query were not searched for, and what may be meant."""
+    if hits.ignored:
+        typer.echo(f"ignored: {_listed(hits.ignored)}", err=True)
+    plain = [word for word in hits.unknown if word not in hits.suggestions]
+    for word in hits.unknown:
+        if word in hits.corrected:
+            typer.echo(f"unknown: {one_line(word)} (searched for: {one_line(hits.corrected[word])})", err=True)
+        elif word in hits.suggestions:
+            typer.echo(f"unknown: {one_line(word)} (did you mean: {_listed(hits.suggestions[word])}?)", err=True)
+    if plain:
+        typer.echo(f"unknown: {_listed(plain)}", err=True)
+
+
+def print_strategy(hits: Hits) -> None:
+    """Say on standard error how hits were found and ranked."""
+    typer.echo(f"found in {FOUND_IN[hits.strategy]}, ranked by {RANKED_BY[hits.ranking]}", err=True)
+
+
+def _listed(words: Sequence[str]) -> str:
+    more = f" and {len(words) - MOST_WORDS:,} more" if len(words) > MOST_WORDS else ""
+    return ", ".join(one_line(word, 100) for word in words[:MOST_WORDS]) + more
+
+
+def print_hits(hits: Hits, *, as_json: bool) -> None:
     """Print the hits of a search."""
     if as_json:
+        about = {"strategy": hits.strategy, "ranking": hits.ranking}
+        about |= {"ignored": hits.ignored, "unknown": hits.unknown, "suggestions": hits.suggestions}
+        about |= {"corrected": hits.corrected}
         for hit in hits:
             # In this order, and written out because dataclasses.asdict would copy the metadata.
             row: dict[str, Any] = {"key": hit.key, "score": round(hit.score, 6), "distance": hit.distance}
             row |= {"label": hit.label, "terms": list(hit.terms), "metadata": hit.metadata, "text": hit.text}
-            print_json(row)
+            print_json(row | about)
     elif hits:
         from sthash.collection import matched_words
 
         rows = [(f"{hit.score:.3f}", hit.distance, hit.key, ", ".join(matched_words(hit)), hit.text) for hit in hits]
-        print_table(("cosine", "bits", "key", "matched", "text"), rows, numbers=("cosine", "bits"))
+        score = "score" if hits.ranking in ("graph", "bm25") else "cosine"
+        print_table((score, "bits", "key", "matched", "text"), rows, numbers=(score, "bits"))
     else:
-        typer.echo("nothing found", err=True)
+        typer.echo(f"nothing found{_reason(hits)}", err=True)
+
+
+def _reason(hits: Hits) -> str:
+    """Say why there are no hits, if the words tell it."""
+    if hits.unknown and hits.suggestions and not hits.corrected:
+        return "; --correct searches for the words that are meant"
+    if hits.ignored and not hits.unknown:
+        return ": the query has only stop words, or nothing else meets all conditions"
+    return ""
 
 
 def print_table(headings: Sequence[str], rows: Iterable[Sequence[Any]], *, numbers: Sequence[str] = ()) -> None:

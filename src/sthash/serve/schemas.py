@@ -288,6 +288,7 @@ class ClassifyAnswer(BaseModel):
     label: str | None
     shares: dict[str, float]
     voters: int
+    known: bool = Field(True, description="Whether some document has a word of the text.")
     ignored: list[str] = Field([], description="Words of the text that are stop words.")
     unknown: list[str] = Field([], description="Words of the text that no document has.")
 
