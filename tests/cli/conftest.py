@@ -1,12 +1,14 @@
 """The command, run in this process as its entry point does."""
 
 import io
+import json
 import sys
 from dataclasses import dataclass
 
 import pytest
 
 from sthash.cli import main
+from support.corpus import as_rows, make_documents
 
 
 @dataclass
@@ -37,3 +39,16 @@ def sth(tmp_path, monkeypatch, capsys):
         return Result(status, captured.out, captured.err)
 
     return run
+
+
+@pytest.fixture
+def jsonl(tmp_path):
+    path = tmp_path / "docs.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in as_rows(make_documents(120))))
+    return path
+
+
+@pytest.fixture
+def built(sth, jsonl):
+    sth("build", "c.sth", jsonl, "--text", "body", "--label", "topic", "--bits", 8, "--neighbors", 5)
+    return "c.sth"

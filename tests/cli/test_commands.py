@@ -13,51 +13,11 @@ import pytest
 from sthash import Collection
 from sthash.cli import COMMANDS as ALL_COMMANDS
 from support.components import require
-from support.corpus import make_documents
-
-
-def as_rows(documents):
-    return [{"id": d.key, "body": d.text, "topic": d.label, "number": d.metadata["number"]} for d in documents]
-
-
-@pytest.fixture
-def jsonl(tmp_path):
-    path = tmp_path / "docs.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in as_rows(make_documents(120))))
-    return path
-
-
-@pytest.fixture
-def built(sth, jsonl):
-    sth("build", "c.sth", jsonl, "--text", "body", "--label", "topic", "--bits", 8, "--neighbors", 5)
-    return "c.sth"
+from support.corpus import as_rows, make_documents
 
 
 def lines(result):
     return [json.loads(line) for line in result.out.splitlines()]
-
-
-def test_build_and_search(sth, built):
-    hits = lines(sth("search", built, "kitten claw", "-k", 5, "--json"))
-    assert len(hits) == 5
-    assert set(hits[0]) == {"key", "score", "distance", "label", "terms", "metadata", "text"}
-    assert all(hit["label"] == "cats" for hit in hits)
-    assert hits[0]["metadata"]["number"] == int(hits[0]["key"][1:])
-    table = sth("search", built, "kitten claw", "-k", 5).out
-    assert all(hit["key"] in table for hit in hits)
-    assert max(map(len, table.splitlines())) <= 80
-    assert lines(sth("search", built, "-", "-k", 5, "--json", stdin="kitten claw")) == hits
-    text = " ".join(make_documents(8)[number].text for number in (3, 7))
-    where = lines(sth("search", built, text, "--where", "number=3", "--where", "number=7", "--json"))
-    assert {hit["key"] for hit in where} == {"d3", "d7"}
-    where = lines(sth("search", built, "kitten", "--where", "number>=3", "--where", "number<=7", "--json"))
-    assert {hit["key"] for hit in where} == {"d3", "d4", "d5", "d6", "d7"}
-    where = lines(sth("search", built, "kitten", "--where", "label in cats, ships", "--where", "key!=d1", "--json"))
-    assert {hit["label"] for hit in where} <= {"cats", "ships"}
-    by_code = lines(sth("search", built, "kitten", "--codes-only", "--radius", 4, "--json"))
-    assert [hit["distance"] for hit in by_code] == sorted(hit["distance"] for hit in by_code)
-    assert sth("search", built, "xyzzy").err == "nothing found\n"
-    assert "d8" not in {hit["key"] for hit in lines(sth("similar", built, "d8", "--json"))}
 
 
 def test_add_delete_export(sth, built):

@@ -27,6 +27,11 @@ def make_documents(count: int, seed: int = 0, first: int = 0) -> list[Document]:
     return documents
 
 
+def as_rows(documents: list[Document]) -> list[dict[str, object]]:
+    """Documents as records with other names of the fields."""
+    return [{"id": d.key, "body": d.text, "topic": d.label, "number": d.metadata["number"]} for d in documents]
+
+
 def twin_search(collection: Collection, text: str, k: int, factor: int, radius: int | None = None) -> list[str]:
     """Keys in the order that search must give, from plain dictionaries of weights and plain bits."""
     documents = list(collection)

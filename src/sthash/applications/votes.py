@@ -61,7 +61,8 @@ def classify(
 ) -> Prediction:
     """Return the label that most of the documents around a query have.
 
-    A text without a word that some document has is near to nothing: nobody votes, ``known`` is False, and the label is None.
+    A text without a word that some document has is near to nothing: nobody votes, ``known`` is False, and the label is
+    None.
 
     Parameters
     ----------

@@ -102,9 +102,10 @@ for command in COMMANDS:
 
 def main() -> None:
     """Run the command; an error, or a warning, is one line on standard error."""
-    warnings.showwarning = _warn
     try:
-        status: Any = app(sys.argv[1:] or ["--help"], prog_name="sth", standalone_mode=False)
+        with warnings.catch_warnings():
+            warnings.showwarning = _warn
+            status: Any = app(sys.argv[1:] or ["--help"], prog_name="sth", standalone_mode=False)
         sys.stdout.flush()
     except (KeyboardInterrupt, typer.Abort):
         sys.exit(130)
@@ -121,7 +122,7 @@ def main() -> None:
         # Errors in the command line itself; every version of typer has their base class in another place.
         if not hasattr(error, "format_message"):
             raise
-        _complain(f"{error.format_message()} {_hint(error)}")
+        _complain(f"{error.format_message().rstrip('.')}. {_hint(error)}")
         sys.exit(2)
     sys.exit(status if isinstance(status, int) else 0)
 
@@ -134,7 +135,7 @@ def _hint(error: Any) -> str:
     return "Try: sth --help"
 
 
-def _warn(message: Warning | str, category: type[Warning], *_: Any) -> None:
+def _warn(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
     """Print a warning that is for users; others are for programmers."""
     seems = getattr(message, "seems", None)
     if seems is not None:  # of sthash.text.detection, in the words of the command line

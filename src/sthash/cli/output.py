@@ -78,7 +78,7 @@ def _listed(words: Sequence[str]) -> str:
 def print_hits(hits: Hits, *, as_json: bool) -> None:
     """Print the hits of a search."""
     if as_json:
-        about = {"strategy": hits.strategy, "ranking": hits.ranking}
+        about: dict[str, Any] = {"strategy": hits.strategy, "ranking": hits.ranking}
         about |= {"ignored": hits.ignored, "unknown": hits.unknown, "suggestions": hits.suggestions}
         about |= {"corrected": hits.corrected}
         for hit in hits:
@@ -93,16 +93,7 @@ def print_hits(hits: Hits, *, as_json: bool) -> None:
         score = "score" if hits.ranking in ("graph", "bm25") else "cosine"
         print_table((score, "bits", "key", "matched", "text"), rows, numbers=(score, "bits"))
     else:
-        typer.echo(f"nothing found{_reason(hits)}", err=True)
-
-
-def _reason(hits: Hits) -> str:
-    """Say why there are no hits, if the words tell it."""
-    if hits.unknown and hits.suggestions and not hits.corrected:
-        return "; --correct searches for the words that are meant"
-    if hits.ignored and not hits.unknown:
-        return ": the query has only stop words, or nothing else meets all conditions"
-    return ""
+        typer.echo("nothing found", err=True)
 
 
 def print_table(headings: Sequence[str], rows: Iterable[Sequence[Any]], *, numbers: Sequence[str] = ()) -> None:

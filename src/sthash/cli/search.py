@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from typing import TYPE_CHECKING
+
+import typer
+
 from sthash.cli import options
+
+if TYPE_CHECKING:
+    from sthash.collection import Hits
 
 
 def search(collection: options.Path, text: options.Text, arguments: options.QueryArguments) -> None:
@@ -14,9 +22,26 @@ def search(collection: options.Path, text: options.Text, arguments: options.Quer
     from sthash.cli.output import print_hits, print_strategy, print_words
     from sthash.collection import Collection
 
+    query = options.text_of(text)
     with Collection.open(collection) as opened:
-        hits = opened.search(options.text_of(text), **arguments.keywords())
+        hits = opened.search(query, **arguments.keywords())
     print_words(hits)
     if arguments.explain:
         print_strategy(hits)
-    print_hits(hits, as_json=arguments.json)
+    if hits or arguments.json:
+        print_hits(hits, as_json=arguments.json)
+    else:
+        typer.echo(f"nothing found{_reason(query, hits)}", err=True)
+
+
+def _reason(query: str, hits: Hits) -> str:
+    """Say why there are no hits, as far as the words of the query tell it."""
+    words = {word.lower() for word in re.findall(r"\w+", query)}
+    if not words:
+        return ": the query has no words"
+    if not words <= {*hits.ignored, *hits.unknown}:
+        return ""
+    if not hits.unknown:
+        return ": all words of the query are too common to search for"
+    meant = "; --correct searches for the words that are close to them" if hits.suggestions else ""
+    return f": no document has a word of the query{meant}"
