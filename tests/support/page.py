@@ -9,6 +9,7 @@ from playwright.sync_api import Page, expect
 
 from sthash import Document
 
+SIZES = {"wide": {"width": 1280, "height": 900}, "narrow": {"width": 390, "height": 760}}
 QUERY = "parse the command line options of a program"
 HOSTILE = [
     Document(

@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from sthash import Collection
 from support.browser import library_documents, serving
 from support.components import chromium, require
-from support.page import HOSTILE
+from support.page import HOSTILE, SIZES
 
 MODULES = ("argparse", "asyncio", "cmd", "collections", "csv", "email", "gzip", "json", "logging", "optparse", "pdb")
 
@@ -79,3 +79,10 @@ def page(browser: Browser, address: str, trouble: Trouble) -> Iterator[Page]:
     yield opened
     context.close()
     assert set(requested) <= {"127.0.0.1"}
+
+
+@pytest.fixture(params=SIZES)
+def sized(page: Page, request: pytest.FixtureRequest) -> Page:
+    """The same page on a desk and on a phone."""
+    page.set_viewport_size(SIZES[request.param])
+    return page

@@ -1,22 +1,13 @@
-"""Filters, the words of the query, colors that keep their meaning, and the page that describes the API."""
+"""Filters, colors that keep their meaning, and the page that describes the API."""
 
 from __future__ import annotations
 
 import json
 
-import pytest
 from playwright.sync_api import expect
 
 from sthash import Collection
-from support.page import QUERY, answered, ask, keys
-
-SIZES = {"wide": {"width": 1280, "height": 900}, "narrow": {"width": 390, "height": 760}}
-
-
-@pytest.fixture(params=SIZES)
-def sized(page, request):
-    page.set_viewport_size(SIZES[request.param])
-    return page
+from support.page import QUERY, SIZES, answered, ask, keys
 
 
 def only(page, condition):
@@ -97,39 +88,6 @@ def test_conditions_mean_the_same_as_on_the_command_line(page):
         parse = """async value => { const filters = await import('/page/filters.js');
                    return filters.toWhere([filters.condition('f', value)]).f.includes(value); }"""
         assert page.evaluate(parse, value), value
-
-
-def changed(page, **fields):
-    """Let the server's answers have other fields."""
-
-    def answer(route):
-        response = route.fetch()
-        route.fulfill(response=response, json=response.json() | fields)
-
-    page.route("**/search*", answer)
-
-
-def test_words_of_the_query(sized):
-    page = sized
-    changed(page, ignored=["the", "of"], unknown=["comand", "<b>x</b>"], suggestions={"comand": ["command", "demand"]})
-    ask(page, "the comand line of a program")
-    words = page.locator("#words")
-    expect(words.locator(".unknown")).to_have_text("In no document: comand, <b>x</b>")
-    expect(words.locator(".ignored")).to_have_text("Too common to count: the, of")
-    expect(words.locator(".suggestion")).to_have_text(["command", "demand"])
-    assert page.evaluate("document.documentElement.scrollWidth") <= page.viewport_size["width"]
-    page.unroute_all()
-    answered(page, lambda: words.locator(".suggestion").first.click())
-    assert page.input_value("#query") == "the command line of a program"
-    expect(words).to_be_hidden()
-
-
-def test_scores_that_are_no_cosines(page):
-    changed(page, ranking="graph")
-    ask(page, QUERY)
-    expect(page.locator("#summary")).to_contain_text("by BM25 and neighborhood")
-    expect(page.locator(".score-name").first).to_have_text("score")
-    assert page.locator(".meter span").first.evaluate("meter => meter.style.width") == "100%"
 
 
 def test_hits_come_before_the_histogram_on_phones(page):

@@ -14,7 +14,7 @@ export function showSummary(found, { k, radius, rerank }) {
   const count = found.hits.length;
   const few = count < k && radius !== null ? " in the ball" : "";
   const order = rerank ? (ORDERS[found.ranking ?? "cosine"] ?? `by ${found.ranking}`) : "by distance";
-  if (count) summarize(`${plural(count, "hit")}${few}, ${order}`, `${found.took_ms.toFixed(1)} ms`);
+  if (count) summarize(`${plural(count, "hit")}${few}, ${order}`, `${found.took_ms.toFixed(1)} ms, by ${found.strategy}`);
   else summarize("");
 }
 

@@ -13,7 +13,7 @@ import { commonLabels, pointAt, setAnswer, setCorpus, startMap } from "./map.js"
 import { nearest, setCounts, showBall } from "./neighborhood.js";
 import { clearState, showError, showNoDocuments, showNoHits, showWelcome } from "./states.js";
 import { COUNTS, fresh, fromFragment, remember } from "./state.js";
-import { replaced, showWords } from "./words.js";
+import { hasOpenQuote, showWords } from "./words.js";
 
 const PAUSE = { typing: 160, sliding: 50 };
 const SAME_GESTURE = 900; // ms: changes within this time are compared with the hits before the first of them
@@ -32,6 +32,8 @@ const collection = () => known.find((one) => one.name === state.collection);
 const bits = () => answer?.n_bits ?? collection()?.n_bits ?? 64;
 // A later try may succeed; not so for a search that takes too long.
 const passing = (error) => error.status === 0 || (error.status === 503 && error.code !== "too_slow");
+// Only the hits of a typed query can be ranked in several ways; codes decide in all other cases.
+const ranked = () => state.key === null && state.radius === null && state.rerank && collection()?.kind !== "vectors";
 const asked = () => state.key !== null || state.text.trim() !== "";
 const later = Object.fromEntries(Object.entries(PAUSE).map(([kind, wait]) => [kind, debounced(() => search(), wait)]));
 
@@ -46,13 +48,18 @@ async function search({ silent = false } = {}) {
     rest();
     return;
   }
+  if (state.key === null && hasOpenQuote(state.text)) {
+    summarize("Close the quotation mark to search for the phrase.");
+    return;
+  }
   const mine = new AbortController();
   running = mine;
   const { k, radius, rerank } = state;
+  const ranking = ranked() ? state.ranking : "auto";
   const what = state.key === null ? { text: state.text } : { key: state.key };
   const waiting = setTimeout(() => silent || busy(true), 150);
   try {
-    const body = { ...what, k, radius, rerank, where: toWhere(state.filters), explain: true, view: true };
+    const body = { ...what, k, radius, rerank, ranking, where: toWhere(state.filters), explain: true, view: true };
     const onBusy = (seconds) => summarize(`The server is busy. Next try in ${plural(seconds, "second")} …`);
     const found = await api.search(state.collection, body, { signal: mine.signal, onBusy });
     if (mine === running) show(found);
@@ -84,10 +91,10 @@ function show(found) {
   showChanges(changes, baseline.what);
   showCode(found);
   showSummary(found, state);
-  showWords(found, (word, by) => ask({ text: replaced(state.text, word, by) }));
+  showWords(found, state.text, (text) => ask({ text }));
   showControls();
   // A query without a known word has no place on the map, and no ball around it holds a document.
-  const about = { filtered: state.filters.length > 0 && found.place !== null, clear: () => filter([]) };
+  const about = { found, filtered: state.filters.length > 0 && found.place !== null, clear: () => filter([]) };
   if (!found.hits.length) showNoHits(found.place === null ? null : nearest(), state.radius, setRadius, about);
   announceAnswer();
 }
@@ -136,6 +143,8 @@ function showControls() {
   showBall(state.radius ?? answer?.radius_used ?? null, state.radius === null, bits());
   $("rerank").setAttribute("aria-checked", String(state.rerank));
   $("count").value = state.k;
+  $("ranking").value = ranked() ? state.ranking : "auto";
+  $("ranking").disabled = !ranked();
   $("clear").hidden = !asked();
   showFilters(state.filters, (at) => filter(state.filters.filter((_, other) => other !== at)));
   $("like").hidden = state.key === null;
@@ -167,6 +176,7 @@ function change(settings, what) {
 const setRadius = (radius) => change({ radius }, radius === null ? "Auto radius:" : `Radius ${radius}:`);
 const filter = (filters) => change({ filters }, filters.length ? `Only ${filters.join(", ")}:` : "Without filters:");
 const only = (condition) => state.filters.includes(condition) || filter([...state.filters, condition]);
+const setRanking = (ranking) => change({ ranking }, `Ranked by ${$("ranking").selectedOptions[0].text}:`);
 const setRerank = (rerank) => change({ rerank }, rerank ? "Re-ranked by cosine:" : "By distance alone:");
 
 function widen(by) {
@@ -231,7 +241,7 @@ async function put(given) {
   counted(1);
   const [found, unknown] = [
     "The hits are its neighbors.",
-    "The collection knows none of its words: no text will find it.",
+    "It has no words that a search looks for: no text will find it.",
   ];
   ask({ text: given.text }).then(() => toast(`Added. ${answer?.hits.length ? found : unknown}`));
 }
@@ -322,6 +332,7 @@ function wire() {
   $("count").addEventListener("change", () =>
     change({ k: COUNTS[$("count").selectedIndex] }, `${$("count").value} hits:`),
   );
+  $("ranking").addEventListener("change", () => setRanking($("ranking").value));
   $("collection").addEventListener("change", () => {
     enter($("collection").value);
     ask({ radius: null, filters: [] });

@@ -4,12 +4,13 @@
 const MAX_LINK_CHARACTERS = 4000;
 
 export const COUNTS = [5, 10, 20, 50];
+export const RANKINGS = ["auto", "graph", "bm25", "cosine"];
 
 const MAX_FILTERS = 16; // fields, as in limits.py
 
 /** text: the query; key: the document that is the query, or null; radius: null for auto; filters: conditions. */
 export function fresh() {
-  return { collection: null, text: "", key: null, k: 10, radius: null, rerank: true, filters: [] };
+  return { collection: null, text: "", key: null, k: 10, radius: null, rerank: true, ranking: "auto", filters: [] };
 }
 
 const whole = (value) => (/^\d{1,4}$/.test(value ?? "") ? Number(value) : null);
@@ -24,6 +25,7 @@ export function fromFragment(fragment) {
     k: COUNTS.includes(k) ? k : fresh().k,
     radius: whole(given.get("radius")),
     rerank: given.get("rerank") !== "no",
+    ranking: RANKINGS.includes(given.get("rank")) ? given.get("rank") : fresh().ranking,
     filters: given.getAll("where").slice(0, MAX_FILTERS),
   };
 }
@@ -35,6 +37,7 @@ export function toFragment(state, several) {
   else if (state.text && state.text.length <= MAX_LINK_CHARACTERS) said.set("q", state.text);
   if (state.radius !== null) said.set("radius", state.radius);
   if (!state.rerank) said.set("rerank", "no");
+  if (state.ranking !== fresh().ranking) said.set("rank", state.ranking);
   if (state.k !== fresh().k) said.set("k", state.k);
   for (const filter of state.filters) said.append("where", filter);
   return said.size ? `#${said}` : "";

@@ -44,7 +44,7 @@ export function showNoDocuments() {
 }
 
 /** A query without hits. `nearest` is the distance of the nearest document, or null if no word is known. */
-export function showNoHits(nearest, radius, widen, { filtered, clear }) {
+export function showNoHits(nearest, radius, widen, { found, filtered, clear }) {
   if (filtered) {
     show(
       "none",
@@ -54,9 +54,19 @@ export function showNoHits(nearest, radius, widen, { filtered, clear }) {
     );
     return;
   }
-  if (nearest === null || radius === null) {
+  if (nearest === null && found.ignored.length && !found.unknown.length) {
+    const why = "All words of the query are too common to search for. Add one that tells what it is about.";
+    show("none", make("h2", {}, "Only common words"), make("p", {}, why));
+    return;
+  }
+  if (nearest === null) {
     const why = "The collection knows none of these words. Try other words, or more of them.";
     show("none", make("h2", {}, "No known words"), make("p", {}, why));
+    return;
+  }
+  if (radius === null) {
+    const why = "No document has all that the query requires. Leave out a +word, a -word or a phrase.";
+    show("none", make("h2", {}, "No such document"), make("p", {}, why));
     return;
   }
   show(

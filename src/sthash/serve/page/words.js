@@ -8,20 +8,37 @@ function list(words) {
   return words.length > MANY ? [...some, ` and ${words.length - MANY} more`] : some;
 }
 
-/** Show the words. `replace(word, by)` changes the query. */
-export function showWords(found, replace) {
+/** Show the words of the query `text`. `search(text)` asks another one. */
+export function showWords(found, text, search) {
   const lines = [];
   const suggestions = Object.entries(found?.suggestions ?? {}).filter(([, known]) => known.length);
   if (found?.unknown?.length) lines.push(make("li", { class: "unknown" }, "In no document: ", ...list(found.unknown)));
   for (const [word, known] of suggestions.slice(0, MANY)) {
     const choices = known.map((one) =>
-      make("button", { type: "button", class: "suggestion", onclick: () => replace(word, one) }, make("bdi", {}, one)),
+      make("button", { type: "button", class: "suggestion", onclick: () => search(replaced(text, word, one)) }, make("bdi", {}, one)),
     );
     lines.push(make("li", { class: "suggested" }, "Instead of ", make("bdi", {}, word), ": ", ...choices));
+  }
+  if (suggestions.length) {
+    const meant = suggestions.reduce((query, [word, [first]]) => replaced(query, word, first), text);
+    const link = make("button", { type: "button", class: "meant", onclick: () => search(meant) }, make("bdi", {}, meant));
+    lines.push(make("li", {}, "Search for ", link, " instead"));
   }
   if (found?.ignored?.length) lines.push(make("li", { class: "ignored" }, "Too common to count: ", ...list(found.ignored)));
   $("words").replaceChildren(...lines);
   $("words").hidden = !lines.length;
+}
+
+/** Whether a text of one line has a phrase in quotes that does not end; the server would refuse it. */
+export function hasOpenQuote(text) {
+  if (text.length > 1000 || text.trim().includes("\n")) return false; // a document, whose quotes mean nothing
+  for (let rest = text; ; ) {
+    const start = /(?:^|\s)[+-]?"/u.exec(rest);
+    if (!start) return false;
+    const end = rest.indexOf('"', start.index + start[0].length);
+    if (end < 0) return true;
+    rest = rest.slice(end + 1);
+  }
 }
 
 /** Return a text with one word replaced, wherever it is a whole word. */
