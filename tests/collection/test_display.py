@@ -72,3 +72,16 @@ def test_frames():
 )
 def test_words_of_stems(text, term, word):
     assert matched_words(Hit("a", text, None, {}, 0, 1.0, (term,))) == (word,)
+
+
+def test_words_of_the_query_are_shown():
+    hits = Hits(
+        ignored=["the"],
+        unknown=["dgo", "<b>", "kiten"],
+        suggestions={"dgo": ["dog", "doge"]},
+        corrected={"kiten": "kitten"},
+    )
+    shown = hits._repr_html_()
+    assert "<p>ignored: the</p>" in shown
+    assert "<p>unknown: dgo (did you mean: dog, doge?), &lt;b&gt;, kiten (searched for: kitten)</p>" in shown
+    assert shown.endswith("<p>nothing found</p>")

@@ -11,7 +11,7 @@ from html import escape
 from typing import Any
 
 from sthash.collection.conditions import PREFIX
-from sthash.collection.hits import Hit
+from sthash.collection.hits import Hit, Hits
 
 MOST_CHARACTERS = 200
 _WORDS = re.compile(r"\w+")
@@ -49,9 +49,21 @@ def hits_html(hits: Sequence[Hit]) -> str:
     >>> "&lt;b&gt;" in hits_html([Hit("a", "<b>", None, {}, 0, 1.0)])
     True
     """
+    words = "".join(
+        f"<p>{name}: {escape(_shown(', '.join(said)))}</p>" for name, said in _words_of(hits).items() if said
+    )
     if not hits:
-        return "<p>nothing found</p>"
-    return _table(_COLUMNS, [_row(hit) for hit in hits])
+        return f"{words}<p>nothing found</p>"
+    return words + _table(_COLUMNS, [_row(hit) for hit in hits])
+
+
+def _words_of(hits: Sequence[Hit]) -> dict[str, list[str]]:
+    """Return the words of a query that were not searched for, with what may be meant."""
+    if not isinstance(hits, Hits):
+        return {}
+    meant = {word: f" (searched for: {known})" for word, known in hits.corrected.items()}
+    meant = {word: f" (did you mean: {', '.join(known)}?)" for word, known in hits.suggestions.items()} | meant
+    return {"ignored": list(hits.ignored), "unknown": [word + meant.get(word, "") for word in hits.unknown]}
 
 
 def _row(hit: Hit) -> tuple[str, ...]:
