@@ -5,7 +5,7 @@ from html.parser import HTMLParser
 import pytest
 
 from sthash import Collection, Hit
-from sthash.collection import facts_html, hits_frame, hits_html, matched_words
+from sthash.collection import Hits, facts_html, hits_frame, hits_html, matched_words
 from support.corpus import make_documents
 
 EVIL = "<script>alert(1)</script>\"'&<img src=x onerror=alert(1)>"

@@ -26,10 +26,9 @@ from sthash.collection.document_table import (
 )
 from sthash.collection.filters import ids_where
 from sthash.collection.packed_vectors import Ids, PackedVectors, load_vectors
-from sthash.collection.phrases import scan_words
 from sthash.collection.posting_table import PostingTable
 from sthash.collection.store import Store
-from sthash.collection.term_table import Columns, Frequencies, TermTable, first_names, hash_terms
+from sthash.collection.term_table import Columns, Frequencies, TermTable, hash_terms
 from sthash.index import HammingIndex
 from sthash.model import EncodedRows, Margins, Model, TextModel
 from sthash.model.encoded import Row, shared_columns, stacked
@@ -41,8 +40,6 @@ from sthash.text.counters import WordCounter
 UNKNOWN_WORD, STOP_WORD = -1, -2
 # Words that are looked up once.
 REMEMBERED_WORDS = 1 << 16
-# Words among which those that are spelled like another one are looked for: columns are by falling frequency.
-SPELLINGS = 300_000
 # Settings of the model that `info` shows, and under which name.
 SHOWN = {
     "kind": "kind",
@@ -223,24 +220,6 @@ class Snapshot:
             known.update(zip(new, columns.tolist(), strict=True))
         return np.fromiter(map(known.__getitem__, words), dtype=np.int32, count=len(words))
 
-    def unused_words(self, text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return the words of a text that are stop words, and those that no document has."""
-        words = scan_words([text], self.analyzer).words
-        columns = self.look_up(words).tolist()
-        ignored, unknown = (
-            tuple(word for word, column in zip(words, columns, strict=True) if column == kind)
-            for kind in (STOP_WORD, UNKNOWN_WORD)
-        )
-        return ignored, unknown
-
-    @cached_property
-    def spellings(self) -> tuple[list[str], npt.NDArray[np.int32]]:
-        """The most common terms that documents have, and in how many documents each is."""
-        names = first_names(self._store, min(len(self.terms), SPELLINGS))
-        frequencies = self.frequencies(np.arange(len(names), dtype=np.int32))
-        used = np.flatnonzero(frequencies)
-        return [names[column] for column in used.tolist()], frequencies[used]
-
     @cached_property
     def term_hashes(self) -> npt.NDArray[np.int32]:
         """A number per word that depends on the word alone, whatever its column is."""
@@ -249,6 +228,24 @@ class Snapshot:
     def matching_terms(self, query: Row, document: Row, most: int = 5) -> tuple[str, ...]:
         """Return the words that two rows share, the one with the greatest part in their cosine first."""
         return () if self.model.dense else tuple(self.terms.names(shared_columns(query, document)[:most]))
+
+    def unused_words(self, text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return the words of a text that are stop words, and those that no document has."""
+        words = self.analyzer.words(text)
+        terms, counted = self.analyzer.terms(words)
+        columns = np.array([self.terms.get(term) for term in terms], dtype=np.int32)
+        used = columns >= 0
+        used[used] = self.frequencies(columns[used]) > 0
+        ignored = tuple(words[place] for place in np.flatnonzero(~counted).tolist())
+        return ignored, tuple(words[place] for place in np.flatnonzero(counted & ~used).tolist())
+
+    @cached_property
+    def spellings(self) -> tuple[list[str], npt.NDArray[np.int32]]:
+        """The most common terms that documents have, and in how many documents each is."""
+        names = self.terms.first_names()
+        frequencies = self.frequencies(np.arange(len(names), dtype=np.int32))
+        used = np.flatnonzero(frequencies)
+        return [names[column] for column in used.tolist()], frequencies[used]
 
     @cached_property
     def _frequencies(self) -> Frequencies:

@@ -18,6 +18,8 @@ MOST_TERMS = 1 << 30
 LEAST_BYTES = 16  # that a word takes in a file
 # More names than this are read in one pass over the table.
 MANY_NAMES = 2000
+# Among which those that are spelled like another word are looked for.
+MANY_WORDS = 300_000
 
 
 class TermTable:
@@ -84,6 +86,14 @@ class TermTable:
         except (KeyError, UnicodeDecodeError) as error:
             raise self._store.damaged("a term is missing or cannot be read") from error
 
+    def first_names(self, most: int = MANY_WORDS) -> list[str]:
+        """Return the words of the first columns, the most common ones, without a look at their checksums."""
+        rows = self._store.execute("SELECT term FROM terms ORDER BY column LIMIT ?", (min(most, self._size),))
+        try:
+            return [term.decode(errors="replace") for (term,) in rows]
+        except AttributeError as error:
+            raise self._store.damaged("a term cannot be read") from error
+
 
 def count_terms(store: Store, *, exactly: bool = False) -> int:
     """Return the number of words, whose columns must have no gaps.
@@ -109,15 +119,6 @@ def append_terms(store: Store, names: Sequence[str]) -> None:
     """Append words, none of which may be there."""
     start = next_column(store)
     store.put_many("terms", [(start + place, encode_text(name), 0, b"") for place, name in enumerate(names)])
-
-
-def first_names(store: Store, count: int) -> list[str]:
-    """Return the words of the first columns, as they are, without a look at their checksums: `get` does that."""
-    rows = store.execute("SELECT term FROM terms ORDER BY column LIMIT ?", (count,))
-    try:
-        return [term.decode(errors="replace") for (term,) in rows]
-    except AttributeError as error:
-        raise store.damaged("a term cannot be read") from error
 
 
 def hash_terms(store: Store, size: int) -> Columns:

@@ -290,9 +290,7 @@ class TextModel:
 
     def unused_words(self, text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the words of a text that are stop words, and those that the model does not know."""
-        table = _core.WordTable()
-        table.scan([text], segmentation=self._counter.analyzer.segmentation, threads=1)
-        words = table.words_from(0)
+        words = self._counter.analyzer.words(text)
         terms, counted = self._counter.analyzer.terms(words)
         ignored = tuple(word for word, counts in zip(words, counted.tolist(), strict=True) if not counts)
         unknown = tuple(word for place, word in enumerate(words) if counted[place] and self.terms.get(terms[place]) < 0)

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import Stemmer
 
+from sthash import _core
 from sthash.text.folding import fold_accents
 from sthash.text.languages import function_words, language_names, language_stemmer, language_stop_words
 
@@ -52,6 +53,12 @@ class WordAnalyzer:
     def __post_init__(self) -> None:
         check_stemmer(self.stemmer)
         check_segmentation(self.segmentation)
+
+    def words(self, text: str) -> list[str]:
+        """Return the different words of a text, in the order in which they are first found."""
+        table = _core.WordTable()
+        table.scan([text], segmentation=self.segmentation, threads=1)
+        return table.words_from(0)
 
     def terms(self, words: list[str]) -> tuple[list[str], npt.NDArray[np.bool_]]:
         """Return the stem of each word, and whether the word is counted; stop words are not."""
