@@ -1,28 +1,18 @@
 """Where another tool is the better choice: the figures of the README's section "When not".
 
-keywords
-    Short queries with judged answers (Cranfield, NPL): the ranking of `Collection.search` against BM25 by bm25s.
-embeddings
-    MiniLM embeddings of Debian packages. The share of the true top 10 per size of a code, against FAISS's product
-    quantizer and RaBitQ; and queries per second, one by one, against hnswlib.
+MiniLM embeddings of Debian packages. The share of the true top 10 per size of a code, against FAISS's product quantizer
+and RaBitQ; and queries per second, one by one, against hnswlib.
 """
 
 from __future__ import annotations
 
-import json
-import lzma
-import math
 import tempfile
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
-import bm25s
 import faiss
 import hnswlib
 import numpy as np
 import numpy.typing as npt
-import Stemmer
 
 import data
 from harness import OURS, Run, compare, figure, main
@@ -33,60 +23,6 @@ from timing import time_in_turns
 
 K = 10
 Vectors = npt.NDArray[np.float32]
-
-
-@dataclass(frozen=True)
-class Judged:
-    """Documents, queries, and for each query the documents that people found relevant."""
-
-    documents: dict[str, str]
-    queries: list[str]
-    relevant: list[set[str]]
-
-
-def judged(name: str, quick: bool) -> Judged:
-    """Load a test collection, or make one up: relevant is what has the topic of the query."""
-    if quick:
-        texts, labels = data.made_up_texts(), data.made_up()[1]
-        asked = range(data.QUICK_QUERIES)
-        same = [{str(place) for place in np.flatnonzero(labels == labels[query])} for query in asked]
-        queries = [" ".join(texts[query].split()[:3]) for query in asked]
-        return Judged({str(place): text for place, text in enumerate(texts)}, queries, same)
-    with lzma.open(datasets.data_dir() / f"{name}.json.xz", "rt", encoding="utf-8") as file:
-        found = json.load(file)
-    asked = [query for query in found["queries"] if found["relevant"].get(query)]
-    relevant = [{str(key) for key in found["relevant"][query]} for query in asked]
-    return Judged(found["documents"], [found["queries"][query] for query in asked], relevant)
-
-
-def ndcg(rankings: Sequence[Sequence[str]], relevant: Sequence[set[str]]) -> float:
-    """Mean normalized discounted cumulative gain at 10; a document is relevant or not."""
-    gains = [1 / math.log2(rank + 2) for rank in range(K)]
-    scores = [
-        sum(gain for gain, key in zip(gains, ranking, strict=False) if key in wanted) / sum(gains[: len(wanted)])
-        for ranking, wanted in zip(rankings, relevant, strict=True)
-    ]
-    return float(np.mean(scores))
-
-
-def keywords(run: Run) -> None:
-    """Compare the rankings of short queries."""
-    stemmer = Stemmer.Stemmer("english")
-    for name in ("cranfield", "npl"):
-        found = judged(name, run.quick)
-        keys = list(found.documents)
-        with tempfile.TemporaryDirectory() as folder:
-            documents = ({"key": key, "text": text} for key, text in found.documents.items())
-            with Collection.create(f"{folder}/{name}.sth", documents) as collection:
-                ours = [[hit.key for hit in hits] for hits in collection.search_many(found.queries, K)]
-        engine = bm25s.BM25()
-        words = {"stopwords": "en", "stemmer": stemmer, "show_progress": False}
-        engine.index(bm25s.tokenize(list(found.documents.values()), **words), show_progress=False)
-        places, _ = engine.retrieve(bm25s.tokenize(found.queries, **words), k=K, show_progress=False)
-        theirs = [[keys[place] for place in ranking] for ranking in places.tolist()]
-        mine, other = ndcg(ours, found.relevant), ndcg(theirs, found.relevant)
-        setting = {"documents": len(keys), "queries": len(found.queries)}
-        run.add(figure(name, f"nDCG@{K} of {name}", mine, "nDCG", peer="bm25s", theirs=other, setting=setting))
 
 
 def embeddings(run: Run) -> None:
@@ -174,6 +110,6 @@ if __name__ == "__main__":
     main(
         __file__,
         __doc__,
-        {"keywords": keywords, "embeddings": embeddings},
-        peers=["bm25s", "faiss-cpu", "hnswlib"],
+        embeddings,
+        peers=["faiss-cpu", "hnswlib"],
     )

@@ -40,7 +40,7 @@ def by_code(collection):
     place = {document.key: place for place, document in enumerate(collection)}
 
     def ranked(query):
-        hits = collection.search(query, len(collection))
+        hits = collection.search(query, len(collection), rerank=False)
         return sorted(hits, key=lambda hit: (hit.distance, place[hit.key]))
 
     return ranked

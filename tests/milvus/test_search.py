@@ -11,6 +11,8 @@ from sthash import HammingIndex
 from sthash.milvus.code_search import CodeSearch
 from sthash.milvus.entity_table import EntityTable
 
+# Words that nearly all documents have one of: a document without a word of the query is no hit.
+MANY_WORDS = "cat kitten purr mouse whisker ship wave harbour captain deck star galaxy moon planet bread"
 QUERIES = ["cat and mouse", "a ship in the harbour", "star", "bread bread bread", "кот purr", "captain of the galaxy"]
 
 
@@ -55,7 +57,7 @@ def test_the_same_hits_as_of_the_file(collection, there):
     """All documents are ranked on both sides, so the balls are the same."""
     for query in QUERIES:
         ours = there.search(query, 20, factor=1000)
-        theirs = collection.search(query, 20, factor=1000)
+        theirs = collection.search(query, 20, factor=1000, ranking="cosine")
         assert [hit.score for hit in ours] == pytest.approx([hit.score for hit in theirs], abs=1e-6)
         score = {hit.key: hit.score for hit in theirs}
         assert all(hit.score == pytest.approx(score.get(hit.key, theirs[-1].score), abs=1e-6) for hit in ours)
@@ -86,7 +88,7 @@ def test_without_ranking_anew_only_the_nearest_by_distance_compete(there, by_cod
 
 def test_a_radius_holds_all_documents_in_it(there, small_limit, by_code):
     """As in a collection, ``factor`` has no effect beside a radius."""
-    inside = [hit for hit in by_code("a cat on the deck") if hit.distance <= 5]
+    inside = [hit for hit in by_code("a cat on the deck") if hit.distance <= 5 and hit.score > 0]
     assert len(inside) > 40
     hits = there.search("a cat on the deck", 1000, radius=5, factor=1)
     assert sorted(hit.key for hit in hits) == sorted(hit.key for hit in inside)
@@ -94,8 +96,9 @@ def test_a_radius_holds_all_documents_in_it(there, small_limit, by_code):
 
 def test_more_hits_than_milvus_gives_at_once(collection, there, small_limit):
     for rerank in (True, False):
-        hits = there.search("cat", 70, rerank=rerank)
+        hits = there.search(MANY_WORDS, 70, rerank=rerank)
         assert len({hit.key for hit in hits}) == 70
+    hits = there.search("cat", 70, rerank=False)
     assert [hit.key for hit in hits[:20]] == [hit.key for hit in collection.search("cat", 20, rerank=False)]
 
 
@@ -109,6 +112,7 @@ def test_filter_in_the_language_of_milvus(there, small_limit):
     assert len(hits) == 12
     assert all(hit.metadata["parity"] == 1 or hit.metadata["number"] < 4 for hit in hits)
     both = {"filter": "metadata['number'] < 4 or metadata['number'] > 5", "where": {"number": [2, 5, 7]}}
+    both["rerank"] = False
     assert {hit.metadata["number"] for hit in there.search_many(["ship"], **both)[0]} == {2, 7}
 
 
@@ -131,6 +135,7 @@ def test_what_is_deleted_during_a_search_is_left_out(there, monkeypatch):
     deleted = []
     monkeypatch.setattr(CodeSearch, "nearest", found_then_deleted)
     for rerank in (True, False):
-        hits = there.search("cat", 1000, rerank=rerank)
+        matching = len(there.search(MANY_WORDS, 1000, rerank=rerank))
+        hits = there.search(MANY_WORDS, 1000, rerank=rerank)
         assert deleted[-1] not in [hit.key for hit in hits]
-        assert len(hits) == len(there)
+        assert len(hits) == matching - 1 > 100

@@ -224,13 +224,13 @@ def test_a_page_ends_before_it_is_too_large(large, app_of):
 def test_answers_that_are_too_large_are_refused(large, app_of):
     api = app_of(large, {"answer_bytes": 2 * MEGABYTE})
     for response in (
-        api.post("/search", json={"text": "kitten", "k": 40}),
-        api.post("/search", json={"text": "kitten", "k": 40, "view": True}),
+        api.post("/search", json={"text": "猫猫", "k": 40}),
+        api.post("/search", json={"text": "猫猫", "k": 40, "view": True}),
         api.post("/search", json={"key": "large-0", "k": 40}),
-        api.post("/search_many", json={"texts": ["kitten"] * 5, "k": 2}),
+        api.post("/search_many", json={"texts": ["猫猫"] * 5, "k": 2}),
     ):
         assert code(response) == (422, "answer_too_large")
-    assert len(api.post("/search", json={"text": "kitten", "k": 2}).json()["hits"]) == 2
+    assert len(api.post("/search", json={"text": "猫猫", "k": 2}).json()["hits"]) == 2
     tiny = app_of(large, {"answer_bytes": 10_000})
     assert code(tiny.get("/documents/large-0")) == (422, "answer_too_large")
     assert code(tiny.get("/documents?after=299")) == (422, "answer_too_large")

@@ -11,7 +11,7 @@ from html import escape
 from typing import Any
 
 from sthash.collection.conditions import PREFIX
-from sthash.collection.hits import Hit, Hits
+from sthash.collection.hit import Hit
 
 MOST_CHARACTERS = 200
 _WORDS = re.compile(r"\w+")
@@ -40,8 +40,8 @@ def _word_of(term: str, words: list[str]) -> str:
     return next((word for start in beginnings for word in words if word.startswith(start)), term)
 
 
-def hits_html(hits: Sequence[Hit]) -> str:
-    """Return hits as a table in HTML.
+def hits_html(hits: Sequence[Hit], words: Mapping[str, Sequence[str]] | None = None) -> str:
+    """Return hits as a table in HTML, below words of the query by what became of them.
 
     Examples
     --------
@@ -49,21 +49,11 @@ def hits_html(hits: Sequence[Hit]) -> str:
     >>> "&lt;b&gt;" in hits_html([Hit("a", "<b>", None, {}, 0, 1.0)])
     True
     """
-    words = "".join(
-        f"<p>{name}: {escape(_shown(', '.join(said)))}</p>" for name, said in _words_of(hits).items() if said
-    )
+    named = {name: escape(_shown(", ".join(some))) for name, some in (words or {}).items() if some}
+    above = "".join(f"<p>{name}: {said}</p>" for name, said in named.items())
     if not hits:
-        return f"{words}<p>nothing found</p>"
-    return words + _table(_COLUMNS, [_row(hit) for hit in hits])
-
-
-def _words_of(hits: Sequence[Hit]) -> dict[str, list[str]]:
-    """Return the words of a query that were not searched for, with what may be meant."""
-    if not isinstance(hits, Hits):
-        return {}
-    meant = {word: f" (searched for: {known})" for word, known in hits.corrected.items()}
-    meant = {word: f" (did you mean: {', '.join(known)}?)" for word, known in hits.suggestions.items()} | meant
-    return {"ignored": list(hits.ignored), "unknown": [word + meant.get(word, "") for word in hits.unknown]}
+        return f"{above}<p>nothing found</p>"
+    return above + _table(_COLUMNS, [_row(hit) for hit in hits])
 
 
 def _row(hit: Hit) -> tuple[str, ...]:

@@ -1,38 +1,16 @@
-"""What a search gives."""
+"""What a search gives: hits, and how they came about."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
+
+from sthash.collection.hit import Hit
+
+__all__ = ["Hit", "HitRanking", "Hits", "Strategy"]
 
 Strategy = Literal["postings", "codes"]
 HitRanking = Literal["graph", "bm25", "cosine", "codes"]
-
-
-@dataclass(frozen=True)
-class Hit:
-    """A document that was found.
-
-    Attributes
-    ----------
-    key, text, label, metadata
-        Of the document.
-    distance : int
-        Number of bits in which its code differs from the query's code.
-    score : float
-        What it was ranked by, unless by its code: BM25, or the cosine of its vector with the query's vector.
-    terms : tuple of str
-        The terms that made it match, the most important first; empty unless ``explain`` was set.
-    """
-
-    key: str
-    text: str
-    label: str | None
-    metadata: dict[str, Any]
-    distance: int
-    score: float
-    terms: tuple[str, ...] = ()
 
 
 class Hits(list[Hit]):
@@ -99,6 +77,9 @@ class Hits(list[Hit]):
         return hits_frame(self)
 
     def _repr_html_(self) -> str:
-        from sthash.collection.display import hits_html
+        from sthash.collection.display import hits_html  # a search has no use for it
 
-        return hits_html(self)
+        meant = {word: f" (did you mean: {', '.join(known)}?)" for word, known in self.suggestions.items()}
+        meant |= {word: f" (searched for: {known})" for word, known in self.corrected.items()}
+        unknown = [word + meant.get(word, "") for word in self.unknown]
+        return hits_html(self, {"ignored": self.ignored, "unknown": unknown})

@@ -247,6 +247,7 @@ class Store:
     def reading(self) -> Iterator[None]:
         """See one state of the file throughout, whatever others commit meanwhile."""
         if not self._in_transaction:
+            check_time()
             forks.give_way()
         with self.lock, self.clear_errors():
             if self._in_transaction:

@@ -74,7 +74,7 @@ class TextModel:
             frozenset(settings["stop_words"]),
             settings["stemmer"],
             settings.get("fold_accents", False),
-            settings.get("segmentation", 1),  # models before version 0.3 have none
+            settings.get("segmentation", 1),  # models of version 0.1 have none
         )
         vocabulary = cast("dict[str, int]", terms)
         self._counter = WordCounter(analyzer, vocabulary, grow=False, threads=self._threads)
