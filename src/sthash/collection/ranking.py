@@ -47,8 +47,8 @@ class RankingParameters:
     k1: float = 1.2
     b: float = 0.6
     candidates: int = 300
-    seeds: int = 100
-    neighbors: int = 10
+    seeds: int = 50
+    neighbors: int = 5
     smoothing: float = 0.3
     feedback_documents: int = 10
     feedback: float = 0.1
@@ -129,8 +129,9 @@ def rank_by_bm25(
 
 def rank_by_graph(
     found: RankedPositions,
-    vectors: Callable[[Places], PackedVectors],
+    vectors: PackedVectors | Callable[[Places], PackedVectors],
     *,
+    k: int | None = None,
     parameters: RankingParameters = DEFAULTS,
     threads: int | None = None,
 ) -> RankedPositions:
@@ -140,18 +141,24 @@ def rank_by_graph(
     ----------
     found : RankedPositions
         The candidates, from `rank_by_bm25`.
-    vectors : callable
-        Gives the unit rows of documents by their positions, which ascend.
+    vectors : PackedVectors or callable
+        The unit rows of all documents; or what gives those at some positions, which ascend.
+    k : int, optional
+        Give only so many of the best.
     """
-    used = np.unique(found.positions)
-    used = used[used >= 0]
-    if len(used) == 0:
-        return found
-    places = np.where(found.positions < 0, -1, np.searchsorted(used, found.positions))
+    places, used = found.positions, None
+    if callable(vectors):
+        used = np.unique(places)
+        used = used[used >= 0]
+        if len(used) == 0:
+            return found
+        places = np.where(places < 0, -1, np.searchsorted(used, places))
+        vectors = vectors(used)
     ranked, scores = _core.rerank_hits(
-        vectors(used).view(),
+        vectors.view(),
         places,
         found.scores,
+        k=places.shape[1] if k is None else k,
         seeds=parameters.seeds,
         neighbors=parameters.neighbors,
         smoothing=parameters.smoothing,
@@ -159,4 +166,4 @@ def rank_by_graph(
         feedback=parameters.feedback,
         threads=resolve_threads(threads),
     )
-    return RankedPositions(np.where(ranked < 0, -1, used[ranked]), scores)
+    return RankedPositions(ranked if used is None else np.where(ranked < 0, -1, used[ranked]), scores)
