@@ -67,12 +67,16 @@ class Statistics:
 
 @dataclass(frozen=True)
 class QueryRows:
-    """Term counts of queries: the parts of a CSR matrix, and in how many documents each of the columns is."""
+    """Term counts of queries: the parts of a CSR matrix, in how many documents each of the columns is, and its weight.
+
+    The weights are the inverse frequencies; where they are not given, they are computed.
+    """
 
     indptr: npt.NDArray[np.int64]
     columns: npt.NDArray[np.int32]
     counts: npt.NDArray[np.int32]
     frequencies: npt.NDArray[np.int32]
+    weights: Scores | None = None
 
     def __len__(self) -> int:
         return len(self.indptr) - 1
@@ -112,11 +116,13 @@ def rank_by_bm25(
     threads: int | None = None,
 ) -> RankedPositions:
     """Return the k best documents of each query by BM25, exactly; only those whose byte in ``allowed`` is set."""
-    weights = queries.counts * inverse_frequencies(queries.frequencies, statistics.n_documents)
+    weights = queries.weights
+    if weights is None:
+        weights = inverse_frequencies(queries.frequencies, statistics.n_documents)
     positions, scores = lists.search(
         queries.indptr,
         queries.columns,
-        weights.astype(np.float32),
+        (queries.counts * weights).astype(np.float32),
         k=k,
         k1=parameters.k1,
         b=parameters.b,
