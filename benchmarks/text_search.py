@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import bm25s
 import numpy as np
@@ -29,7 +29,7 @@ from timing import time_in_turns
 
 K = 10
 MOST_WORDS = 5
-RANKINGS = ("auto", "bm25")
+RANKINGS: tuple[Literal["auto", "bm25"], ...] = ("auto", "bm25")
 WORDS = 500
 
 
@@ -120,11 +120,14 @@ def documents(run: Run) -> None:
 def words(run: Run) -> None:
     """Count how many of the exact first hits of random words are found."""
     texts = data.made_up_texts() if run.quick else [text for _, text in data.records("debian_packages")]
+    vectorizer = TextVectorizer().fit(texts)
     counter = CorpusCounter(TextVectorizer())
     counts = counter.add(texts).tocsc()
     column_of = {term: column for column, term in enumerate(counter.totals.terms.tolist())}
     lengths = np.asarray(counts.sum(axis=1)).ravel()
-    asked = random_words(texts, column_of, run.choose(WORDS, 50))
+    asked = {
+        word: column_of[term] for word, term in random_words(texts, vectorizer.analyze, run.choose(WORDS, 50)).items()
+    }
     right = wanted = 0
     with built([{"key": str(place), "text": text} for place, text in enumerate(texts)]) as collection:
         for word, column in asked.items():
@@ -149,15 +152,14 @@ def words(run: Run) -> None:
     run.add(row)
 
 
-def random_words(texts: list[str], column_of: dict[str, int], count: int) -> dict[str, int]:
-    """Take random words of random texts, whose stems are terms, with their columns."""
-    rng, stemmer, found = np.random.default_rng(0), Stemmer.Stemmer("english"), dict[str, int]()
+def random_words(texts: list[str], analyze: Callable[[str], list[str]], count: int) -> dict[str, str]:
+    """Take random words of random texts, with the one term of each; stop words have none."""
+    rng, found = np.random.default_rng(0), dict[str, str]()
     for place in rng.permutation(len(texts)).tolist():
         own = re.findall("[a-z0-9]{3,}", texts[place].lower())
         word = str(rng.choice(own)) if own else ""
-        column = column_of.get(stemmer.stemWord(word))
-        if column is not None:
-            found[word] = column
+        if len(own_terms := analyze(word)) == 1:
+            found[word] = own_terms[0]
         if len(found) == count:
             break
     return found
