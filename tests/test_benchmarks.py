@@ -27,6 +27,7 @@ SCRIPTS = (
     "relevance",
     "scaling",
     "service",
+    "text_search",
     "weighted_search",
 )
 UNTRIED = {"spark"}  # it starts two JVMs, for a minute

@@ -208,6 +208,7 @@ def rerank_hits(
     places: npt.NDArray[np.int64],
     scores: npt.NDArray[np.float32],
     *,
+    k: int,
     seeds: int,
     neighbors: int,
     smoothing: float,

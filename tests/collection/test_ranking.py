@@ -23,7 +23,7 @@ def unit_rows(rng, count, n_columns, most=12):
     rows = np.zeros((count, n_columns), dtype=np.float32)
     for row in rows:
         columns = rng.choice(n_columns, rng.integers(0, min(most, n_columns)), replace=False)
-        row[columns] = rng.integers(1, 5, len(columns))
+        row[columns] = rng.random(len(columns)) + 0.1
     norms = np.linalg.norm(rows, axis=1, keepdims=True)
     return (rows / np.where(norms > 0, norms, 1)).astype(np.float32)
 
@@ -52,11 +52,12 @@ def reranked(rows, places, scores, how):
     return final
 
 
-def kernel(rows, places, scores, how, threads=1):
+def kernel(rows, places, scores, how, threads=1, k=None):
     return _core.rerank_hits(
         as_packed(rows).view(),
         places,
         scores,
+        k=places.shape[1] if k is None else k,
         seeds=how.seeds,
         neighbors=how.neighbors,
         smoothing=how.smoothing,
@@ -113,6 +114,17 @@ def test_every_number_of_threads_gives_the_same():
     for threads in (2, 3, 8):
         many = kernel(rows, places, scores, RankingParameters(), threads)
         assert all(np.array_equal(a, b) for a, b in zip(one, many, strict=True))
+
+
+@pytest.mark.parametrize("how", [RankingParameters(), RankingParameters(seeds=9, neighbors=3, feedback=0.5)])
+@pytest.mark.parametrize("k", [1, 3, 10, 40, 1000])
+def test_few_are_the_first_of_all(how, k):
+    rng = np.random.default_rng(6)
+    rows = unit_rows(rng, 300, 80, most=30)
+    places, scores = made_up_hits(rng, 100, 120, len(rows))
+    scores[:50] = np.sort(scores[:50] ** 4, axis=1)[:, ::-1]  # some hits cannot be among the first
+    whole, few = kernel(rows, places, scores, how), kernel(rows, places, scores, how, k=k)
+    assert all(np.array_equal(a[:, :k], b) for a, b in zip(whole, few, strict=True))
 
 
 def test_equal_scores_are_ranked_by_place():

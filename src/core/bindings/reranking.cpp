@@ -14,7 +14,7 @@ void require(bool holds, const char* otherwise) {
     if (!holds) throw std::invalid_argument(otherwise);
 }
 
-nb::tuple rerank_hits(const PackedArrays& vectors, Matrix<int64_t> places, Matrix<float> scores, size_t seeds,
+nb::tuple rerank_hits(const PackedArrays& vectors, Matrix<int64_t> places, Matrix<float> scores, size_t k, size_t seeds,
                       size_t neighbors, double smoothing, size_t feedback_documents, double feedback, int threads) {
     const PackedView view = vectors.view();
     const size_t count = places.shape(0), width = places.shape(1);
@@ -24,20 +24,21 @@ nb::tuple rerank_hits(const PackedArrays& vectors, Matrix<int64_t> places, Matri
         require(places.data()[at] >= -1 && places.data()[at] < static_cast<int64_t>(view.n_rows),
                 "A place must be -1 or that of a vector.");
     const Reranking how{seeds, neighbors, feedback_documents, smoothing, feedback};
+    k = std::min(k, width);
     RerankedHits answer;
     interruptible_unless(count <= 16, [&](StopFlag& stop) {
-        answer = rerank(view, {places.data(), scores.data(), count, width}, how, threads, stop);
+        answer = rerank(view, {places.data(), scores.data(), count, width}, how, k, threads, stop);
     });
-    return nb::make_tuple(to_numpy(std::move(answer.places), {count, width}),
-                          to_numpy(std::move(answer.scores), {count, width}));
+    return nb::make_tuple(to_numpy(std::move(answer.places), {count, k}),
+                          to_numpy(std::move(answer.scores), {count, k}));
 }
 
 }  // namespace
 
 void bind_reranking(nb::module_& module) {
     module.def("rerank_hits", &rerank_hits, nb::arg("vectors"), nb::arg("places"), nb::arg("scores"), nb::kw_only(),
-               nb::arg("seeds"), nb::arg("neighbors"), nb::arg("smoothing"), nb::arg("feedback_documents"),
-               nb::arg("feedback"), nb::arg("threads"));
+               nb::arg("k"), nb::arg("seeds"), nb::arg("neighbors"), nb::arg("smoothing"),
+               nb::arg("feedback_documents"), nb::arg("feedback"), nb::arg("threads"));
 }
 
 }  // namespace sthash

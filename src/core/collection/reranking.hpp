@@ -31,11 +31,12 @@ struct HitsView {
 };
 
 struct RerankedHits {
-    std::vector<int64_t> places;  // count × width, by falling score, then by place; -1 ends a row
+    std::vector<int64_t> places;  // count × k, by falling score, then by place; -1 ends a row
     std::vector<float> scores;    // 0 where a place is -1
 };
 
-// Ranks hits once more. The vectors are sparse, and have unit length.
-RerankedHits rerank(const PackedView& vectors, const HitsView& hits, const Reranking& how, int threads, StopFlag& stop);
+// Ranks hits once more, and gives the k best of each query. The vectors are sparse, and have unit length.
+RerankedHits rerank(const PackedView& vectors, const HitsView& hits, const Reranking& how, size_t k, int threads,
+                    StopFlag& stop);
 
 }  // namespace sthash

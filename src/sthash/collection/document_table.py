@@ -157,43 +157,35 @@ def read_page(store: Store, after: int, limit: int) -> list[StoredDocument]:
     rows = store.rows("documents", "WHERE id > ? ORDER BY id LIMIT ?", (after, limit))
     page, size = list[StoredDocument](), 0
     for row in rows:
-        size += _size(row)
+        size += size_of(row)
         if store.max_read_bytes is not None and size > store.max_read_bytes and page:
             break
-        _check_size(store, size)
+        check_read_size(store, size)
         page.append(StoredDocument(row[0], row_checksum(row), Document(*fields_of(store, row))))
     return page
-
-
-def read_fields(store: Store, ids: Collection[int]) -> dict[int, DocumentFields]:
-    """Read key, text, label and metadata of some documents; `AnswerTooLargeError` beyond the limit of the store."""
-    found, size = dict[int, DocumentFields](), 0
-    for row in _rows_of(store, ids):
-        size += _size(row)
-        _check_size(store, size)
-        found[row[0]] = fields_of(store, row)
-    if len(found) != len(ids):
-        raise store.damaged(f"document {min(set(ids) - set(found))} is missing")
-    return found
 
 
 def read_names(store: Store, ids: Collection[int]) -> dict[int, tuple[str, str | None]]:
     """Read key and label of those of some documents that exist. Their texts are not kept in memory."""
     return {
-        row[0]: (decode_text(row[1]), None if row[2] is None else decode_text(row[2])) for row in _rows_of(store, ids)
+        row[0]: (decode_text(row[1]), None if row[2] is None else decode_text(row[2])) for row in read_rows(store, ids)
     }
 
 
-def _rows_of(store: Store, ids: Collection[int]) -> Iterator[tuple[Any, ...]]:
+def read_rows(store: Store, ids: Collection[int]) -> Iterator[tuple[Any, ...]]:
+    """Read the checked rows of those of some documents that exist, by ascending id."""
     wanted = json.dumps(list(ids))
     return store.rows("documents", "WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id", (wanted,))
 
 
-def _size(row: tuple[Any, ...]) -> int:
-    return sum(len(part) for part in row[1:] if isinstance(part, bytes | str))
+def size_of(row: tuple[Any, ...]) -> int:
+    """Return how many bytes a document has."""
+    _, key, label, metadata, text = row
+    return len(key) + len(label or b"") + len(metadata) + len(text)
 
 
-def _check_size(store: Store, size: int) -> None:
+def check_read_size(store: Store, size: int) -> None:
+    """Refuse to read more than the limit of the store."""
     if store.max_read_bytes is not None and size > store.max_read_bytes:
         raise AnswerTooLargeError(
             f"the documents of this answer have more than {store.max_read_bytes:,} bytes. Ask for fewer of them."

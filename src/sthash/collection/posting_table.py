@@ -153,20 +153,25 @@ class PostingTable:
         self._threads = threads
         self._segments = load_segments(store)
         self._lists: _core.PostingLists | None = None
+        self._held: set[int] = set()
+        self._full = False
 
     def lists(self, columns: npt.ArrayLike) -> _core.PostingLists:
         """Return lists that hold at least these columns."""
-        if self._lists is None or self._lists.nbytes > CACHED_BYTES:
-            self._lists = self._new_lists()
-        lists = self._lists
-        for column in sorted(set(np.asarray(columns, dtype=np.int64).tolist())):
+        if self._lists is None or self._full:
+            self._lists, self._full = self._new_lists(), False
+            self._held.clear()
+        lists, missing = self._lists, set(np.asarray(columns).tolist()) - self._held
+        for column in sorted(missing):
             if not 0 <= column < self._n_columns:
                 raise ValueError(f"column {column} is not that of a term. Take columns from encoded queries.")
-            if not lists.holds(column):
-                try:
-                    lists.put(column, self._parts(column))
-                except ValueError as error:
-                    raise self._store.damaged(f"a posting list cannot be read ({error})") from error
+            try:
+                lists.put(column, self._parts(column))
+            except ValueError as error:
+                raise self._store.damaged(f"a posting list cannot be read ({error})") from error
+            self._held.add(column)
+        if missing:
+            self._full = lists.nbytes > CACHED_BYTES
         return lists
 
     def _parts(self, column: int) -> list[bytes]:

@@ -48,7 +48,8 @@ def parse_query(text: str) -> ParsedQuery:
     ParsedQuery(text='cat likes fish', required=('cat',), excluded=('dog',), phrases=('likes fish',), \
 excluded_phrases=())
     """
-    if len(text) > TYPED_CHARACTERS or "\n" in text.strip() or not any(mark in text for mark in SIGNS + QUOTE):
+    signs = QUOTE in text or "+" in text or "-" in text
+    if not signs or len(text) > TYPED_CHARACTERS or "\n" in text.strip():
         return ParsedQuery(text)
     wanted = list[str]()
     words: dict[str, list[str]] = {"": [], "+": [], "-": []}

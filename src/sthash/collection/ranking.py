@@ -47,8 +47,8 @@ class RankingParameters:
     k1: float = 1.2
     b: float = 0.6
     candidates: int = 300
-    seeds: int = 100
-    neighbors: int = 10
+    seeds: int = 50
+    neighbors: int = 5
     smoothing: float = 0.3
     feedback_documents: int = 10
     feedback: float = 0.1
@@ -67,12 +67,16 @@ class Statistics:
 
 @dataclass(frozen=True)
 class QueryRows:
-    """Term counts of queries: the parts of a CSR matrix, and in how many documents each of the columns is."""
+    """Term counts of queries: the parts of a CSR matrix, in how many documents each of the columns is, and its weight.
+
+    The weights are the inverse frequencies; where they are not given, they are computed.
+    """
 
     indptr: npt.NDArray[np.int64]
     columns: npt.NDArray[np.int32]
     counts: npt.NDArray[np.int32]
     frequencies: npt.NDArray[np.int32]
+    weights: Scores | None = None
 
     def __len__(self) -> int:
         return len(self.indptr) - 1
@@ -112,11 +116,13 @@ def rank_by_bm25(
     threads: int | None = None,
 ) -> RankedPositions:
     """Return the k best documents of each query by BM25, exactly; only those whose byte in ``allowed`` is set."""
-    weights = queries.counts * inverse_frequencies(queries.frequencies, statistics.n_documents)
+    weights = queries.weights
+    if weights is None:
+        weights = inverse_frequencies(queries.frequencies, statistics.n_documents)
     positions, scores = lists.search(
         queries.indptr,
         queries.columns,
-        weights.astype(np.float32),
+        (queries.counts * weights).astype(np.float32),
         k=k,
         k1=parameters.k1,
         b=parameters.b,
@@ -129,8 +135,9 @@ def rank_by_bm25(
 
 def rank_by_graph(
     found: RankedPositions,
-    vectors: Callable[[Places], PackedVectors],
+    vectors: PackedVectors | Callable[[Places], PackedVectors],
     *,
+    k: int | None = None,
     parameters: RankingParameters = DEFAULTS,
     threads: int | None = None,
 ) -> RankedPositions:
@@ -140,18 +147,24 @@ def rank_by_graph(
     ----------
     found : RankedPositions
         The candidates, from `rank_by_bm25`.
-    vectors : callable
-        Gives the unit rows of documents by their positions, which ascend.
+    vectors : PackedVectors or callable
+        The unit rows of all documents; or what gives those at some positions, which ascend.
+    k : int, optional
+        Give only so many of the best.
     """
-    used = np.unique(found.positions)
-    used = used[used >= 0]
-    if len(used) == 0:
-        return found
-    places = np.where(found.positions < 0, -1, np.searchsorted(used, found.positions))
+    places, used = found.positions, None
+    if callable(vectors):
+        used = np.unique(places)
+        used = used[used >= 0]
+        if len(used) == 0:
+            return found
+        places = np.where(places < 0, -1, np.searchsorted(used, places))
+        vectors = vectors(used)
     ranked, scores = _core.rerank_hits(
-        vectors(used).view(),
+        vectors.view(),
         places,
         found.scores,
+        k=places.shape[1] if k is None else k,
         seeds=parameters.seeds,
         neighbors=parameters.neighbors,
         smoothing=parameters.smoothing,
@@ -159,4 +172,4 @@ def rank_by_graph(
         feedback=parameters.feedback,
         threads=resolve_threads(threads),
     )
-    return RankedPositions(np.where(ranked < 0, -1, used[ranked]), scores)
+    return RankedPositions(ranked if used is None else np.where(ranked < 0, -1, used[ranked]), scores)

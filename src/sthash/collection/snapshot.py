@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import cached_property
 from typing import Any
 
@@ -16,17 +16,19 @@ from sthash.codes import Codes, pack
 from sthash.collection.code_table import CodeTable, Positions, load_codes
 from sthash.collection.conditions import Where
 from sthash.collection.count_table import CountRows, CurrentWeights, load_counts, weighted_vectors
+from sthash.collection.document_cache import DocumentCache
 from sthash.collection.document_table import (
     DocumentFields,
     StoredDocument,
     find,
-    read_fields,
     read_names,
     read_page,
 )
 from sthash.collection.filters import ids_where
 from sthash.collection.packed_vectors import Ids, PackedVectors, load_vectors
 from sthash.collection.posting_table import PostingTable
+from sthash.collection.query_words import STOP_WORD, UNKNOWN_WORD, QueryWord, QueryWords
+from sthash.collection.ranking import Statistics, inverse_frequencies
 from sthash.collection.store import Store
 from sthash.collection.term_table import Columns, Frequencies, TermTable, hash_terms
 from sthash.index import HammingIndex
@@ -36,10 +38,6 @@ from sthash.sources import Document
 from sthash.text.analyzer import WordAnalyzer
 from sthash.text.counters import WordCounter
 
-# Columns of words that have none.
-UNKNOWN_WORD, STOP_WORD = -1, -2
-# Words that are looked up once.
-REMEMBERED_WORDS = 1 << 16
 # Settings of the model that `info` shows, and under which name.
 SHOWN = {
     "kind": "kind",
@@ -92,7 +90,7 @@ class Snapshot:
         self._store = store
         self._vectors: PackedVectors | None = None
         self._read_singly = 0
-        self._looked_up: dict[str, int] = {}
+        self._documents = DocumentCache(store)
 
     def __len__(self) -> int:
         return len(self.table)
@@ -170,7 +168,7 @@ class Snapshot:
 
     def fields(self, ids: Collection[int]) -> dict[int, DocumentFields]:
         """Return key, text, label and metadata of some documents by their ids."""
-        return read_fields(self._store, ids)
+        return self._documents.fields(ids)
 
     def names(self, ids: Iterable[int]) -> dict[int, tuple[str, str | None]]:
         """Return key and label of those of some documents that exist. Their texts are not kept in memory."""
@@ -205,20 +203,26 @@ class Snapshot:
         """What makes terms of words."""
         return self._counter.analyzer
 
-    def look_up(self, words: list[str]) -> Columns:
-        """Return the column of each word: `UNKNOWN_WORD` if no document has it, or `STOP_WORD`."""
-        known = self._looked_up
-        if len(known) > REMEMBERED_WORDS:
-            known.clear()
-        new = [word for word in dict.fromkeys(words) if word not in known]
-        if new:
-            terms, counted = self.analyzer.terms(new)
-            columns = np.array([self.terms.get(term, UNKNOWN_WORD) for term in terms], dtype=np.int32)
-            held = np.flatnonzero(columns >= 0)
-            columns[held[self.frequencies(columns[held]) == 0]] = UNKNOWN_WORD
-            columns[~counted] = STOP_WORD
-            known.update(zip(new, columns.tolist(), strict=True))
-        return np.fromiter(map(known.__getitem__, words), dtype=np.int32, count=len(words))
+    @cached_property
+    def query_words(self) -> QueryWords:
+        """What makes words of queries."""
+        return QueryWords(self.analyzer, self._look_up)
+
+    def _look_up(self, words: list[str]) -> list[QueryWord]:
+        terms, counted = self.analyzer.terms(words)
+        columns = np.array([self.terms.get(term, UNKNOWN_WORD) for term in terms], dtype=np.int32)
+        columns[~counted] = STOP_WORD
+        frequencies = np.zeros(len(columns), dtype=np.int32)
+        held = np.flatnonzero(columns >= 0)
+        frequencies[held] = self.frequencies(columns[held])
+        columns[held[frequencies[held] == 0]] = UNKNOWN_WORD
+        weights = inverse_frequencies(frequencies, len(self))
+        return list(map(QueryWord, words, columns.tolist(), frequencies.tolist(), weights.tolist()))
+
+    @cached_property
+    def statistics(self) -> Statistics:
+        """What BM25 depends on."""
+        return Statistics(len(self), self.mean_length)
 
     @cached_property
     def term_hashes(self) -> npt.NDArray[np.int32]:
@@ -283,6 +287,10 @@ class Snapshot:
         if self._vectors is not None:
             return self._vectors if len(ids) == len(self) else self._vectors.at(self.positions(ids))
         return self._load_vectors(ids, whole=False)
+
+    def vectors_by_position(self) -> PackedVectors | Callable[[Positions], PackedVectors]:
+        """Return the vectors of all documents if they are in memory, else what reads those at some positions."""
+        return self._vectors if self._vectors is not None else lambda used: self.vectors(self.ids[used])
 
     def _load_vectors(self, ids: Ids, *, whole: bool) -> PackedVectors:
         if self.model.dense:

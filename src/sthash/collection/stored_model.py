@@ -26,6 +26,8 @@ from sthash.text.weighting import WEIGHTINGS
 
 # A batch with more terms than this reads the whole vocabulary, once, instead of one term after the other.
 MANY_TERMS = 2000
+# Bytes of weights of terms that are kept, before they are forgotten.
+CACHED_BYTES = 1 << 24
 LARGEST = 1e30  # of the values of an intercept; larger ones are not learned
 
 
@@ -83,6 +85,7 @@ class StoredTerms:
         self._size = size
         self._n_bits = n_bits
         self._whole: TermRows | None = None
+        self._cached = CachedRows(n_bits)
 
     def __len__(self) -> int:
         return self._size
@@ -98,14 +101,24 @@ class StoredTerms:
 
     def look_up(self, columns: Columns) -> tuple[TermRows, npt.NDArray[np.integer]]:
         """Return the rows of the terms in ``columns``, and for each entry its position in them."""
+        if self._whole is None and len(columns) <= MANY_TERMS:
+            cached = self._cached
+            if cached.nbytes > CACHED_BYTES:
+                cached.clear()
+            if missing := [column for column in dict.fromkeys(columns.tolist()) if column not in cached.place_of]:
+                cached.add(missing, self._read(missing))
+            return cached.at(columns)
         used, position = np.unique(columns, return_inverse=True)
         if self._whole is None and len(used) > MANY_TERMS:
             self._whole = self._joined(iter(self), self._size)
         if self._whole is not None:
             whole = self._whole
             return TermRows(whole.frequency[used], whole.row[used], whole.weights), position
-        rows = (row for column in used.tolist() for row in self._store.rows("terms", "WHERE column = ?", (column,)))
-        return self._joined(rows, len(used)), position
+        return self._read(used.tolist()), position
+
+    def _read(self, columns: list[int]) -> TermRows:
+        rows = (row for column in columns for row in self._store.rows("terms", "WHERE column = ?", (column,)))
+        return self._joined(rows, len(columns))
 
     def names(self, columns: Sequence[int]) -> list[str]:
         """Return the terms of some columns."""
@@ -146,3 +159,51 @@ class StoredTerms:
         if not np.isfinite(matrix).all():
             raise self._store.damaged("a weight of a term is not finite")
         return TermRows(np.array(frequency, np.int64), np.array(row_of, np.int32), padded(matrix))
+
+
+class CachedRows:
+    """Terms that were read, kept for the next queries.
+
+    Attributes
+    ----------
+    place_of : dict of int to int
+        For each column that is there, its place.
+    """
+
+    def __init__(self, n_bits: int) -> None:
+        self._width = padded(np.zeros((1, n_bits), np.float32)).shape[1]
+        self.place_of: dict[int, int] = {}
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget all."""
+        self.place_of.clear()
+        self._frequency = np.zeros(64, np.int64)
+        self._row = np.zeros(64, np.int32)
+        self._weights = np.zeros((64, self._width), np.float32)
+        self._used = 1  # rows of weights; the first one is zero
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the weights."""
+        return self._weights.nbytes
+
+    def add(self, columns: list[int], rows: TermRows) -> None:
+        """Keep the rows of some columns, which are not there yet."""
+        start, end = len(self.place_of), len(self.place_of) + len(columns)
+        first, last = self._used, self._used + len(rows.weights) - 1
+        if end > len(self._row):
+            more = 2 * end - len(self._row)
+            self._frequency, self._row = np.pad(self._frequency, (0, more)), np.pad(self._row, (0, more))
+        if last > len(self._weights):
+            self._weights = np.pad(self._weights, ((0, 2 * last - len(self._weights)), (0, 0)))
+        self._frequency[start:end] = rows.frequency
+        self._row[start:end] = np.where(rows.row > 0, rows.row + (first - 1), 0)
+        self._weights[first:last] = rows.weights[1:]
+        self._used = last
+        self.place_of.update(zip(columns, range(start, end), strict=True))
+
+    def at(self, columns: Columns) -> tuple[TermRows, npt.NDArray[np.integer]]:
+        """Return the rows of some columns, one for each entry, and their positions."""
+        places = np.fromiter(map(self.place_of.__getitem__, columns.tolist()), dtype=np.int64, count=len(columns))
+        return TermRows(self._frequency[places], self._row[places], self._weights), np.arange(len(columns))

@@ -13,20 +13,20 @@ import numpy.typing as npt
 from sthash.checks import resolve_threads
 from sthash.codes import row_distances
 from sthash.collection.hits import Hit, HitRanking, Hits
-from sthash.collection.phrases import Phrase, holds_phrases, scan_words
+from sthash.collection.phrases import Phrase, holds_phrases
 from sthash.collection.query import ParsedQuery, parse_query
+from sthash.collection.query_words import STOP_WORD, UNKNOWN_WORD, QueryWord
 from sthash.collection.ranking import (
     DEFAULTS,
     Allowed,
     QueryRows,
     RankedPositions,
-    Statistics,
     rank_by_bm25,
     rank_by_graph,
 )
 from sthash.collection.search import answer
 from sthash.collection.search_options import SearchOptions
-from sthash.collection.snapshot import STOP_WORD, Snapshot
+from sthash.collection.snapshot import Snapshot
 
 # A query with so many different known words or fewer is answered from the lists, whatever it costs: it was typed, and
 # the exact answer is wanted. A longer one is answered from them if they have so many entries or fewer in all. Beyond
@@ -36,7 +36,7 @@ MOST_ENTRIES = 500_000
 # Of a query that must be answered from the lists.
 MOST_TERMS = 1024
 # Queries of a batch that are answered together.
-QUERIES_TOGETHER = 256
+QUERIES_TOGETHER = 512
 
 
 @dataclass(frozen=True)
@@ -50,12 +50,15 @@ class AnalyzedQueries:
     def part(self, queries: Sequence[int]) -> QueryRows:
         """Return some of the rows."""
         rows = self.rows
+        if len(queries) == len(rows):
+            return rows
         inside = np.concatenate(
             [np.zeros(0, np.int64), *(np.arange(rows.indptr[query], rows.indptr[query + 1]) for query in queries)]
         )
         sizes = np.diff(rows.indptr)[list(queries)]
         bounds = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
-        return QueryRows(bounds, rows.columns[inside], rows.counts[inside], rows.frequencies[inside])
+        weights = None if rows.weights is None else rows.weights[inside]
+        return QueryRows(bounds, rows.columns[inside], rows.counts[inside], rows.frequencies[inside], weights)
 
 
 def answer_queries(snapshot: Snapshot, queries: list[Any], options: SearchOptions) -> list[Hits]:
@@ -116,24 +119,40 @@ def _by_postings(rows: QueryRows, query: int, parsed: ParsedQuery, options: Sear
 
 def analyze(snapshot: Snapshot, texts: list[str]) -> AnalyzedQueries:
     """Return the words of texts: those that documents have as columns, the others by name."""
-    scanned = scan_words(texts, snapshot.analyzer)
-    words, starts, columns = scanned.words, scanned.starts.tolist(), snapshot.look_up(scanned.words)
-    column_of = columns[scanned.numbers]
-    rows, ignored, unknown = [], list[tuple[str, ...]](), list[tuple[str, ...]]()
-    for start, end in itertools.pairwise(starts):
-        own = column_of[start:end]
-        rows.append(np.unique(own[own >= 0], return_counts=True))
-        others = dict.fromkeys(scanned.numbers[start:end][own < 0].tolist())
-        ignored.append(tuple(words[number] for number in others if columns[number] == STOP_WORD))
-        unknown.append(tuple(words[number] for number in others if columns[number] != STOP_WORD))
-    indptr = np.cumsum([0, *(len(used) for used, _ in rows)], dtype=np.int64)
-    used = np.concatenate([np.zeros(0, np.int32), *(used for used, _ in rows)])
-    counts = np.concatenate([np.zeros(0, np.int32), *(counts.astype(np.int32) for _, counts in rows)])
-    return AnalyzedQueries(QueryRows(indptr, used, counts, snapshot.frequencies(used)), ignored, unknown)
+    ignored, unknown = list[tuple[str, ...]](), list[tuple[str, ...]]()
+    columns, counts, frequencies, weights, indptr = list[int](), list[int](), list[int](), list[float](), [0]
+    for words in snapshot.query_words.of(texts):
+        found, others = dict[int, QueryWord](), list[QueryWord]()
+        often = dict[int, int]()
+        for word in words:
+            column = word.column
+            if column < 0:
+                others.append(word)
+            elif column in found:
+                often[column] = often.get(column, 1) + 1
+            else:
+                found[column] = word
+        for column in sorted(found):
+            _, _, frequency, weight = found[column]
+            columns.append(column)
+            counts.append(often.get(column, 1))
+            frequencies.append(frequency)
+            weights.append(weight)
+        indptr.append(len(columns))
+        ignored.append(_names(others, STOP_WORD) if others else ())
+        unknown.append(_names(others, UNKNOWN_WORD) if others else ())
+    rows = QueryRows(
+        np.array(indptr, dtype=np.int64),
+        np.array(columns, dtype=np.int32),
+        np.array(counts, dtype=np.int32),
+        np.array(frequencies, dtype=np.int32),
+        np.array(weights, dtype=np.float32),
+    )
+    return AnalyzedQueries(rows, ignored, unknown)
 
 
-def _statistics(snapshot: Snapshot) -> Statistics:
-    return Statistics(len(snapshot), snapshot.mean_length)
+def _names(words: list[QueryWord], column: int) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(word.word for word in words if word.column == column))
 
 
 def _ranked_hits(
@@ -153,13 +172,13 @@ def _ranked_hits(
         ranked = rank_by_bm25(
             snapshot.posting_lists(rows.columns),
             rows,
-            _statistics(snapshot),
+            snapshot.statistics,
             width,
             allowed=allowed,
             threads=snapshot.threads,
         )
-    if ranking == "graph":
-        ranked = rank_by_graph(ranked, lambda used: snapshot.vectors(snapshot.ids[used]), threads=snapshot.threads)
+    if ranking == "graph" and width:
+        ranked = rank_by_graph(ranked, snapshot.vectors_by_position(), k=k, threads=snapshot.threads)
     answers = _hits(snapshot, rows, ranked, k, options.explain)
     return [
         Hits(hits, ignored=words.ignored[at], unknown=words.unknown[at], strategy="postings", ranking=ranking)
@@ -169,22 +188,44 @@ def _ranked_hits(
 
 def _hits(snapshot: Snapshot, rows: QueryRows, ranked: RankedPositions, k: int, explain: bool) -> list[list[Hit]]:
     positions, scores = ranked.positions[:, :k], ranked.scores[:, :k].tolist()
-    held = np.nonzero(positions >= 0)
-    documents = snapshot.fields(np.unique(snapshot.ids[positions[held]]).tolist())
-    distances = np.zeros(positions.shape, dtype=np.int64)
-    if len(held[0]):
-        codes = snapshot.codes_of(rows.indptr, rows.columns, rows.counts)
-        distances[held] = row_distances(snapshot.codes[positions[held]], codes[held[0]])
+    held = positions >= 0
+    found = positions[held]
+    if len(found) == 0:
+        return [[] for _ in range(len(rows))]
+    counts = held.sum(axis=1).tolist()
+    ids = snapshot.ids[found].tolist()
+    documents = snapshot.fields(dict.fromkeys(ids))
+    codes = snapshot.codes_of(rows.indptr, rows.columns, rows.counts)
+    distances = row_distances(snapshot.codes[found], codes if len(rows) == 1 else np.repeat(codes, counts, axis=0))
+    of_hits = zip(ids, distances.tolist(), strict=True)
     answers = []
-    for query, row in enumerate(positions.tolist()):
-        hits, places = [], [place for place in row if place >= 0]
-        ids = snapshot.ids[places].tolist()
-        terms = _matching_terms(snapshot, rows, query, ids) if explain else [()] * len(ids)
-        for rank, number in enumerate(ids):
-            distance, score = int(distances[query, rank]), scores[query][rank]
-            hits.append(Hit(*documents[number], distance, score, terms[rank]))
-        answers.append(hits)
+    for query, count in enumerate(counts):
+        own = list(itertools.islice(of_hits, count))
+        terms: list[tuple[str, ...]] = [()] * count
+        if explain:
+            terms = _matching_terms(snapshot, rows, query, [number for number, _ in own])
+        answers.append(
+            [
+                _hit(*documents[number], distance, score, matching)
+                for (number, distance), score, matching in zip(own, scores[query], terms, strict=False)
+            ]
+        )
     return answers
+
+
+def _hit(
+    key: str,
+    text: str,
+    label: str | None,
+    metadata: dict[str, Any],
+    distance: int,
+    score: float,
+    terms: tuple[str, ...],
+) -> Hit:
+    """Make a hit. Its class sets one field after the other, which takes longer than to find the document."""
+    hit = object.__new__(Hit)
+    hit.__dict__.update(key=key, text=text, label=label, metadata=metadata, distance=distance, score=score, terms=terms)
+    return hit
 
 
 def _matching_terms(snapshot: Snapshot, rows: QueryRows, query: int, ids: list[int]) -> list[tuple[str, ...]]:
@@ -237,8 +278,7 @@ def _allowed_by(snapshot: Snapshot, parsed: ParsedQuery, rows: QueryRows, option
 
 def _columns(snapshot: Snapshot, text: str) -> list[int]:
     """Return the columns of the words of a text without its stop words; -1 for a word that no document has."""
-    words = scan_words([text], snapshot.analyzer).words
-    return [column for column in snapshot.look_up(words).tolist() if column != STOP_WORD]
+    return [word.column for word in snapshot.query_words.of([text])[0] if word.column != STOP_WORD]
 
 
 def _keep_phrases(
@@ -252,7 +292,7 @@ def _keep_phrases(
     lists, threads = snapshot.posting_lists(rows.columns), resolve_threads(snapshot.threads)
     while True:
         width = min(width, len(snapshot))
-        best = rank_by_bm25(lists, rows, _statistics(snapshot), width, allowed=allowed, threads=threads).positions[0]
+        best = rank_by_bm25(lists, rows, snapshot.statistics, width, allowed=allowed, threads=threads).positions[0]
         new = best[best >= 0]
         new = np.sort(new[~checked[new]])
         if len(new) == 0:

@@ -79,5 +79,6 @@ def term_weights(
         weights = tf
     result: npt.NDArray[np.float32] = weights.astype(np.float32, copy=False)
     factors = unit_factors(row_sums(indptr, np.square(result, dtype=np.float64)))
-    result *= np.repeat(factors.astype(np.float32), np.diff(indptr))
+    scale = factors.astype(np.float32)
+    result *= scale if len(scale) == 1 else np.repeat(scale, np.diff(indptr))
     return result
