@@ -76,7 +76,7 @@ def check_vectors(X: Vectors) -> Vectors:
     """
     from sklearn.utils import check_array
 
-    _check_structure(X)
+    check_structure(X)
     X = check_array(X, accept_sparse="csr", dtype=np.float32, order="C", input_name="X")
     if is_sparse(X) and not X.has_canonical_format:
         X = X.copy()
@@ -84,8 +84,19 @@ def check_vectors(X: Vectors) -> Vectors:
     return X
 
 
-def _check_structure(X: Vectors) -> None:
-    """Refuse a sparse matrix whose arrays would lead out of bounds; SciPy and the kernels follow them unchecked."""
+def check_structure(X: Vectors) -> None:
+    """Refuse a sparse matrix whose arrays would lead out of bounds; SciPy and the kernels follow them unchecked.
+
+    Examples
+    --------
+    >>> import numpy as np, scipy.sparse as sp
+    >>> from sthash.rows import check_structure
+    >>> X = sp.csr_array(np.eye(2))
+    >>> X.indptr[1] = 9
+    >>> check_structure(X)
+    Traceback (most recent call last):
+    ValueError: X is no valid csr matrix: its row bounds do not ascend from 0 to at most 2. Make it again from its ...
+    """
     layout = getattr(X, "format", None)
     if layout in ("csr", "csc", "bsr"):
         rows, columns = X.shape

@@ -14,6 +14,7 @@ from sthash.checksums import row_checksum
 from sthash.collection import posting_table
 from support.corpus import make_documents
 
+GOLDEN = Path(__file__).parents[1] / "collection" / "golden"
 BIG = [-1, 40, 41, 1 << 20, 2_000_000_000, (1 << 31) - 1, 1 << 31, 1 << 62, -(1 << 63)]
 
 
@@ -196,6 +197,9 @@ def test_codes(whole, tmp_path, change):
         "segment = 9223372036854775807",
         "segment = 3",
         "indexed = 0",
+        "last = 9223372036854775807",
+        "last = 'many'",
+        "last = 0.5",
     ],
 )
 def test_segments(whole, tmp_path, change):
@@ -227,6 +231,16 @@ def test_segments(whole, tmp_path, change):
         "UPDATE counts SET id = -1 - id",
         "UPDATE documents SET id = 4611686018427387904 + id",
         "UPDATE documents SET id = -1 - id",
+        "UPDATE documents SET id = 9223372036854775807 - id",
+        "UPDATE documents SET key = CAST(key || x'ff' AS BLOB) WHERE id > 5",
+        "UPDATE documents SET label = x'ff'",
+        "UPDATE documents SET text = x'ff'",
+        "UPDATE documents SET metadata = x'ff'",
+        "UPDATE documents SET metadata = CAST('[' || text || ']' AS BLOB)",
+        "UPDATE settings SET content = x'ff' WHERE name = 'next'",
+        "UPDATE settings SET content = x'ff' WHERE name = 'model'",
+        "UPDATE settings SET content = CAST(replace(hex(zeroblob(50000)), '0', '[') AS BLOB)",
+        "UPDATE terms SET frequency = 0.5",
         "DELETE FROM frequencies",
         "DELETE FROM terms WHERE column > 3",
         "DELETE FROM codes",
@@ -252,3 +266,19 @@ def test_settings_of_dense_models(whole, tmp_path, changes):
     path = Path(shutil.copy(whole / "vectors.sth", tmp_path / "c.sth"))
     settings(path, **changes)
     everything(path, np.ones(6))
+
+
+@pytest.mark.parametrize("golden", sorted(GOLDEN.glob("*.sth")), ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "change", ["key = CAST(key || x'ff' AS BLOB)", "text = x'ff'", "id = 9223372036854775807 - id"]
+)
+def test_documents_of_earlier_formats(tmp_path, golden, change):
+    """Their texts are read, and their ids used, when they are opened."""
+    path = Path(shutil.copy(golden, tmp_path / "c.sth"))
+    forge(path, f"UPDATE documents SET {change}")
+    for step in (lambda c: c.search("words"), lambda c: c.add(["some words"]), near_duplicates):
+        copy = Path(shutil.copy(path, path.with_suffix(".copy")))
+        with contextlib.suppress(CollectionError, TypeError), Collection.open(copy) as collection:
+            step(collection)
+    with pytest.raises(CollectionError), Collection.open(path) as collection:
+        collection.check()

@@ -115,7 +115,9 @@ def run(
             if not what:
                 return
 
-    with tempfile.TemporaryDirectory() as name:
+    # In memory where that can be had: no case is about the disk, and syncs would take most of the time.
+    memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+    with tempfile.TemporaryDirectory(dir=memory) as name:
         folder = Path(name)
         (folder / "seeds").mkdir()
         command = [target, "--seed", seed, "--folder", folder / "seeds", "--scratch", folder, "--prepare"]

@@ -14,9 +14,9 @@ import numpy.typing as npt
 
 from sthash.batches import batched
 from sthash.checks import check_choice, check_positive, check_whole
-from sthash.checksums import decode_text, encode_text
+from sthash.checksums import encode_text
 from sthash.collection.store import CollectionError, Store
-from sthash.collection.term_table import next_column
+from sthash.collection.term_table import TermTable, next_column
 from sthash.model import Model, TextModel, VectorModel
 from sthash.model.linear import check_settings
 from sthash.model.scatter import Scatter
@@ -109,15 +109,7 @@ class StoredTerms:
 
     def names(self, columns: Sequence[int]) -> list[str]:
         """Return the terms of some columns."""
-        if len(columns) > MANY_TERMS:
-            wanted = set(columns)
-            found = {term.column: decode_text(term.name) for term in self if term.column in wanted}
-            return [found[column] for column in columns]
-        return [
-            decode_text(row[1])
-            for column in columns
-            for row in self._store.rows("terms", "WHERE column = ?", (column,))
-        ]
+        return TermTable(self._store).names(columns)
 
     def __iter__(self) -> Iterator[Term]:
         return (Term(*row) for row in self._store.rows("terms", "WHERE column < ? ORDER BY column", (self._size,)))

@@ -102,7 +102,7 @@ def count_terms(store: Store, *, exactly: bool = False) -> int:
 
 def next_column(store: Store) -> int:
     """Return the column after the last word."""
-    return int(store.value("SELECT coalesce(max(column) + 1, 0) FROM terms"))
+    return int(store.value("SELECT coalesce(max(column), -1) FROM terms")) + 1
 
 
 def append_terms(store: Store, names: Sequence[str]) -> None:
