@@ -74,7 +74,13 @@ def everything(path, query):
         with contextlib.suppress(ValueError):  # "no document has a label", where all are gone
             classify(collection, query)
 
+    def filtered(collection):
+        with contextlib.suppress(ValueError, TypeError):  # "no document has this field", where all are gone
+            collection.search(query, 5, where={"parity": 1})
+            collection.search(query, 5, where={"parity": 1}, rerank=False)
+
     steps = [
+        filtered,
         lambda c: c.search(query, 5, explain=True),
         lambda c: c.search_many([query] * 3, 5),
         lambda c: c.search(query, 5, rerank=False),
