@@ -134,6 +134,7 @@ def test_columns_of_terms(whole, tmp_path, column):
         {"random_weights": {"weight": 1.0, "seed": -1}},
         {"random_weights": {"mass": 1.0}},
         {"learnt_on": "many"},
+        {"tried_on": "many"},
         {"stop_words": [["a"]]},
         {"kind": "vectors"},
         {"kind": "vectors", "n_columns": 1 << 40},
@@ -229,6 +230,7 @@ def test_segments(whole, tmp_path, change):
         "UPDATE frequencies SET chunk = -1",
         "UPDATE frequencies SET chunk = 1",
         "UPDATE frequencies SET chunk = 4611686018427387904",
+        "UPDATE frequencies SET content = CAST(x'64000000' || substr(content, 5) AS BLOB)",
         "UPDATE frequencies SET content = CAST(x'ffffffff' || substr(content, 5) AS BLOB)",
         "UPDATE postings SET place = place + 4294967296",
         "UPDATE postings SET place = place + 1000",
@@ -288,3 +290,30 @@ def test_documents_of_earlier_formats(tmp_path, golden, change):
             step(collection)
     with pytest.raises(CollectionError), Collection.open(path) as collection:
         collection.check()
+
+
+@pytest.mark.parametrize(
+    "changes", [{"random_state": -1}, {"sample_size": "all"}, {"min_df": "x"}, {"max_df": -3}], ids=str
+)
+def test_settings_to_learn_with(whole, tmp_path, changes):
+    """They matter only to who learns again, and are then those of the file, not of the caller."""
+    path = texts(whole, tmp_path)
+    settings(path, **changes)
+    with pytest.raises(CollectionError), Collection.open(path) as collection:
+        collection.relearn()
+
+
+def test_settings_to_learn_with_that_are_missing(whole, tmp_path):
+    path = texts(whole, tmp_path)
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        (content,) = connection.execute("SELECT content FROM settings WHERE name = 'model'").fetchone()
+    kept = {name: value for name, value in json.loads(content).items() if name != "n_neighbors"}
+    forge(path, "UPDATE settings SET content = ? WHERE name = 'model'", json.dumps(kept).encode())
+    with pytest.raises(CollectionError), Collection.open(path) as collection:
+        collection.relearn()
+
+
+def test_codes_with_bits_beyond_the_last(tmp_path):
+    Collection.create(tmp_path / "c.sth", make_documents(60), n_bits=6, n_neighbors=5).close()
+    forge(tmp_path / "c.sth", "UPDATE codes SET content = CAST(x'ff' || substr(content, 2) AS BLOB)")
+    everything(tmp_path / "c.sth", "kitten ship cat star")

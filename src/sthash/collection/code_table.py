@@ -101,6 +101,8 @@ def load_codes(store: Store, n_bits: int) -> CodeTable:
         parts.append(codes[slots])
         lengths.append(own[slots])
     codes = np.concatenate(parts)
+    if n_bits % 8 and (codes[:, -1] >> n_bits % 8).any():
+        raise store.damaged("a code has a bit beyond the last one")
     return CodeTable(n_bits, np.concatenate(ids), codes, as_words(codes), np.concatenate(lengths))
 
 

@@ -233,7 +233,7 @@ class Snapshot:
 
     @cached_property
     def _frequencies(self) -> Frequencies:
-        return Frequencies(self._store, len(self.terms))
+        return Frequencies(self._store, len(self.terms), len(self))
 
     @cached_property
     def _weights(self) -> CurrentWeights:

@@ -37,6 +37,7 @@ def load_model(store: Store, threads: int | None = None) -> Model:
         check_settings(settings, kind)
         n_bits = check_whole("n_bits", settings["n_bits"])
         check_whole("learnt_on", settings["learnt_on"], least=0)
+        check_whole("tried_on", settings.get("tried_on", 0), least=0)
         if not (np.abs(np.array(settings["intercept"], dtype=np.float64)) < LARGEST).all():
             raise ValueError("its intercept is not finite")
         if kind == "text":

@@ -96,7 +96,7 @@ def _check_texts(store: Store, model: TextModel, table: CodeTable) -> None:
         position += len(page)
     if position != len(table):
         raise store.damaged("counts and codes are not equally many")
-    if not np.array_equal(Frequencies(store, n_columns).all(), frequencies):
+    if not np.array_equal(Frequencies(store, n_columns, len(table)).all(), frequencies):
         raise store.damaged("document frequencies are not those of the documents")
     segments = load_segments(store)
     lists = sum(_check_segment(store, segment, table, n_columns) for segment in segments)
