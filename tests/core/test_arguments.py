@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from sthash import KNNHashClassifier, LinearSVMBank, SelfTaughtHashing, _core, knn_graph
+from sthash import KNNHashClassifier, LinearSVMBank, SelfTaughtHashing, _core, knn_graph, laplacian_eigenmap
 from sthash.rows import check_vectors
 
 LANES = _core.lanes_in_group
@@ -170,6 +170,8 @@ MALFORMED = {
     "negative column": lambda: balls(vectors=packed((-1, 1, 0, 0))),
     "vector end": lambda: balls(vectors=packed(ends=(6,))),
     "vector start": lambda: balls(vectors=packed(starts=(-2,), ends=(2,))),
+    "vector far before": lambda: balls(vectors=packed(starts=(-(2**63),), ends=(20,))),
+    "vector far behind": lambda: balls(vectors=packed(starts=(20,), ends=(-(2**63),))),
     "vector backwards": lambda: balls(vectors=packed(starts=(4,), ends=(0,))),
     "odd vector": lambda: balls(vectors=packed(ends=(3,))),
     "short dense vector": lambda: balls(vectors=packed(ends=(1,), dense=True)),
@@ -233,6 +235,8 @@ def broken(how):
     if how == "wide numbers":
         X.indices, X.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
         X.indices[5] = 2**33 + 3
+    elif how == "wide bounds":  # their difference is positive in 32 bits
+        X.indptr[3], X.indptr[4] = 2**31 - 1, -(2**31)
     elif how == "bounds":
         X.indptr[3], X.indptr[4] = X.indptr[5], X.indptr[2]
     elif how in ("beyond", "end"):
@@ -242,7 +246,9 @@ def broken(how):
     return X
 
 
-@pytest.mark.parametrize("how", ["wide numbers", "bounds", "beyond", "end", "far", "near", "minus one", "far below"])
+@pytest.mark.parametrize(
+    "how", ["wide numbers", "wide bounds", "bounds", "beyond", "end", "far", "near", "minus one", "far below"]
+)
 @pytest.mark.parametrize(
     "use",
     [
@@ -250,12 +256,13 @@ def broken(how):
         lambda X: SelfTaughtHashing(8, 5).fit(X),
         lambda X: SelfTaughtHashing(8, 5).fit(np.abs(np.random.default_rng(0).normal(size=(60, 30)))).transform(X),
         lambda X: LinearSVMBank().fit(X, np.ones((60, 8), dtype=bool)),
+        lambda X: laplacian_eigenmap(X, 3),
         lambda X: KNNHashClassifier(SelfTaughtHashing(8, 5)).fit(X, np.arange(60) % 2),
     ],
-    ids=["knn_graph", "fit", "transform", "svm", "classifier"],
+    ids=["knn_graph", "fit", "transform", "svm", "eigenmap", "classifier"],
 )
 def test_broken_sparse_matrices_are_refused(how, use):
-    with pytest.raises(ValueError, match=r"no valid csr matrix.*Make it again"):
+    with pytest.raises(ValueError, match=r"^[XW] is no valid csr matrix.*Make it again"):
         use(broken(how))
 
 
