@@ -76,7 +76,7 @@ def check_vectors(X: Vectors) -> Vectors:
     """
     from sklearn.utils import check_array
 
-    _check_structure(X)
+    check_structure(X)
     X = check_array(X, accept_sparse="csr", dtype=np.float32, order="C", input_name="X")
     if is_sparse(X) and not X.has_canonical_format:
         X = X.copy()
@@ -84,8 +84,19 @@ def check_vectors(X: Vectors) -> Vectors:
     return X
 
 
-def _check_structure(X: Vectors) -> None:
-    """Refuse a sparse matrix whose arrays would lead out of bounds; SciPy and the kernels follow them unchecked."""
+def check_structure(X: Vectors, name: str = "X") -> None:
+    """Refuse a sparse matrix whose arrays would lead out of bounds; SciPy and the kernels follow them unchecked.
+
+    Examples
+    --------
+    >>> import numpy as np, scipy.sparse as sp
+    >>> from sthash.rows import check_structure
+    >>> X = sp.csr_array(np.eye(2))
+    >>> X.indptr[1] = 9
+    >>> check_structure(X)
+    Traceback (most recent call last):
+    ValueError: X is no valid csr matrix: its row bounds do not ascend from 0 to at most 2. Make it again from its ...
+    """
     layout = getattr(X, "format", None)
     if layout in ("csr", "csc", "bsr"):
         rows, columns = X.shape
@@ -97,22 +108,22 @@ def _check_structure(X: Vectors) -> None:
         ascends = len(bounds) == rows + 1 and bounds[0] == 0 and bool((bounds[1:] >= bounds[:-1]).all())
         if not ascends or bounds[-1] > entries:
             raise ValueError(
-                f"X is no valid {layout} matrix: its row bounds do not ascend from 0 to at most {entries}. "
+                f"{name} is no valid {layout} matrix: its row bounds do not ascend from 0 to at most {entries}. "
                 "Make it again from its entries."
             )
-        _check_columns(layout, X.indices[: bounds[-1]], columns)
+        _check_columns(name, layout, X.indices[: bounds[-1]], columns)
     elif layout == "coo":
         for indices, size in zip(X.coords, X.shape, strict=True):
-            _check_columns(layout, indices, size)
+            _check_columns(name, layout, indices, size)
 
 
-def _check_columns(layout: str, indices: npt.NDArray[Any], columns: int) -> None:
+def _check_columns(name: str, layout: str, indices: npt.NDArray[Any], columns: int) -> None:
     if columns > np.iinfo(np.int32).max:
-        raise ValueError(f"X has {columns} columns, but at most 2147483647 can be used. Leave some out.")
+        raise ValueError(f"{name} has {columns} columns, but at most 2147483647 can be used. Leave some out.")
     if len(indices) and not (indices.min() >= 0 and indices.max() < columns):
         wrong = indices.min() if indices.min() < 0 else indices.max()
         raise ValueError(
-            f"X is no valid {layout} matrix: it has a column {wrong}, but only {columns} columns. "
+            f"{name} is no valid {layout} matrix: it has a column {wrong}, but only {columns} columns. "
             "Make it again from its entries."
         )
 

@@ -160,3 +160,10 @@ def test_ids_and_columns_of_postings_are_checked():
         _core.pack_postings(*rows, np.array([1]), n_columns=4, threads=1)
     with pytest.raises(ValueError, match=r"Row 1 .* column too many"):
         _core.pack_postings(*rows, np.array([1, 2]), n_columns=3, threads=1)
+
+
+def test_any_limit_of_the_columns():
+    """The sanitizers of make fuzz do not let a limit pass that overflows."""
+    assert unpack(varint(2 * 5), n_columns=2**63 - 1)[1].tolist() == [5]
+    with pytest.raises(ValueError, match="too large"):
+        unpack(varint(2**64 - 2), n_columns=2**63 - 1)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from sthash import LinearSVMBank, SelfTaughtHashing, _core, knn_graph
+from sthash import KNNHashClassifier, LinearSVMBank, SelfTaughtHashing, _core, knn_graph, laplacian_eigenmap
 from sthash.rows import check_vectors
 
 LANES = _core.lanes_in_group
@@ -128,7 +128,7 @@ def terms(starts=(0, 2), numbers=(0, 1), term_of=(0, -1), n_terms=1):
 
 def index(n_bits=12):
     core = _core.HammingCore(n_bits, _core.Strategy.auto)
-    core.add(np.zeros((3, 2), np.uint8), None)
+    core.add(np.zeros((3, (n_bits + 7) // 8), np.uint8), None)
     return core
 
 
@@ -170,6 +170,8 @@ MALFORMED = {
     "negative column": lambda: balls(vectors=packed((-1, 1, 0, 0))),
     "vector end": lambda: balls(vectors=packed(ends=(6,))),
     "vector start": lambda: balls(vectors=packed(starts=(-2,), ends=(2,))),
+    "vector far before": lambda: balls(vectors=packed(starts=(-(2**63),), ends=(20,))),
+    "vector far behind": lambda: balls(vectors=packed(starts=(20,), ends=(-(2**63),))),
     "vector backwards": lambda: balls(vectors=packed(starts=(4,), ends=(0,))),
     "odd vector": lambda: balls(vectors=packed(ends=(3,))),
     "short dense vector": lambda: balls(vectors=packed(ends=(1,), dense=True)),
@@ -233,6 +235,8 @@ def broken(how):
     if how == "wide numbers":
         X.indices, X.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
         X.indices[5] = 2**33 + 3
+    elif how == "wide bounds":  # their difference is positive in 32 bits
+        X.indptr[3], X.indptr[4] = 2**31 - 1, -(2**31)
     elif how == "bounds":
         X.indptr[3], X.indptr[4] = X.indptr[5], X.indptr[2]
     elif how in ("beyond", "end"):
@@ -242,7 +246,9 @@ def broken(how):
     return X
 
 
-@pytest.mark.parametrize("how", ["wide numbers", "bounds", "beyond", "end", "far", "near", "minus one", "far below"])
+@pytest.mark.parametrize(
+    "how", ["wide numbers", "wide bounds", "bounds", "beyond", "end", "far", "near", "minus one", "far below"]
+)
 @pytest.mark.parametrize(
     "use",
     [
@@ -250,11 +256,13 @@ def broken(how):
         lambda X: SelfTaughtHashing(8, 5).fit(X),
         lambda X: SelfTaughtHashing(8, 5).fit(np.abs(np.random.default_rng(0).normal(size=(60, 30)))).transform(X),
         lambda X: LinearSVMBank().fit(X, np.ones((60, 8), dtype=bool)),
+        lambda X: laplacian_eigenmap(X, 3),
+        lambda X: KNNHashClassifier(SelfTaughtHashing(8, 5)).fit(X, np.arange(60) % 2),
     ],
-    ids=["knn_graph", "fit", "transform", "svm"],
+    ids=["knn_graph", "fit", "transform", "svm", "eigenmap", "classifier"],
 )
 def test_broken_sparse_matrices_are_refused(how, use):
-    with pytest.raises(ValueError, match=r"no valid csr matrix.*Make it again"):
+    with pytest.raises(ValueError, match=r"^[XW] is no valid csr matrix.*Make it again"):
         use(broken(how))
 
 
@@ -265,3 +273,11 @@ def test_broken_matrices_of_other_layouts_are_refused(layout):
     with pytest.raises(ValueError, match=f"no valid {layout} matrix"):
         check_vectors(X)
     check_vectors(sp.random_array((60, 30), density=0.3, dtype=np.float32, format=layout))
+
+
+def test_no_rows_at_all():
+    """Their data may be a null pointer, which the sanitizers of make fuzz do not let pass."""
+    for n_bits in (12, 64):
+        held, none = index(n_bits), codes(0, (n_bits + 7) // 8)
+        held.add(none, None)
+        assert held.search(none, **SEARCH)[0].shape[0] == 0

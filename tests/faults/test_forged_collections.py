@@ -14,6 +14,7 @@ from sthash.checksums import row_checksum
 from sthash.collection import posting_table
 from support.corpus import make_documents
 
+GOLDEN = Path(__file__).parents[1] / "collection" / "golden"
 BIG = [-1, 40, 41, 1 << 20, 2_000_000_000, (1 << 31) - 1, 1 << 31, 1 << 62, -(1 << 63)]
 
 
@@ -73,7 +74,13 @@ def everything(path, query):
         with contextlib.suppress(ValueError):  # "no document has a label", where all are gone
             classify(collection, query)
 
+    def filtered(collection):
+        with contextlib.suppress(ValueError, TypeError):  # "no document has this field", where all are gone
+            collection.search(query, 5, where={"parity": 1})
+            collection.search(query, 5, where={"parity": 1}, rerank=False)
+
     steps = [
+        filtered,
         lambda c: c.search(query, 5, explain=True),
         lambda c: c.search_many([query] * 3, 5),
         lambda c: c.search(query, 5, rerank=False),
@@ -127,6 +134,7 @@ def test_columns_of_terms(whole, tmp_path, column):
         {"random_weights": {"weight": 1.0, "seed": -1}},
         {"random_weights": {"mass": 1.0}},
         {"learnt_on": "many"},
+        {"tried_on": "many"},
         {"stop_words": [["a"]]},
         {"kind": "vectors"},
         {"kind": "vectors", "n_columns": 1 << 40},
@@ -196,6 +204,9 @@ def test_codes(whole, tmp_path, change):
         "segment = 9223372036854775807",
         "segment = 3",
         "indexed = 0",
+        "last = 9223372036854775807",
+        "last = 'many'",
+        "last = 0.5",
     ],
 )
 def test_segments(whole, tmp_path, change):
@@ -219,6 +230,7 @@ def test_segments(whole, tmp_path, change):
         "UPDATE frequencies SET chunk = -1",
         "UPDATE frequencies SET chunk = 1",
         "UPDATE frequencies SET chunk = 4611686018427387904",
+        "UPDATE frequencies SET content = CAST(x'64000000' || substr(content, 5) AS BLOB)",
         "UPDATE frequencies SET content = CAST(x'ffffffff' || substr(content, 5) AS BLOB)",
         "UPDATE postings SET place = place + 4294967296",
         "UPDATE postings SET place = place + 1000",
@@ -227,6 +239,16 @@ def test_segments(whole, tmp_path, change):
         "UPDATE counts SET id = -1 - id",
         "UPDATE documents SET id = 4611686018427387904 + id",
         "UPDATE documents SET id = -1 - id",
+        "UPDATE documents SET id = 9223372036854775807 - id",
+        "UPDATE documents SET key = CAST(key || x'ff' AS BLOB) WHERE id > 5",
+        "UPDATE documents SET label = x'ff'",
+        "UPDATE documents SET text = x'ff'",
+        "UPDATE documents SET metadata = x'ff'",
+        "UPDATE documents SET metadata = CAST('[' || text || ']' AS BLOB)",
+        "UPDATE settings SET content = x'ff' WHERE name = 'next'",
+        "UPDATE settings SET content = x'ff' WHERE name = 'model'",
+        "UPDATE settings SET content = CAST(replace(hex(zeroblob(50000)), '0', '[') AS BLOB)",
+        "UPDATE terms SET frequency = 0.5",
         "DELETE FROM frequencies",
         "DELETE FROM terms WHERE column > 3",
         "DELETE FROM codes",
@@ -252,3 +274,46 @@ def test_settings_of_dense_models(whole, tmp_path, changes):
     path = Path(shutil.copy(whole / "vectors.sth", tmp_path / "c.sth"))
     settings(path, **changes)
     everything(path, np.ones(6))
+
+
+@pytest.mark.parametrize("golden", sorted(GOLDEN.glob("*.sth")), ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "change", ["key = CAST(key || x'ff' AS BLOB)", "text = x'ff'", "id = 9223372036854775807 - id"]
+)
+def test_documents_of_earlier_formats(tmp_path, golden, change):
+    """Their texts are read, and their ids used, when they are opened."""
+    path = Path(shutil.copy(golden, tmp_path / "c.sth"))
+    forge(path, f"UPDATE documents SET {change}")
+    for step in (lambda c: c.search("words"), lambda c: c.add(["some words"]), near_duplicates):
+        copy = Path(shutil.copy(path, path.with_suffix(".copy")))
+        with contextlib.suppress(CollectionError, TypeError), Collection.open(copy) as collection:
+            step(collection)
+    with pytest.raises(CollectionError), Collection.open(path) as collection:
+        collection.check()
+
+
+@pytest.mark.parametrize(
+    "changes", [{"random_state": -1}, {"sample_size": "all"}, {"min_df": "x"}, {"max_df": -3}], ids=str
+)
+def test_settings_to_learn_with(whole, tmp_path, changes):
+    """They matter only to who learns again, and are then those of the file, not of the caller."""
+    path = texts(whole, tmp_path)
+    settings(path, **changes)
+    with pytest.raises(CollectionError), Collection.open(path) as collection:
+        collection.relearn()
+
+
+def test_settings_to_learn_with_that_are_missing(whole, tmp_path):
+    path = texts(whole, tmp_path)
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        (content,) = connection.execute("SELECT content FROM settings WHERE name = 'model'").fetchone()
+    kept = {name: value for name, value in json.loads(content).items() if name != "n_neighbors"}
+    forge(path, "UPDATE settings SET content = ? WHERE name = 'model'", json.dumps(kept).encode())
+    with pytest.raises(CollectionError), Collection.open(path) as collection:
+        collection.relearn()
+
+
+def test_codes_with_bits_beyond_the_last(tmp_path):
+    Collection.create(tmp_path / "c.sth", make_documents(60), n_bits=6, n_neighbors=5).close()
+    forge(tmp_path / "c.sth", "UPDATE codes SET content = CAST(x'ff' || substr(content, 2) AS BLOB)")
+    everything(tmp_path / "c.sth", "kitten ship cat star")

@@ -7,12 +7,13 @@ import sys
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from safetensors.numpy import save_file
 
 import sthash
 from sthash import ModelFileError, SelfTaughtHashing, TextVectorizer, model_file
 from sthash.baselines import ForgivingHashing
-from sthash.hashing import NystromExtension
+from sthash.hashing import GaussianSVM, NystromExtension
 
 X = np.abs(np.random.default_rng(0).normal(size=(80, 12))).astype(np.float32)
 TEXTS = [f"word{i % 7} word{i % 11} other{i % 13} more{i % 5}" for i in range(60)]
@@ -51,6 +52,19 @@ print(sthash.load({str(path)!r}).n_features_in_)
 """
     result = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=False)
     assert result.stdout.strip() == str(2**31 - 1), result.stderr
+
+
+def test_a_corpus_whose_bounds_wrap(tmp_path):
+    """The difference of two 32-bit numbers can be positive though the second is smaller."""
+    model = SelfTaughtHashing(8, 5, hash_function=GaussianSVM()).fit(sp.csr_array(X))
+    bounds = np.arange(81, dtype=np.int32) * 12
+    bounds[3:5] = 2**31 - 1, -(2**31)
+    empty = {"function.corpus.data": np.zeros(0, np.float32), "function.corpus.indices": np.zeros(0, np.int32)}
+    last = np.zeros(81, dtype=np.int32)
+    last[3:5] = 2**31 - 1, -(2**31)
+    for arrays in ({"function.corpus.indptr": bounds}, empty | {"function.corpus.indptr": last}):
+        with pytest.raises(ModelFileError):
+            sthash.load(forged(model, tmp_path / "model", {}, arrays))
 
 
 def test_stop_words_terms_and_columns_that_are_none(tmp_path):

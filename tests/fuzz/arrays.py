@@ -198,9 +198,7 @@ def _scan(random: Random) -> None:
 
 
 def _counts_of_rows(random: Random) -> None:
-    """Term counts as bytes, and lists of postings, where this core has them."""
-    if not hasattr(_core, "pack_counts"):
-        return
+    """Term counts as bytes, and lists of postings."""
     X = matrix(random)
     X.sort_indices()
     parts = X.indptr.astype(np.int64), X.indices.astype(np.int32), np.ones(X.nnz, np.int32)
@@ -216,6 +214,12 @@ def _counts_of_rows(random: Random) -> None:
     for place, column in enumerate(columns.tolist()):
         own = lists[bounds[place] : bounds[place + 1]].tobytes()
         made.put(column, [mutations.content(random, own) if random.random() < 0.5 else own])
+    if random.random() < 0.5:
+        call(random, made.put_counts, *parts, ids)
+    for column in (random.choice((*NUMBERS[:5], 2**31, 2**40)), 3):
+        made.holds(column)
+        made.document_frequency(column)
+        made.positions(column)
     query = np.array([0, 2]), np.array([0, 3], np.int32), np.ones(2, np.float32)
     call(
         random,
@@ -228,6 +232,28 @@ def _counts_of_rows(random: Random) -> None:
         allowed=None,
         threads=2,
     )
+
+
+def _rerank_hits(random: Random) -> None:
+    places = np.array([[0, 5, 39, -1], [7, 1, -1, -1]])
+    scores = np.array([[3, 2, 1, 0], [2, 1, 0, 0]], np.float32)
+    sizes = {"seeds": 3, "neighbors": 2, "feedback_documents": 2}
+    call(
+        random,
+        _core.rerank_hits,
+        *(packed(random), places, scores),
+        **sizes,
+        smoothing=random.choice((0.5, 0.0, -1.0, float("nan"), 1e38)),
+        feedback=random.choice((0.5, 0.0, -1.0, float("inf"))),
+        threads=2,
+    )
+
+
+def _words(random: Random) -> None:
+    table = _core.WordTable()
+    table.scan(["some words, and more", "", "x" * 70], threads=1)
+    call(random, table.words_at, np.arange(4, dtype=np.int32))
+    table.words_from(random.choice(NUMBERS))
 
 
 def _index(random: Random) -> None:
@@ -273,4 +299,6 @@ CASES: dict[str, Callable[[Random], Any]] = {
     "core gather_ball": _gather_ball,
     "core pair_scores": _pair_scores,
     "core counts": _counts_of_rows,
+    "core rerank_hits": _rerank_hits,
+    "core words": _words,
 }

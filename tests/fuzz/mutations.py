@@ -104,7 +104,7 @@ def array(random: Random, value: np.ndarray) -> np.ndarray:
         return np.ascontiguousarray(value[: random.randrange(len(value) + 1)]) if value.ndim else value
     if how == 1:
         return np.ascontiguousarray(value.reshape(-1))
-    if how == 2:
+    if how == 2 and value.dtype != object:
         return value.astype(random.choice((np.float32, np.float64, np.int64, np.uint8, np.int32, np.bool_)))
     if how == 3 and value.ndim:
         return np.concatenate([value, value])

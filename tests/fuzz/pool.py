@@ -70,7 +70,7 @@ def run(
     workers : int
         Number of processes.
     count : int, optional
-        Stop after so many cases per worker.
+        Stop after so many cases.
     first : int
         Number of the first case.
     case_seconds : float
@@ -96,7 +96,7 @@ def run(
     def work(place: int, folder: Path, ends: float) -> None:
         scratch = folder / f"worker{place}"
         scratch.mkdir()
-        following, left = first + place, count
+        following, left = first + place, None if count is None else len(range(place, count, workers))
         while time.monotonic() < ends and len(report.findings) < most_findings and (left is None or left > 0):
             run_worker = _Worker(
                 [target, "--seed", seed, "--first", following, "--step", workers, "--folder", folder / "seeds"]
@@ -115,7 +115,9 @@ def run(
             if not what:
                 return
 
-    with tempfile.TemporaryDirectory() as name:
+    # In memory where that can be had: no case is about the disk, and syncs would take most of the time.
+    memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+    with tempfile.TemporaryDirectory(dir=memory) as name:
         folder = Path(name)
         (folder / "seeds").mkdir()
         command = [target, "--seed", seed, "--folder", folder / "seeds", "--scratch", folder, "--prepare"]

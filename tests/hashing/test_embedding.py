@@ -141,5 +141,5 @@ def test_graphs_whose_columns_do_not_exist_are_refused(column):
     """SciPy read out of bounds and ended the process."""
     W = sp.csr_array(np.ones((30, 30)))
     W.indices[7] = column
-    with pytest.raises(ValueError, match="ind"):
+    with pytest.raises(ValueError, match="W is no valid csr matrix"):
         laplacian_eigenmap(W, 3)

@@ -43,6 +43,7 @@ std::vector<uint64_t> to_words(const Matrix<uint8_t>& codes, const Index& index)
         check(codes.data()[(i + 1) * bytes - 1] >> last_bits == 0,
               "A code has a bit beyond the last one. Pack the codes with sthash.codes.pack.");
     std::vector<uint64_t> result(rows * words);
+    if (rows == 0) return result;  // its data may be null
     if (bytes == words * 8)
         std::memcpy(result.data(), codes.data(), rows * bytes);
     else

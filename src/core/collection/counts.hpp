@@ -97,7 +97,7 @@ class PairReader {
         if (at_ == end_) return false;
         const uint64_t first = varint();
         const uint64_t gap = first / 2;
-        if (gap >= static_cast<uint64_t>(limit_ - number - 1)) throw std::invalid_argument("a number is too large");
+        if (gap >= static_cast<uint64_t>(limit_ - (number + 1))) throw std::invalid_argument("a number is too large");
         number += static_cast<int64_t>(gap) + 1;
         count = 1;
         if (first % 2 != 0) {

@@ -120,9 +120,10 @@ float sparse_dot(const SparseRow& a, const SparseRow& b) {
 
 void check_vectors(const PackedView& vectors) {
     for (size_t place = 0; place < vectors.n_rows; ++place) {
-        const int64_t start = vectors.starts[place], end = vectors.ends[place], size = end - start;
-        bool fits = start >= 0 && end >= start && static_cast<uint64_t>(end) <= vectors.size &&
-                    (vectors.dense ? static_cast<size_t>(size) == vectors.n_columns : size % 2 == 0);
+        const int64_t start = vectors.starts[place], end = vectors.ends[place];
+        bool fits = start >= 0 && end >= start && static_cast<uint64_t>(end) <= vectors.size;
+        const int64_t size = fits ? end - start : 0;
+        fits = fits && (vectors.dense ? static_cast<size_t>(size) == vectors.n_columns : size % 2 == 0);
         if (fits && !vectors.dense) {
             uint32_t largest = 0;  // a negative column becomes a huge one
             for (int64_t at = start; at < start + size / 2; ++at)

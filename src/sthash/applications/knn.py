@@ -15,7 +15,7 @@ from sthash.checks import check_choice, check_whole
 from sthash.hashing import SelfTaughtHashing
 from sthash.hashing.hasher import learner_of
 from sthash.index import HammingIndex
-from sthash.rows import Vectors
+from sthash.rows import Vectors, check_structure
 
 
 class KNNHashClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -83,6 +83,7 @@ class KNNHashClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_choice("voting", self.voting, get_args(Voting))
         if self.radius is not None:
             check_whole("radius", self.radius, least=0)
+        check_structure(X)
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float32)
         check_classification_targets(y)
         self.classes_, self._labels = np.unique(np.asarray(y), return_inverse=True)
@@ -93,6 +94,7 @@ class KNNHashClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def predict_proba(self, X: Vectors) -> npt.NDArray[np.float64]:
         """Give each class's share of the votes."""
         check_is_fitted(self)
+        check_structure(X)
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float32, reset=False)
         codes = self.hasher_.transform(X)
         votes = np.zeros((len(codes), len(self.classes_)))

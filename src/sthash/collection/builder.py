@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, get_args
 
@@ -219,28 +219,31 @@ def relearn(store: Store, changes: dict[str, Any], threads: int | None, report: 
         raise TypeError(f"relearn has no parameter {min(unknown)!r}. It takes: {', '.join(known)}.")
     given = {name: value for name, value in changes.items() if value is not None or name == "sample_size"}
     present = load_model(store, threads).settings
-    kept = {
-        "n_bits": present["n_bits"],
-        "n_neighbors": present["n_neighbors"],
-        "recipe": present.get("recipe", "paper"),
-        "scatter": present.get("scatter", 0.0),
-        "sample_size": present.get("sample_size", SAMPLE_SIZE),
-        "random_state": present.get("random_state", 0),
-    }
-    plan = LearningPlan(**(kept | given), threads=threads)
+    try:
+        plan = LearningPlan(
+            n_bits=present["n_bits"],
+            n_neighbors=present["n_neighbors"],
+            recipe=present.get("recipe", "paper"),
+            scatter=present.get("scatter", 0.0),
+            sample_size=present.get("sample_size", SAMPLE_SIZE),
+            random_state=present.get("random_state", 0),
+            threads=threads,
+        )
+        vectorizer = None if present["kind"] == "vectors" else _same_vectorizer(present, threads)
+        generation = present["generation"] + 1
+    except (KeyError, TypeError, ValueError) as error:
+        raise store.damaged(f"the settings of its model cannot be used ({error})") from error
+    plan = replace(plan, **given)
     corpus: LearningCorpus
-    if present["kind"] == "vectors":
-        corpus = VectorCorpus(store, present["n_columns"])
-    else:
-        corpus = stored_texts(store, _same_vectorizer(present, plan.threads))
+    corpus = VectorCorpus(store, present["n_columns"]) if vectorizer is None else stored_texts(store, vectorizer)
     # Hash functions are not given up for settings that cannot be met.
-    learn(store, corpus, plan, present["generation"] + 1, report, strict=bool(given) and present["learnt_on"] > 0)
+    learn(store, corpus, plan, generation, report, strict=bool(given) and present["learnt_on"] > 0)
 
 
 def _same_vectorizer(settings: dict[str, Any], threads: int | None) -> TextVectorizer:
     from sthash.text import TextVectorizer
 
-    return TextVectorizer(
+    vectorizer = TextVectorizer(
         weighting=settings["weighting"],
         language=settings.get("language", "english"),
         stemmer=settings["stemmer"],
@@ -250,6 +253,8 @@ def _same_vectorizer(settings: dict[str, Any], threads: int | None) -> TextVecto
         threads=threads,
         **{name: settings[name] for name in ("min_df", "max_df", "max_features")},
     )
+    vectorizer._validate()
+    return vectorizer
 
 
 def add_documents(

@@ -13,13 +13,12 @@ from sthash import _core
 from sthash.checks import resolve_threads
 from sthash.codes import Codes, as_words, n_bytes
 from sthash.collection.packed_vectors import Ids, PackedVectors
-from sthash.collection.store import CHUNK, Store
+from sthash.collection.store import CHUNK, MOST_IDS, Store
 from sthash.model import EncodedRows
 
 Positions = npt.NDArray[np.int64]
 # Up to this length a ball weighs bits by the query's margins; longer codes find as much in a larger plain ball, sooner.
 MOST_WEIGHTED_BITS = 256
-MOST_CHUNKS = 1 << 42  # ids fit into 52 bits
 
 
 @dataclass(frozen=True)
@@ -102,6 +101,8 @@ def load_codes(store: Store, n_bits: int) -> CodeTable:
         parts.append(codes[slots])
         lengths.append(own[slots])
     codes = np.concatenate(parts)
+    if n_bits % 8 and (codes[:, -1] >> n_bits % 8).any():
+        raise store.damaged("a code has a bit beyond the last one")
     return CodeTable(n_bits, np.concatenate(ids), codes, as_words(codes), np.concatenate(lengths))
 
 
@@ -140,7 +141,7 @@ def _parts(
     """Return what a chunk holds: which ids are there, their codes, their lengths."""
     chunk, held, content, lengths = row
     size = len(held)
-    if size > CHUNK or len(content) != width * size or len(lengths) != 4 * size or not 0 <= chunk < MOST_CHUNKS:
+    if size > CHUNK or len(content) != width * size or len(lengths) != 4 * size or not 0 <= chunk < MOST_IDS // CHUNK:
         raise store.damaged(f"chunk {chunk} has codes of the wrong size")
     own = np.frombuffer(lengths, dtype=np.int32)
     if size and own.min() < 0:

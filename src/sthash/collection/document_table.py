@@ -13,11 +13,10 @@ from sthash.checksums import decode_text, encode_text, row_checksum
 from sthash.collection.code_table import put_codes
 from sthash.collection.count_table import stored_contents, unpacked
 from sthash.collection.posting_table import indexed_end, note_removed
-from sthash.collection.store import CollectionError, Store
+from sthash.collection.store import MOST_IDS, CollectionError, Store
 from sthash.collection.term_table import change_frequencies, next_column
 from sthash.sources import Document
 
-MOST_IDS = 1 << 60
 MOST_DIGITS = 18
 MOST_NESTED = 100
 DocumentFields = tuple[str, str, str | None, dict[str, Any]]
@@ -96,7 +95,9 @@ def next_id(store: Store) -> int:
 
 def _next(store: Store) -> tuple[int, int, bool]:
     """Return the next id, the next automatic key, and whether all keys were counted, which older versions did not."""
-    after = max(int(store.value("SELECT coalesce(max(id), -1) + 1 FROM documents")), indexed_end(store))
+    after = max(int(store.value("SELECT coalesce(max(id), -1) FROM documents")) + 1, indexed_end(store))
+    if not 0 <= after <= MOST_IDS:
+        raise store.damaged("a document has an id that cannot be")
     if next(store.rows("settings", "WHERE name = 'next'"), None) is None:
         return after, after, after == 0
     noted = store.setting("next")
@@ -149,7 +150,7 @@ def remove(store: Store, ids: list[int]) -> None:
 def read_texts(store: Store) -> Iterator[tuple[int, str]]:
     """Iterate over the ids and texts of all documents."""
     for row in store.rows("documents", "ORDER BY id"):
-        yield row[0], decode_text(row[4])
+        yield row[0], _text(store, row[4])
 
 
 def read_page(store: Store, after: int, limit: int) -> list[StoredDocument]:
@@ -168,8 +169,16 @@ def read_page(store: Store, after: int, limit: int) -> list[StoredDocument]:
 def read_names(store: Store, ids: Collection[int]) -> dict[int, tuple[str, str | None]]:
     """Read key and label of those of some documents that exist. Their texts are not kept in memory."""
     return {
-        row[0]: (decode_text(row[1]), None if row[2] is None else decode_text(row[2])) for row in read_rows(store, ids)
+        row[0]: (_text(store, row[1]), None if row[2] is None else _text(store, row[2]))
+        for row in read_rows(store, ids)
     }
+
+
+def _text(store: Store, content: bytes) -> str:
+    try:
+        return decode_text(content)
+    except UnicodeDecodeError as error:
+        raise store.damaged(f"a document cannot be read ({error})") from error
 
 
 def read_rows(store: Store, ids: Collection[int]) -> Iterator[tuple[Any, ...]]:

@@ -19,7 +19,7 @@ from sthash.checks import resolve_threads
 from sthash.collection.code_table import CodeTable
 from sthash.collection.count_table import CountRows, unpacked
 from sthash.collection.packed_vectors import Ids
-from sthash.collection.store import Store
+from sthash.collection.store import MOST_IDS, Store
 
 MOST_PENDING = 4096
 # A segment is indexed in memory: the packed counts of its documents take at most this many bytes, and about twenty
@@ -53,7 +53,7 @@ def load_segments(store: Store) -> list[Segment]:
     end = -1
     for segment in segments:
         right = end < segment.first <= segment.last and 0 <= segment.live <= segment.indexed and segment.size >= 0
-        if not right or not 0 <= segment.number < 1 << 30:
+        if not right or segment.last >= MOST_IDS or not 0 <= segment.number < 1 << 30:
             raise store.damaged("its segments are not in order")
         end = segment.last
     return segments
@@ -61,7 +61,8 @@ def load_segments(store: Store) -> list[Segment]:
 
 def indexed_end(store: Store) -> int:
     """Return the first id after all segments."""
-    return int(store.value("SELECT coalesce(max(last) + 1, 0) FROM segments"))
+    segments = load_segments(store)
+    return segments[-1].last + 1 if segments else 0
 
 
 def note_removed(store: Store, ids: Iterable[int]) -> None:
@@ -81,9 +82,9 @@ def settle(store: Store, n_columns: int, threads: int | None = None) -> None:
             _drop(store, segment)
             _index(store, segment.first, segment.last, n_columns, threads)
     first = indexed_end(store)
-    (pending, last), *_ = store.execute("SELECT count(*), max(id) FROM counts WHERE id >= ?", (first,))
+    (pending,), *_ = store.execute("SELECT count(*) FROM counts WHERE id >= ?", (first,))
     if pending > MOST_PENDING:
-        _index(store, first, last, n_columns, threads)
+        _index(store, first, MOST_IDS, n_columns, threads)
     segments = load_segments(store)
     while len(segments) > 1 and _alike(*segments[-2:]):
         for segment in segments[-2:]:

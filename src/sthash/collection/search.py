@@ -23,7 +23,7 @@ def answer(snapshot: Snapshot, queries: EncodedRows, options: SearchOptions) -> 
     """Return the hits of each query."""
     table, radius = snapshot.table, options.radius
     if options.where is not None:
-        table = table.at(table.positions(snapshot.ids_where(options.where)))
+        table = table.at(snapshot.positions(snapshot.ids_where(options.where)))
     if len(table) == 0:
         return [Hits() for _ in range(len(queries))]
     k = min(options.k, len(table))

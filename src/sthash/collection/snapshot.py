@@ -155,7 +155,11 @@ class Snapshot:
 
     def positions(self, ids: npt.ArrayLike) -> Positions:
         """Return where some ids, which must be there, stand in `ids` and `codes`."""
-        return self.table.positions(ids)
+        wanted = np.asarray(ids, dtype=np.int64)
+        positions = self.table.positions(wanted)
+        if len(wanted) and (positions.max() >= len(self.table) or not (self.table.ids[positions] == wanted).all()):
+            raise self._store.damaged("documents and codes are not of the same documents")
+        return positions
 
     def ids_where(self, where: Where) -> Ids:
         """Return the ids of the documents that meet conditions; see `SearchOptions`."""
@@ -253,7 +257,7 @@ class Snapshot:
 
     @cached_property
     def _frequencies(self) -> Frequencies:
-        return Frequencies(self._store, len(self.terms))
+        return Frequencies(self._store, len(self.terms), len(self))
 
     @cached_property
     def _weights(self) -> CurrentWeights:

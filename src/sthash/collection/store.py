@@ -70,10 +70,11 @@ from sthash.collection.schema import (
 )
 from sthash.deadline import check_time, time_is_up, time_limit
 
-__all__ = ["CHUNK", "FORMAT", "TABLES", "WAIT_SECONDS", "CollectionBusyError", "CollectionError", "Store"]
+__all__ = ["CHUNK", "FORMAT", "MOST_IDS", "TABLES", "WAIT_SECONDS", "CollectionBusyError", "CollectionError", "Store"]
 
 APPLICATION_ID = 0x53544861  # "STHa"
 CHUNK = 1024
+MOST_IDS = 1 << 52
 # Changes beyond this size go to the disk before the commit, and readers then wait for it.
 CACHE_KIB = 65536
 # Steps of SQLite's virtual machine between two looks at the time limit: about a millisecond.
@@ -349,22 +350,26 @@ class Store:
 
     def checked(self, table: str, row: tuple[Any, ...]) -> tuple[Any, ...]:
         """Return a row without its sum, which must be right."""
+        self.check_sum(table, row)
+        if tuple(map(type, row[:-1])) not in TYPES[table]:
+            raise self.damaged(f"the table {table} has a row with values of the wrong type")
+        return row[:-1]
+
+    def check_sum(self, table: str, row: tuple[Any, ...]) -> None:
+        """Refuse a row whose sum is not right, or that has a value of which there is none."""
         try:
             right = row_checksum(row[:-1]) == row[-1]
         except TypeError:
             right = False
         if not right:
             raise self.damaged(f"the table {table} has a row whose checksum does not match")
-        if tuple(map(type, row[:-1])) not in TYPES[table]:
-            raise self.damaged(f"the table {table} has a row with values of the wrong type")
-        return row[:-1]
 
     def setting(self, name: str) -> Any:
         """Return a setting's value."""
         content = self.blob(name)
         try:
             return json.loads(content)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise self.damaged(f"the setting {name} cannot be read") from error
 
     def blob(self, name: str) -> bytes:

@@ -14,9 +14,9 @@ import numpy.typing as npt
 
 from sthash.batches import batched
 from sthash.checks import check_choice, check_positive, check_whole
-from sthash.checksums import decode_text, encode_text
+from sthash.checksums import encode_text
 from sthash.collection.store import CollectionError, Store
-from sthash.collection.term_table import next_column
+from sthash.collection.term_table import TermTable, next_column
 from sthash.model import Model, TextModel, VectorModel
 from sthash.model.linear import check_settings
 from sthash.model.scatter import Scatter
@@ -39,6 +39,7 @@ def load_model(store: Store, threads: int | None = None) -> Model:
         check_settings(settings, kind)
         n_bits = check_whole("n_bits", settings["n_bits"])
         check_whole("learnt_on", settings["learnt_on"], least=0)
+        check_whole("tried_on", settings.get("tried_on", 0), least=0)
         if not (np.abs(np.array(settings["intercept"], dtype=np.float64)) < LARGEST).all():
             raise ValueError("its intercept is not finite")
         if kind == "text":
@@ -122,15 +123,7 @@ class StoredTerms:
 
     def names(self, columns: Sequence[int]) -> list[str]:
         """Return the terms of some columns."""
-        if len(columns) > MANY_TERMS:
-            wanted = set(columns)
-            found = {term.column: decode_text(term.name) for term in self if term.column in wanted}
-            return [found[column] for column in columns]
-        return [
-            decode_text(row[1])
-            for column in columns
-            for row in self._store.rows("terms", "WHERE column = ?", (column,))
-        ]
+        return TermTable(self._store).names(columns)
 
     def __iter__(self) -> Iterator[Term]:
         return (Term(*row) for row in self._store.rows("terms", "WHERE column < ? ORDER BY column", (self._size,)))

@@ -112,7 +112,7 @@ def count_terms(store: Store, *, exactly: bool = False) -> int:
 
 def next_column(store: Store) -> int:
     """Return the column after the last word."""
-    return int(store.value("SELECT coalesce(max(column) + 1, 0) FROM terms"))
+    return int(store.value("SELECT coalesce(max(column), -1) FROM terms")) + 1
 
 
 def append_terms(store: Store, names: Sequence[str]) -> None:
@@ -134,10 +134,11 @@ def hash_terms(store: Store, size: int) -> Columns:
 
 
 class Frequencies:
-    """The current document frequencies of all words, read as they are needed."""
+    """The current document frequencies of all words, read as they are needed; none is above ``n_documents``."""
 
-    def __init__(self, store: Store, size: int) -> None:
+    def __init__(self, store: Store, size: int, n_documents: int) -> None:
         self._store = store
+        self._most = n_documents
         chunks = -(-size // FREQUENCY_CHUNK)
         self._values = np.zeros((chunks, FREQUENCY_CHUNK), dtype=np.int32)
         self._missing = np.ones(chunks, dtype=bool)
@@ -167,7 +168,11 @@ class Frequencies:
             if chunk < 0:
                 raise self._store.damaged("a document frequency has a place that cannot be")
             self._values[chunk] = _checked_chunk(self._store, content)
-        self._missing[slice(None) if chunks is None else chunks] = False
+        read = slice(None) if chunks is None else chunks
+        own = self._values[read]
+        if own.size and not 0 <= own.min() <= own.max() <= self._most:
+            raise self._store.damaged("a document frequency cannot be")
+        self._missing[read] = False
 
 
 def change_frequencies(store: Store, columns: Columns, sign: int) -> None:

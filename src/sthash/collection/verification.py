@@ -8,11 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from sthash.batches import batched
-from sthash.checksums import decode_text, row_checksum
+from sthash.checksums import decode_text
 from sthash.codes import pack
 from sthash.collection.code_table import CodeTable, load_codes
 from sthash.collection.count_table import unpacked
-from sthash.collection.document_table import all_ids, fields_of
+from sthash.collection.document_table import all_ids, fields_of, next_id
 from sthash.collection.packed_vectors import dense_vectors
 from sthash.collection.posting_table import Segment, load_segments
 from sthash.collection.store import TABLES, Store
@@ -45,6 +45,7 @@ def verify(store: Store, model: Model) -> Verification:
         _check_vectors(store, model, table)
     for row in store.rows("documents"):
         fields_of(store, row)
+    next_id(store)
     return Verification(counts["documents"], counts["terms"], counts["codes"])
 
 
@@ -53,8 +54,7 @@ def _check_sums(store: Store) -> None:
     names = [name for (name,) in store.execute("SELECT name FROM main.sqlite_master WHERE type = 'table'")]
     for name in (name for name in names if name in TABLES):
         for row in store.execute(f"SELECT * FROM main.{name}"):  # noqa: S608
-            if row_checksum(row[:-1]) != row[-1]:
-                raise store.damaged(f"the table {name} has a row whose checksum does not match")
+            store.check_sum(name, row)
 
 
 def _check_vectors(store: Store, model: Model, table: CodeTable) -> None:
@@ -96,7 +96,7 @@ def _check_texts(store: Store, model: TextModel, table: CodeTable) -> None:
         position += len(page)
     if position != len(table):
         raise store.damaged("counts and codes are not equally many")
-    if not np.array_equal(Frequencies(store, n_columns).all(), frequencies):
+    if not np.array_equal(Frequencies(store, n_columns, len(table)).all(), frequencies):
         raise store.damaged("document frequencies are not those of the documents")
     segments = load_segments(store)
     lists = sum(_check_segment(store, segment, table, n_columns) for segment in segments)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from sthash.model_file import check_array
-from sthash.rows import Vectors
+from sthash.rows import Vectors, check_structure
 
 # Number of inner products in memory at once.
 BLOCK_ENTRIES = 1 << 23
@@ -42,5 +42,6 @@ def corpus_from(arrays: dict[str, npt.NDArray[Any]], n_features: int) -> Vectors
     check_array(arrays, "corpus.data", np.float32, (None,))
     shape = (len(arrays["corpus.indptr"]) - 1, n_features)
     corpus = sp.csr_array((arrays["corpus.data"], arrays["corpus.indices"], arrays["corpus.indptr"]), shape=shape)
-    corpus.check_format(full_check=True)
+    check_structure(corpus, "corpus")
+    corpus.check_format()
     return corpus

@@ -17,6 +17,7 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from sthash.blas import one_blas_thread
 from sthash.checks import check_whole
+from sthash.rows import check_structure
 
 Array = npt.NDArray[np.float64]
 
@@ -103,8 +104,9 @@ def _signs(vectors: Array) -> Array:
 
 def check_graph(W: Any) -> sp.csr_array:
     """Return W in CSR; refuse what is not square, symmetric, finite and without negative weights."""
+    check_structure(W, "W")  # SciPy itself would read out of bounds
     W = sp.csr_array(W, dtype=np.float64)
-    W.check_format(full_check=True)  # SciPy itself would read out of bounds
+    W.check_format()
     if W.shape[0] != W.shape[1]:
         raise ValueError(f"W must be square, got shape {W.shape}.")
     if not np.isfinite(W.data).all():

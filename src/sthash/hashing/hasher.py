@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from sthash import codes, model_file
 from sthash.checks import check_whole
 from sthash.hashing.embedding import TooFewDocumentsError
-from sthash.rows import Vectors, check_vectors
+from sthash.rows import Vectors, check_structure, check_vectors
 
 Estimator = TypeVar("Estimator", bound=BaseEstimator)
 
@@ -89,6 +89,7 @@ class Hasher(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return np.random.default_rng(int(check_random_state(state).randint(2**31)))
 
     def _check(self, X: Vectors, *, reset: bool) -> Vectors:
+        check_structure(X)
         try:
             X = validate_data(self, X, accept_sparse="csr", dtype=np.float32, order="C", reset=reset)
         except ValueError as error:
