@@ -210,8 +210,8 @@ def test_hits(animals):
     assert isinstance(hits, Hits)
     frame = hits.to_frame()
     assert frame["key"].tolist() == [hit.key for hit in hits]
-    assert list(frame.columns) == ["key", "text", "label", "metadata", "distance", "score", "terms"]
-    assert Hits().to_frame().shape == (0, 7)
+    assert list(frame.columns)[:6] == ["key", "score", "distance", "label", "terms", "text"]
+    assert Hits().to_frame().shape == (0, 6)
     assert hits[0].terms
     assert set(hits[0].terms) <= {"cat", "fish"}
     assert hits.like(hits[:1]) == hits[:1]
