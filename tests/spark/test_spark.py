@@ -362,7 +362,7 @@ def test_an_exported_table_is_a_collection(model, encoded, codes, tmp_path):
         assert (document.text, document.label, document.metadata) == (TEXTS[7], "1", {"place": 7})
         with made.snapshot() as now:
             assert (now.codes == codes).all()
-        assert made.search(TEXTS[3], k=1)[0].score == pytest.approx(1)
+        assert made.search(TEXTS[3], k=1, ranking="cosine")[0].score == pytest.approx(1)
     with pytest.raises(FileExistsError, match="overwrite=True"):
         export_collection(model, encoded, path)
     with pytest.raises(ValueError, match="occurs more than once"):

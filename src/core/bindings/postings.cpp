@@ -9,6 +9,9 @@ namespace sthash {
 
 namespace {
 
+// A thread of its own, to listen to Ctrl-C meanwhile, would take longer than this many values do.
+constexpr size_t kFew = 1 << 16;
+
 void require(bool holds, const char* otherwise) {
     if (!holds) throw std::invalid_argument(otherwise);
 }
@@ -22,7 +25,7 @@ CountsView counts_of(const Vector<int64_t>& indptr, const Vector<int32_t>& colum
 nb::tuple pack_rows(Vector<int64_t> indptr, Vector<int32_t> columns, Vector<int32_t> counts, int threads) {
     const CountsView rows = counts_of(indptr, columns, counts);
     PackedPieces packed;
-    interruptible([&](StopFlag& stop) { packed = pack_counts(rows, threads, stop); });
+    interruptible_unless(columns.size() < kFew, [&](StopFlag& stop) { packed = pack_counts(rows, threads, stop); });
     return nb::make_tuple(to_numpy(std::move(packed.content)), to_numpy(std::move(packed.offsets)));
 }
 
@@ -30,7 +33,7 @@ nb::tuple unpack_rows(Vector<uint8_t> content, Vector<int64_t> offsets, int64_t 
     require(offsets.size() > 0, "offsets must have one entry more than there are rows.");
     const PackedPiecesView packed{content.data(), content.size(), offsets.data(), offsets.size() - 1};
     UnpackedCounts rows;
-    interruptible_unless(content.size() < 1 << 16,
+    interruptible_unless(content.size() < kFew,
                          [&](StopFlag& stop) { rows = unpack_counts(packed, n_columns, threads, stop); });
     return nb::make_tuple(to_numpy(std::move(rows.indptr)), to_numpy(std::move(rows.columns)),
                           to_numpy(std::move(rows.counts)));

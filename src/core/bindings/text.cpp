@@ -105,8 +105,9 @@ nb::tuple count(Vector<int64_t> starts, Vector<int32_t> words, Vector<int32_t> t
     check_bounds(starts, words.size());
     const WordsView texts{starts.data(), words.data(), starts.size() - 1};
     CountRows rows;
-    interruptible(
-        [&](StopFlag& stop) { rows = count_terms(texts, {term_of.data(), term_of.size(), n_terms}, threads, stop); });
+    interruptible_unless(words.size() < 1 << 14, [&](StopFlag& stop) {
+        rows = count_terms(texts, {term_of.data(), term_of.size(), n_terms}, threads, stop);
+    });
     return nb::make_tuple(to_numpy(std::move(rows.indptr)), to_numpy(std::move(rows.indices)),
                           to_numpy(std::move(rows.counts)));
 }

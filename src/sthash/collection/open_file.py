@@ -24,6 +24,7 @@ class OpenFile:
         self._store = store
         self._threads = resolve_threads(threads)
         self._current: Snapshot | None = None
+        self._model: Model | None = None
         self._origin: tuple[int, int] | None = None
 
     @classmethod
@@ -92,18 +93,20 @@ class OpenFile:
                 prepare_writing(self._store, self._threads)
                 yield
         except BaseException:
-            self._current = self._store.prepared_for = None
+            self._current = self._model = self._store.prepared_for = None
             raise
 
     def _present_model(self) -> Model:
         """Return the model of the file: the one that is in memory, if the file still has it."""
-        origin = self._store.origin()
-        if self._current is not None and self._origin == origin:
-            known = self._current.model
-            if self._store.setting("model").get("generation") == known.settings.get("generation"):
-                return known
-        self._origin = origin
-        return load_model(self._store, self._threads)
+        origin, known = self._store.origin(), self._model
+        if (
+            known is None
+            or self._origin != origin
+            or self._store.setting("model").get("generation") != known.settings.get("generation")
+        ):
+            known = None
+        self._origin, self._model = origin, known or load_model(self._store, self._threads)
+        return self._model
 
     @property
     def version(self) -> int:
