@@ -194,7 +194,7 @@ def unit_factors(squares: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     return factors
 
 
-def check_lengths(squares: npt.NDArray[np.float64]) -> None:
+def check_lengths(squares: npt.NDArray[np.float64], shortest: float = SHORTEST, longest: float = LONGEST) -> None:
     """Refuse rows, given by their squared norms, whose squares leave the range of single precision.
 
     Examples
@@ -205,11 +205,11 @@ def check_lengths(squares: npt.NDArray[np.float64]) -> None:
     Traceback (most recent call last):
     ValueError: the longest row has length 1e+30, beyond what single precision can learn from (1e-18 to 1e+18). ...
     """
-    longest = float(np.sqrt(squares.max(initial=0.0)))
-    if longest and not SHORTEST <= longest <= LONGEST:
+    length = float(np.sqrt(squares.max(initial=0.0)))
+    if length and not shortest <= length <= longest:
         raise ValueError(
-            f"the longest row has length {longest:.3g}, beyond what single precision can learn from ({SHORTEST:g} to "
-            f"{LONGEST:g}). Scale the rows, for example to unit length with sklearn.preprocessing.normalize."
+            f"the longest row has length {length:.3g}, beyond what single precision can learn from ({shortest:g} to "
+            f"{longest:g}). Scale the rows, for example to unit length with sklearn.preprocessing.normalize."
         )
 
 

@@ -99,11 +99,10 @@ class OpenFile:
     def _present_model(self) -> Model:
         """Return the model of the file: the one that is in memory, if the file still has it."""
         origin, known = self._store.origin(), self._model
-        if (
-            known is None
-            or self._origin != origin
-            or self._store.setting("model").get("generation") != known.settings.get("generation")
-        ):
+        if known is not None and self._origin == origin:
+            generation = self._store.setting("model").get("generation")
+            known = known if known.settings.get("generation") == generation else None
+        else:
             known = None
         self._origin, self._model = origin, known or load_model(self._store, self._threads)
         return self._model

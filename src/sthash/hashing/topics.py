@@ -42,6 +42,8 @@ ROUNDS = 3
 ALPHA, RIDGE_TOLERANCE = 8.0, 0.1
 LEAST_ON, MOST_ON = 0.42, 0.58
 LEAST_JOINED = 3
+# Rows are scaled before they are squared, so only a weight itself must fit into single precision.
+SHORTEST, LONGEST = 1e-21, 1e20
 
 
 class TopicCodes(NamedTuple):
@@ -62,7 +64,7 @@ def learn_topic_codes(X: Vectors, W: Any, n_bits: int, rng: np.random.Generator,
         )
     # Rows have unit length on average, so that one strength of regularization fits all corpora.
     squares = squared_norms(X)
-    check_lengths(squares)
+    check_lengths(squares, SHORTEST, LONGEST)
     length = float(np.sqrt(squares.mean())) or 1.0
     weights, places = topic_places(scaled_rows(X, np.full(n, 1 / length)), W, rng, threads)
     with one_blas_thread():
