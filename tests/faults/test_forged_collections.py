@@ -230,7 +230,6 @@ def test_segments(whole, tmp_path, change):
         "UPDATE frequencies SET chunk = -1",
         "UPDATE frequencies SET chunk = 1",
         "UPDATE frequencies SET chunk = 4611686018427387904",
-        "UPDATE frequencies SET content = CAST(x'64000000' || substr(content, 5) AS BLOB)",
         "UPDATE frequencies SET content = CAST(x'ffffffff' || substr(content, 5) AS BLOB)",
         "UPDATE postings SET place = place + 4294967296",
         "UPDATE postings SET place = place + 1000",
@@ -317,3 +316,10 @@ def test_codes_with_bits_beyond_the_last(tmp_path):
     Collection.create(tmp_path / "c.sth", make_documents(60), n_bits=6, n_neighbors=5).close()
     forge(tmp_path / "c.sth", "UPDATE codes SET content = CAST(x'ff' || substr(content, 2) AS BLOB)")
     everything(tmp_path / "c.sth", "kitten ship cat star")
+
+
+def test_frequencies_above_the_number_of_documents(whole, tmp_path):
+    """A word that is in more documents than there are would have a negative weight."""
+    path = texts(whole, tmp_path)
+    forge(path, "UPDATE frequencies SET content = ?", np.full(256, 100, dtype=np.int32).tobytes())
+    everything(path, "kitten ship cat star")
