@@ -221,12 +221,13 @@ class Collection:
     def _present_model(self) -> Model:
         """Return the model of the file: the one that is in memory, if the file still has it."""
         origin, known = self._store.origin(), self._model
-        if known is None or self._origin != origin:
-            known = None
-        elif self._store.setting("model").get("generation") != known.settings.get("generation"):
-            known = None
-        self._origin, self._model = origin, known or load_model(self._store, self._threads)
+        if known is not None and self._origin == origin and known.settings.get("generation") == self._generation():
+            return known
+        self._origin, self._model = origin, load_model(self._store, self._threads)
         return self._model
+
+    def _generation(self) -> Any:
+        return self._store.setting("model").get("generation")
 
     @property
     def version(self) -> int:
