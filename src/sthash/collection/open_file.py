@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from sthash.checks import resolve_threads
 from sthash.collection.snapshot import Snapshot
@@ -99,13 +99,13 @@ class OpenFile:
     def _present_model(self) -> Model:
         """Return the model of the file: the one that is in memory, if the file still has it."""
         origin, known = self._store.origin(), self._model
-        if known is not None and self._origin == origin:
-            generation = self._store.setting("model").get("generation")
-            known = known if known.settings.get("generation") == generation else None
-        else:
-            known = None
-        self._origin, self._model = origin, known or load_model(self._store, self._threads)
+        if known is not None and self._origin == origin and known.settings.get("generation") == self._generation():
+            return known
+        self._origin, self._model = origin, load_model(self._store, self._threads)
         return self._model
+
+    def _generation(self) -> Any:
+        return self._store.setting("model").get("generation")
 
     @property
     def version(self) -> int:
