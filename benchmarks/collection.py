@@ -109,11 +109,11 @@ def brute_force(X: sp.csr_array, jobs: int | None) -> Any:
 
 def measure_search(run: Run, collection: Collection, texts: list[str], setting: dict[str, Any]) -> None:
     """Measure all sizes of the ball beside brute force, in turns."""
-    collection.search_many(texts[:2])
+    collection.search_many(texts[:2], ranking="cosine")
     X, Q = stored(collection).matrix(), query_rows(collection, texts)
     some = Q[: run.choose(200, 20)]
     factors = run.choose(FACTORS, FACTORS[:2])
-    works = {factor: partial(collection.search_many, texts, K, factor=factor) for factor in factors}
+    works = {factor: partial(collection.search_many, texts, K, factor=factor, ranking="cosine") for factor in factors}
     contestants = {f"factor {factor}": work for factor, work in works.items()}
     for jobs in (None, -1):
         contestants[f"{PEER}, n_jobs={jobs}"] = partial(brute_force(X, jobs).kneighbors, some)

@@ -66,7 +66,7 @@ def search(run: Run, collection: Collection, there: MilvusCollection, texts: lis
     ranked = time_each(
         {
             THERE: lambda text: there.search(text, K, factor=FACTOR),
-            HERE: lambda text: collection.search(text, K, factor=FACTOR),
+            HERE: lambda text: collection.search(text, K, factor=FACTOR, ranking="cosine"),
         },
         texts,
         repetitions=3,

@@ -85,6 +85,28 @@ LINES = (
         "**{remove.ratio:short}**",
     ),
     Line(
+        "relevance-judged",
+        "nDCG@10 of typed queries, Cranfield {cranfield nDCG.ours:.3f} and NPL {npl nDCG.ours:.3f}; recall@100 "
+        "{cranfield recall.ours:.3f} and {npl recall.ours:.3f}",
+        "bm25s: {cranfield nDCG.theirs:.3f} and {npl nDCG.theirs:.3f}; {cranfield recall.theirs:.3f} and "
+        "{npl recall.theirs:.3f}",
+        "**{cranfield nDCG.ratio:.2f}**, **{npl nDCG.ratio:.2f}**; {cranfield recall.ratio:.2f}, "
+        "{npl recall.ratio:.2f}",
+    ),
+    Line(
+        "text_search-single",
+        "typed queries of 1 to 5 words, one by one, {auto.setting[documents]:,} texts, one thread: {auto.ours:.0f} µs; "
+        "by plain BM25 {bm25.ours:.0f} µs",
+        "bm25s (numba), without documents: {auto.theirs:.0f} µs",
+        "{auto.ratio:short}; {bm25.ratio:short}",
+    ),
+    Line(
+        "text_search-batch",
+        "the same in one batch: {auto.ours:.0f} µs per query; by plain BM25 {bm25.ours:.0f} µs",
+        "bm25s: {auto.theirs:.0f} µs",
+        "{auto.ratio:short}; **{bm25.ratio:short}**",
+    ),
+    Line(
         "collection-build",
         "a collection of {all.setting[documents]:,} texts, built from compressed files: {all.ours:.0f} s, "
         "{all.details[GiB peak]:.1f} GiB",

@@ -65,8 +65,8 @@ def both(collection, there):
 
 def assert_the_same(both, where):
     here, there = both
-    wanted = {hit.key for hit in here.search("cat", 1000, where=where)}
-    for rerank in (True, False):
+    for rerank in (True, False):  # a document without a word of the query is no hit, unless by its code alone
+        wanted = {hit.key for hit in here.search("cat", 1000, where=where, rerank=rerank)}
         assert {hit.key for hit in there.search("cat", 1000, where=where, rerank=rerank)} == wanted
     return wanted
 
@@ -102,7 +102,7 @@ def test_fields(both):
     for name in FIELDS:
         assert assert_the_same(both, {name: "yes"}) == {f"name {FIELDS.index(name)}"}
     assert len(assert_the_same(both, {"parity": 1, "number": [7, 8, 9]})) == 2
-    assert len(assert_the_same(both, {})) == len(both[0].search("cat", 1000))
+    assert len(assert_the_same(both, {})) == len(both[0])
 
 
 def test_milvus_compares_what_it_can():
@@ -125,5 +125,5 @@ def test_rejected_documents_make_room_for_others(both, monkeypatch):
     there.add([{"key": "far away", "text": "bread oven", "metadata": {"value": None}}])
     monkeypatch.setattr(EntityTable, "LIMIT", 20)
     for options in ({"factor": 1}, {"factor": 1, "rerank": False}, {"radius": 12}):
-        hits = there.search("cat", 2, where={"value": None}, **options)
+        hits = there.search("cat bread", 2, where={"value": None}, **options)
         assert [hit.key for hit in hits] == [f"value {VALUES.index(None)}", "far away"]

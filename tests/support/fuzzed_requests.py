@@ -123,7 +123,9 @@ class RequestMaker:
             at = rng.randrange(len(value))
             kind = rng.random()
             if kind < 0.2:
-                return value * min(rng.choice([0, 2, 100, 2000]), MAX_BODY_BYTES // len(json.dumps(value)))
+                times = min(rng.choice([0, 2, 100, 2000]), MAX_BODY_BYTES // len(json.dumps(value)))
+                # Copies that share nothing: a change of one must not grow all of them.
+                return json.loads(json.dumps(value * times))
             if kind < 0.3:
                 return [*value, self._odd()]
             value[at] = self._changed(value[at])
