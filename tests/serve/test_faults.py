@@ -16,6 +16,7 @@ import pytest
 
 from sthash import Client, Collection
 from sthash.serve import visualization
+from support.connections import answer, connect
 
 SEARCH = json.dumps({"text": "a kitten with fur", "k": 3}).encode()
 
@@ -24,26 +25,6 @@ def head(path="/search", method="POST", **headers):
     lines = [f"{method} {path} HTTP/1.1", "Host: 127.0.0.1", "Content-Type: application/json"]
     lines += [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
     return "\r\n".join([*lines, "", ""]).encode()
-
-
-def answer(connection):
-    """Read all that a server sends until it closes; give the status and the error's code."""
-    received = b""
-    try:
-        while part := connection.recv(65536):
-            received += part
-    except ConnectionResetError:
-        pass
-    if not received:
-        return None, None
-    start, _, body = received.partition(b"\r\n\r\n")
-    return int(start.split()[1]), json.loads(body)["error"]["code"]
-
-
-def connect(server):
-    connection = socket.create_connection(server.address, timeout=20)
-    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    return connection
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,6 @@
 import json
 import re
 import shutil
-import socket
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -13,26 +12,9 @@ import pytest
 from sthash import Client, Collection
 from sthash.serve import Limits, bodies, limits
 from sthash.serve.errors import ApiError
+from support.connections import answer, connect
 
 MEGABYTE = 10**6
-
-
-def connect(server):
-    return socket.create_connection(server.address, timeout=20)
-
-
-def answer(connection):
-    """Read until the server closes; give the status and the code of the error."""
-    received = b""
-    try:
-        while part := connection.recv(1 << 16):
-            received += part
-    except ConnectionResetError:
-        pass
-    if not received:
-        return None, None
-    start, _, body = received.partition(b"\r\n\r\n")
-    return int(start.split()[1]), json.loads(body)["error"]["code"]
 
 
 def code(response):
