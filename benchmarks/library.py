@@ -10,7 +10,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from sthash import HammingIndex, _core
-from sthash.applications.duplicates import sketch
+from sthash.duplicates.similarity_join import sketch
 from sthash.evaluation import Neighbors, nearest_neighbors
 from sthash.hashing.graph import symmetric_graph
 from sthash.rows import unit_rows

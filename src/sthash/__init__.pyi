@@ -1,7 +1,6 @@
 from sthash._core import simd_path as simd_path
 from sthash.applications import KNNHashClassifier as KNNHashClassifier
 from sthash.applications import classify as classify
-from sthash.applications import near_duplicates as near_duplicates
 from sthash.client import Client as Client
 from sthash.client import ServiceError as ServiceError
 from sthash.collection import Collection as Collection
@@ -9,6 +8,9 @@ from sthash.collection import CollectionError as CollectionError
 from sthash.collection import Hit as Hit
 from sthash.collection import SearchOptions as SearchOptions
 from sthash.collection import Snapshot as Snapshot
+from sthash.duplicates import compare_texts as compare_texts
+from sthash.duplicates import near_duplicates as near_duplicates
+from sthash.duplicates import shared_passages as shared_passages
 from sthash.hashing import LinearSVMBank as LinearSVMBank
 from sthash.hashing import SelfTaughtHashing as SelfTaughtHashing
 from sthash.hashing import knn_graph as knn_graph

@@ -57,6 +57,7 @@ class WordTable:
         self, texts: list[str], *, segmentation: int = 2, threads: int
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]: ...
     def words_from(self, first: int) -> list[str]: ...
+    def hashes_from(self, first: int) -> npt.NDArray[np.uint64]: ...
     def words_at(self, numbers: npt.NDArray[np.int32]) -> list[str]: ...
 
 def count_terms(
@@ -216,6 +217,43 @@ def rerank_hits(
     feedback: float,
     threads: int,
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]: ...
+
+class SimilarityJoin:
+    def __init__(
+        self,
+        rows: CsrView,
+        *,
+        chosen: _Ids,
+        n_columns: int,
+        squares: npt.NDArray[np.float32],
+        measure: int,
+        threshold: float,
+        first_query: int = 0,
+        most_per_row: int,
+        most_pairs: int,
+        threads: int,
+    ) -> None: ...
+    def next(self) -> tuple[_Ids, _Ids, npt.NDArray[np.float64]]: ...
+    @property
+    def done(self) -> bool: ...
+    @property
+    def position(self) -> int: ...
+    @property
+    def complete(self) -> bool: ...
+
+def shingle_sets(
+    starts: npt.NDArray[np.int64],
+    words: npt.NDArray[np.int32],
+    hashes: npt.NDArray[np.uint64],
+    *,
+    size: int,
+    threads: int,
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint64]]: ...
+def first_equal_rows(rows: CsrView) -> _Ids: ...
+def first_equal_sets(indptr: npt.NDArray[np.int64], items: npt.NDArray[np.uint64]) -> _Ids: ...
+def shared_columns(
+    indptr: npt.NDArray[np.int64], items: npt.NDArray[np.uint64], *, threads: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], int]: ...
 def scatter(rows: CsrView, *, words: int, seed: int, threads: int) -> npt.NDArray[np.float32]: ...
 
 # postings

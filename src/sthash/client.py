@@ -10,11 +10,15 @@ from urllib.parse import quote
 import numpy as np
 import numpy.typing as npt
 
-from sthash.applications import Duplicates, Prediction
+from sthash.applications import Prediction
 from sthash.applications.votes import Voting
 from sthash.batches import batched
 from sthash.codes import Codes, n_bytes
 from sthash.collection import DocumentCollection, Hit, Hits, SearchKeywords, SearchOptions
+from sthash.duplicates.grouping import Grouping
+from sthash.duplicates.measures import Measure, check_measure
+from sthash.duplicates.result import Duplicates
+from sthash.duplicates.similarity_join import SimilarPairs
 from sthash.serve import limits
 from sthash.sources import Document, FieldNames, paired, with_fields
 
@@ -188,11 +192,23 @@ class Client:
         content = b"".join(bytes.fromhex(code) for answer in answers for code in answer["codes"])
         return np.frombuffer(content, dtype=np.uint8).reshape(-1, width)
 
-    def near_duplicates(self, min_cosine: float = 0.9, *, radius: int | None = None) -> Duplicates:
+    def near_duplicates(
+        self,
+        threshold: float | None = None,
+        *,
+        measure: Measure = "cosine",
+        grouping: Grouping = "connected",
+        radius: int | None = None,
+    ) -> Duplicates:
         """Find the near-duplicates of the collection; see `sthash.near_duplicates`."""
+        measure, threshold = check_measure(measure, threshold)
         chosen = {} if radius is None else {"radius": radius}
-        found = self._ask("GET", "/duplicates", params={"min_cosine": min_cosine} | chosen)
-        return Duplicates(self, found["groups"])
+        found = self._ask("GET", "/duplicates", params={"threshold": threshold, "measure": measure} | chosen)
+        place = {key: number for number, key in enumerate(found["keys"])}
+        left, right = (np.array([place[pair[side]] for pair in found["pairs"]], dtype=np.int64) for side in (0, 1))
+        scores = np.array([score for _, _, score in found["pairs"]], dtype=np.float64)
+        pairs = SimilarPairs(left, right, scores, found["copies"], found["complete"])
+        return Duplicates(self, found["keys"], pairs, measure, threshold, grouping)
 
     def classify(
         self, query: str | npt.ArrayLike, k: int = 25, *, radius: int | None = None, voting: Voting = "majority"

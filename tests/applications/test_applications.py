@@ -3,8 +3,6 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sthash import Collection, Document, KNNHashClassifier, SelfTaughtHashing, TextVectorizer, classify, near_duplicates
-from sthash.applications.duplicates import joined, sketch
-from sthash.collection import PackedVectors
 from sthash.reproduction.datasets import load_reuters21578_counts, tfidf_counts
 from support.corpus import make_documents
 
@@ -26,81 +24,6 @@ def with_duplicates(tmp_path_factory):
     path = tmp_path_factory.mktemp("duplicates") / "c.sth"
     with Collection.create(path, documents, n_bits=16, n_neighbors=5) as collection:
         yield collection
-
-
-@pytest.mark.parametrize("min_cosine", [0.5, 0.9, 0.99])
-def test_near_duplicates_equal_their_twin(with_duplicates, min_cosine):
-    """With a radius of all bits, the groups are the components of the exact cosine graph."""
-    documents = list(with_duplicates)
-    with with_duplicates.snapshot() as now:
-        encoded = now.encode([document.text for document in documents])
-    rows = np.zeros((len(documents), int(encoded.indices.max()) + 1))
-    for place, row in enumerate(rows):
-        part = slice(encoded.indptr[place], encoded.indptr[place + 1])
-        row[encoded.indices[part]] = encoded.values[part]
-    close = rows @ rows.T >= min_cosine - 1e-6
-    group_of = {i: {i} for i in range(len(rows))}
-    for a, b in zip(*np.nonzero(np.triu(close, 1)), strict=True):
-        merged = group_of[a] | group_of[b]
-        for member in merged:
-            group_of[member] = merged
-    expected = {tuple(sorted(group)) for group in group_of.values() if len(group) > 1}
-    found = near_duplicates(with_duplicates, min_cosine, radius=16).groups
-    assert {tuple(int(key[1:]) for key in group) for group in found} == expected
-    near = near_duplicates(with_duplicates, min_cosine, radius=2).groups
-    assert all(any(set(group) <= set(whole) for whole in found) for group in near)
-    # Without a radius a pair that just reaches the cosine may be missed, but none that does not reach it is joined.
-    sketched = near_duplicates(with_duplicates, min_cosine).groups
-    assert all(any(set(group) <= set(whole) for whole in found) for group in sketched)
-    assert sum(map(len, sketched)) >= 0.97 * sum(map(len, found))
-
-
-@pytest.mark.parametrize("min_cosine", [0.6, 0.9, 1.0])
-def test_near_duplicates_of_texts_are_those_of_a_collection(with_duplicates, min_cosine):
-    texts = [document.text for document in with_duplicates]
-    expected = [[int(key[1:]) for key in group] for group in near_duplicates(with_duplicates, min_cosine).groups]
-    assert near_duplicates(texts, min_cosine) == expected
-    assert near_duplicates(["", "word", ""]) == []
-    with pytest.raises(ValueError, match="min_cosine=2"):
-        near_duplicates(texts, 2)
-
-
-@pytest.mark.parametrize("min_cosine", [0.3, 0.5, 0.8, 0.9, 0.99])
-def test_sketches_find_what_they_promise(min_cosine):
-    """Pairs with just this cosine lie within the radius, 99 in 100; unrelated ones hardly ever."""
-    rng = np.random.default_rng(0)
-    left, other = (rows / np.linalg.norm(rows, axis=1, keepdims=True) for rows in rng.normal(size=(2, 4000, 300)))
-    other -= (left * other).sum(axis=1, keepdims=True) * left
-    other /= np.linalg.norm(other, axis=1, keepdims=True)
-    right = min_cosine * left + np.sqrt(1 - min_cosine**2) * other
-    rows = np.concatenate([left, right]).astype(np.float32)
-    bounds = np.arange(8001) * 300
-    vectors = PackedVectors(rows.ravel().view(np.int32), bounds[:-1], bounds[1:], dense=True, n_columns=300)
-    codes, radius = sketch(vectors, min_cosine)
-    distances = np.bitwise_count(codes[:4000] ^ codes[4000:]).sum(axis=1, dtype=int)
-    assert (distances <= radius).mean() > 0.98
-    chance = np.bitwise_count(codes[:3999] ^ codes[4001:]).sum(axis=1, dtype=int)
-    assert (chance <= radius).mean() < 0.01
-
-
-def test_what_is_kept(with_duplicates):
-    duplicates = near_duplicates(with_duplicates, 0.8, radius=16)
-    for keep in ("first", "longest"):
-        kept = list(duplicates.deduplicated(keep))
-        assert len(kept) == len(with_duplicates) - sum(len(group) - 1 for group in duplicates.groups)
-        assert {"k301", "k302"} <= {document.key for document in kept}
-    group = next(group for group in duplicates.groups if "k0" in group)
-    assert set(group) == {"k0", "k200", "k300"}
-    assert not duplicates.dropped() & {group[0] for group in duplicates.groups}
-    with pytest.raises(ValueError, match="keep='last'"):
-        duplicates.dropped("last")
-    with pytest.raises(ValueError, match="min_cosine=0"):
-        near_duplicates(with_duplicates, 0, radius=3)
-
-
-def test_joined():
-    groups = joined(7, np.array([1, 5, 0]), np.array([2, 6, 5]))
-    assert [group.tolist() for group in groups] == [[0, 5, 6], [1, 2]]
 
 
 def test_votes_equal_their_twin(with_duplicates):
@@ -154,8 +77,8 @@ def test_data_frames(library, tmp_path):
     texts = [document.text for document in documents]
     labels = [*(document.label for document in documents), "x"]
     frame = module.DataFrame({"body": [*texts, texts[3]], "year": range(61), "topic": labels})
-    wanted = near_duplicates([*texts, texts[3]])
-    assert near_duplicates(frame, text="body") == near_duplicates(frame["body"]) == wanted != []
+    wanted = near_duplicates([*texts, texts[3]]).groups
+    assert near_duplicates(frame, text="body").groups == near_duplicates(frame["body"]).groups == wanted != []
     with pytest.raises(ValueError, match=r"no column 'text'\. Set text to one of its columns: 'body', 'year', 'topic'"):
         near_duplicates(frame)
     rows = TextVectorizer().fit_transform(frame, text="body")

@@ -341,7 +341,7 @@ def test_big_numbers_work(sth, built, arguments):
         (("relearn", "--seed", 10**30), "must be an int from 0 to 4294967295"),
         (("relearn", "--scatter", "1e300"), "scatter=1e+300 must be at most 1e+06"),
         (("relearn", "--scatter", "nan"), "scatter=nan must be a positive number or 0"),
-        (("duplicates", "--min-cosine", "1e400"), "min_cosine=inf must be above 0"),
+        (("duplicates", "--threshold", "1e400"), "threshold=inf must be above 0"),
         (("serve", "--port", 10**30), "must be from 0 to 65535"),
     ],
     ids=str,

@@ -111,7 +111,7 @@ def test_a_word_inside_a_sentence(collection):
 
 
 def test_a_sentence_with_one_character_changed_is_a_near_duplicate(collection):
-    assert near_duplicates(collection, min_cosine=0.5).groups == [["sentence", "changed"]]
+    assert near_duplicates(collection, threshold=0.5).groups == [["sentence", "changed"]]
     (hit, *_) = collection.search(key="sentence")
     assert hit.key == "changed"
 

@@ -366,16 +366,16 @@ def test_duplicates_are_compared_once_per_state_of_the_file(path, app_of, monkey
     calls = []
     compared = read_routes.compared
 
-    def counted(material, min_cosine, radius):
-        calls.append((min_cosine, radius))
-        return compared(material, min_cosine, radius)
+    def counted(material, threshold, radius, **settings):
+        calls.append((threshold, radius))
+        return compared(material, threshold, radius, **settings)
 
     monkeypatch.setattr(read_routes, "compared", counted)
     with Collection.open(path) as collection:
         for _ in range(2):
             assert api.get("/duplicates").json()["groups"] == near_duplicates(collection).groups
     assert calls == [(0.9, None)]
-    assert api.get("/duplicates?radius=3&min_cosine=0.5").status_code == 200
+    assert api.get("/duplicates?radius=3&threshold=0.5").status_code == 200
     api.delete("/documents/d1")
     api.get("/duplicates")
     assert calls == [(0.9, None), (0.5, 3), (0.9, None)]

@@ -162,7 +162,7 @@ def test_errors_are_of_the_same_kind(one):
         (lambda: one.add([{"metadata": {"a": object()}}]), (ValueError, TypeError)),
         (lambda: classify(one, "a", voting="by coin"), ValueError),
         (lambda: near_duplicates(one, radius=-1), ValueError),
-        (lambda: near_duplicates(one, min_cosine=2), ValueError),
+        (lambda: near_duplicates(one, threshold=2), ValueError),
     ):
         with pytest.raises(error):
             wrong()

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 import sthash
-from sthash.applications.duplicates import joined
+from sthash.duplicates.grouping import connected_groups
 from support.programs import ENVIRONMENT, command
 from support.spark import QUICK_JAVA, corpus
 
@@ -60,7 +60,7 @@ def check(answers, folder):
     apart = sthash.codes.distances(codes, codes)
     expected = [[int(a), int(b), int(apart[a, b])] for a, b in np.argwhere(np.triu(apart <= RADIUS, 1))]
     assert sorted(answers["pairs"]) == sorted(expected)
-    groups = joined(len(codes), *np.argwhere(np.triu(apart <= 1, 1)).T)
+    groups = connected_groups(*np.argwhere(np.triu(apart <= 1, 1)).T)
     assert answers["groups"] == {str(member): int(group[0]) for group in groups for member in group}
 
 

@@ -115,17 +115,17 @@ def test_similarity_join_has_sparks_columns_and_strict_threshold(model, table, c
 
 
 def test_groups_are_the_connected_components(spark, model, encoded, codes, tmp_path):
-    from sthash.applications.duplicates import joined
+    from sthash.duplicates.grouping import connected_groups
     from sthash.spark import near_duplicates
 
     pairs = np.array([pair[:2] for pair in pairs_of(codes, 2)])
-    expected = {int(member): int(group[0]) for group in joined(len(codes), *pairs.T) for member in group}
+    expected = {int(member): int(group[0]) for group in connected_groups(*pairs.T) for member in group}
     groups = near_duplicates(encoded, 2, n_bits=BITS, id_col="id", block=25)
     assert {row["id"]: row["group"] for row in groups.collect()} == expected
 
 
 def test_pairs_are_checked_by_cosine_and_joined_to_groups(model, encoded, codes):
-    from sthash.applications.duplicates import joined
+    from sthash.duplicates import grouping
     from sthash.spark import connected_groups
 
     rows = model.model.encode(TEXTS)
@@ -136,7 +136,7 @@ def test_pairs_are_checked_by_cosine_and_joined_to_groups(model, encoded, codes)
     pairs = pairs.where(model.cosine("datasetA.text", "datasetB.text") >= 0.5)
     pairs = pairs.selectExpr("datasetA.id idA", "datasetB.id idB").cache()
     assert sorted(map(tuple, pairs.collect())) == expected
-    groups = joined(len(codes), *np.array(expected).T)
+    groups = grouping.connected_groups(*np.array(expected).T)
     found = {row["id"]: row["group"] for row in connected_groups(pairs).collect()}
     assert found == {int(member): int(group[0]) for group in groups for member in group}
 

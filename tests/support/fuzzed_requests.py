@@ -25,7 +25,7 @@ ROUTES: list[tuple[str, str, Any]] = [
     ("DELETE", "/documents/d298", None),
     ("GET", "/documents?after=10&limit=3", None),
     ("GET", "/documents/d1", None),
-    ("GET", "/duplicates?radius=3&min_cosine=0.9", None),
+    ("GET", "/duplicates?radius=3&threshold=0.9", None),
     ("GET", "/random", None),
     ("GET", "/map", None),
     ("GET", "/stats?collection=some", None),

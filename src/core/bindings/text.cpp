@@ -2,6 +2,7 @@
 #include <nanobind/stl/string.h>
 
 #include "bindings.hpp"
+#include "join/shingles.hpp"
 #include "text/counter.hpp"
 #include "text/scanner.hpp"
 #include "text/spelling.hpp"
@@ -88,6 +89,14 @@ nb::list words_at(SharedWordTable& shared, Vector<int32_t> numbers) {
     });
 }
 
+nb::ndarray<nb::numpy, uint64_t> hashes_from(SharedWordTable& shared, Whole<size_t> first) {
+    return shared.locked([&](const WordTable& table) {
+        std::vector<uint64_t> hashes;
+        for (size_t number = first; number < table.size(); ++number) hashes.push_back(lasting_hash(table.word(number)));
+        return to_numpy(std::move(hashes));
+    });
+}
+
 size_t length(SharedWordTable& shared) {
     return shared.locked([](const WordTable& table) { return table.size(); });
 }
@@ -143,6 +152,7 @@ void bind_text(nb::module_& module) {
         .def("scan", &scan, nb::arg("texts"), nb::kw_only(), nb::arg("segmentation") = Whole<int>{2},
              nb::arg("threads"))
         .def("words_from", &words_from, nb::arg("first"))
+        .def("hashes_from", &hashes_from, nb::arg("first"))
         .def("words_at", &words_at, nb::arg("numbers"));
     module.def("count_terms", &count, nb::arg("starts"), nb::arg("words"), nb::kw_only(), nb::arg("term_of"),
                nb::arg("n_terms"), nb::arg("threads"));

@@ -1,4 +1,4 @@
-"""What people do with codes: find near-duplicates, and classify.
+"""What people do with codes: classify.
 
 The public names are listed in ``__init__.pyi`` and imported when they are first used: only the classifier needs
 scikit-learn.

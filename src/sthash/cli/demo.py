@@ -28,10 +28,11 @@ def demo(
     """Build and search a collection of Python's documentation."""
     from rich.console import Console
 
-    from sthash.applications import classify, near_duplicates
+    from sthash.applications import classify
     from sthash.cli.output import print_hits, print_table
     from sthash.cli.standard_library import doc_strings
     from sthash.collection import Collection
+    from sthash.duplicates import near_duplicates
     from sthash.sources import Document
 
     console = Console(highlight=False)
@@ -61,7 +62,7 @@ def demo(
     for command in (
         f'{sth} search {path} "a queue for threads" -k 5',
         f"{sth} similar {path} json.dumps",
-        f"{sth} duplicates {path} --min-cosine 0.95",
+        f"{sth} duplicates {path} --threshold 0.95",
         f'{sth} classify {path} "the sine of an angle"',
         f"{sth} export {path} | head -1",
         f"{sth} build news.sth docs.jsonl --text body    # documents of your own",

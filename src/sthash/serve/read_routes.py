@@ -16,8 +16,10 @@ from starlette.convertors import PathConvertor, register_url_convertor
 from starlette.responses import Response
 
 from sthash import applications
-from sthash.applications.duplicates import Material, compared, gathered, named
 from sthash.collection import Collection, Hits, SearchOptions, StoredDocument
+from sthash.duplicates.detection import Material, compared, gathered, named
+from sthash.duplicates.grouping import connected_groups
+from sthash.duplicates.measures import Measure, check_measure
 from sthash.serve import limits, schemas, visualization
 from sthash.serve.catalog import ServedCollection
 from sthash.serve.conversions import details_json, document_json, hit_json
@@ -181,27 +183,43 @@ async def duplicates(
     radius: Annotated[
         int | None, Query(ge=0, le=limits.MAX_DUPLICATES_RADIUS, description="By default, see near_duplicates.")
     ] = None,
-    min_cosine: Annotated[float, Query(ge=limits.MIN_DUPLICATES_COSINE, le=1, allow_inf_nan=False)] = 0.9,
+    threshold: Annotated[
+        float | None,
+        Query(
+            ge=limits.MIN_DUPLICATES_THRESHOLD, le=1, allow_inf_nan=False, description="By default, see the measure."
+        ),
+    ] = None,
+    measure: Annotated[Measure, Query(description="What is compared: TF-IDF vectors, or sets of shingles.")] = "cosine",
 ) -> Response:
-    """Find groups of near-duplicates."""
+    """Find near-duplicates."""
+    least = check_measure(measure, threshold)[1]
 
-    def gather(collection: Collection) -> tuple[Hashable, list[list[str]] | None, Material | None]:
+    def gather(collection: Collection) -> tuple[Hashable, dict[str, Any] | None, Material | None]:
         with collection.snapshot() as snapshot:
-            request = (collection, snapshot.version, radius, min_cosine)
+            request = (collection, snapshot.version, radius, least, measure)
             known = served.duplicates_cache.find(request)
-            return request, known, gathered(snapshot) if known is None else None
+            return request, known, gathered(snapshot, measure) if known is None else None
 
-    def name(collection: Collection) -> list[list[str]]:
+    def name(collection: Collection) -> dict[str, Any]:
         with collection.snapshot() as snapshot:
-            return named(snapshot, ids)
+            keys, pairs = named(snapshot, ids, found)
+        left, right = ([keys[place] for place in side.tolist()] for side in (pairs.left, pairs.right))
+        return {
+            "groups": [[keys[at] for at in group.tolist()] for group in connected_groups(pairs.left, pairs.right)],
+            "keys": keys,
+            "pairs": list(zip(left, right, pairs.scores.tolist(), strict=True)),
+            "copies": pairs.copies,
+            "complete": pairs.complete,
+        }
 
-    request, groups, material = await served.slow_worker.run(gather)
-    if groups is None and material is not None:
+    request, answer, material = await served.slow_worker.run(gather)
+    if answer is None and material is not None:
         # Nothing is read here, so changes need not wait.
-        ids = await served.comparisons.compute(lambda: compared(material, min_cosine, radius))
-        groups = await served.slow_worker.run(name)
-        served.duplicates_cache.keep(request, groups)
-    return limited_response({"groups": groups or []}, served.limits.answer_bytes)
+        ids = material.ids
+        found = await served.comparisons.compute(lambda: compared(material, least, radius, measure=measure))
+        answer = await served.slow_worker.run(name)
+        served.duplicates_cache.keep(request, answer)
+    return limited_response(answer, served.limits.answer_bytes)
 
 
 @router.get("/documents", responses=answers(schemas.PageAnswer))

@@ -294,9 +294,15 @@ class ClassifyAnswer(BaseModel):
 
 
 class DuplicatesAnswer(BaseModel):
-    """Groups of near-duplicates: two or more keys per group."""
+    """Near-duplicates: groups of two or more keys, and pairs with their similarities."""
 
     groups: list[list[str]]
+    keys: list[str] = Field(description="All keys that are in pairs, in the order of the documents.")
+    pairs: list[tuple[str, str, float]] = Field(
+        description="Of containment, the first is contained in the second. The last ones are pairs of copies."
+    )
+    copies: int = Field(description="How many of the pairs join a document with the first one that has the same words.")
+    complete: bool = Field(description="Whether all pairs are listed; groups are right in any case.")
 
 
 class CountAnswer(BaseModel):

@@ -337,9 +337,23 @@ class CorpusCounter:
         column_of = np.full(len(self._counter.columns), -1, dtype=np.int32)
         column_of[kept] = np.arange(len(kept), dtype=np.int32)
         self._column_of = column_of
+        self._warn_of_language()
+        return self._vectorizer
+
+    def _warn_of_language(self) -> None:
         if isinstance(self._counter, WordCounter) and self._counter.sample:
             self._vectorizer._warn_of_language(self._counter.sample)
-        return self._vectorizer
+
+    def unsettled_rows(self, counts: sp.csr_array) -> sp.csr_array:
+        """Return weighted unit rows in provisional columns: for rows that are only compared with each other.
+
+        The vocabulary has all terms, as if the vectorizer had no limits for it, and is not put in order.
+        """
+        self._warn_of_language()
+        totals = self.totals
+        mean_length = totals.n_tokens / max(totals.n_documents, 1)
+        statistics = CorpusStatistics(totals.n_documents, totals.document_frequency, mean_length)
+        return weigh(counts, self._vectorizer.weighting, statistics)
 
     def frozen(self, columns: dict[str, int]) -> WordCounter | TokenCounter:
         """Return a counter over columns of the caller's own, which knows the words of all texts that were added."""

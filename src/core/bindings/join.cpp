@@ -1,0 +1,120 @@
+// Python's view of similarity joins and of sets of shingles.
+#include <mutex>
+
+#include "bindings.hpp"
+#include "join/equal_rows.hpp"
+#include "join/shingles.hpp"
+#include "join/similarity_join.hpp"
+#include "views.hpp"
+
+namespace sthash {
+
+namespace {
+
+constexpr size_t most_rows = std::numeric_limits<int32_t>::max();
+
+// A join that threads may share.
+struct SharedJoin {
+    std::unique_ptr<SimilarityJoin> join;
+    std::mutex mutex;
+};
+
+void start(SharedJoin* self, const CsrArrays& rows, Vector<int64_t> chosen, Whole<size_t> n_columns,
+           Vector<float> squares, Whole<int> measure, double threshold, Whole<size_t> first_query,
+           Whole<size_t> most_per_row, Whole<size_t> most_pairs, Threads threads) {
+    check(!rows.is_dense(), "The rows must be sparse. Pass dense rows to HammingIndex.");
+    check(n_columns <= most_rows && rows.n_rows() <= most_rows,
+          "A join takes at most 2147483647 rows and columns. Join fewer rows at once.");
+    check(squares.size() == rows.n_rows(), "Each row needs its squared length. Pass equally many of both.");
+    check(measure >= 0 && measure <= 2, "measure must be 0 (cosine), 1 (Jaccard) or 2 (containment).");
+    check(threshold > 0, "threshold must be above 0. Nearly all pairs would reach it.");
+    for (size_t i = 0; i < chosen.size(); ++i)
+        check(chosen.data()[i] >= (i == 0 ? 0 : chosen.data()[i - 1] + 1) &&
+                  static_cast<size_t>(chosen.data()[i]) < rows.n_rows(),
+              "Chosen rows must ascend and be there. Pass each once.");
+    check(first_query <= chosen.size(), "first_query must be at most the number of rows. Lower it.");
+    const JoinProblem problem{rows.view(n_columns),
+                              chosen.data(),
+                              chosen.size(),
+                              n_columns,
+                              squares.data(),
+                              static_cast<Measure>(measure.value),
+                              threshold,
+                              first_query,
+                              most_per_row,
+                              most_pairs};
+    auto* shared = new (self) SharedJoin;
+    interruptible([&](StopFlag& stop) { shared->join = std::make_unique<SimilarityJoin>(problem, threads, stop); });
+}
+
+nb::tuple next_block(SharedJoin& self) {
+    SimilarPairs pairs;
+    interruptible([&](StopFlag& stop) {
+        const std::lock_guard lock(self.mutex);
+        pairs = self.join->next(stop);
+    });
+    return nb::make_tuple(to_numpy(std::move(pairs.left)), to_numpy(std::move(pairs.right)),
+                          to_numpy(std::move(pairs.scores)));
+}
+
+void check_words(const Vector<int32_t>& words, const Vector<uint64_t>& hashes) {
+    for (size_t at = 0; at < words.size(); ++at)
+        check(static_cast<uint32_t>(words.data()[at]) < hashes.size(),
+              "A word has no hash. Pass the hashes of all words of the table.");
+}
+
+nb::tuple sets_of(Vector<int64_t> starts, Vector<int32_t> words, Vector<uint64_t> hashes, Whole<size_t> size,
+                  Threads threads) {
+    check_bounds(starts, words.size());
+    check_words(words, hashes);
+    check(size >= 1, "A shingle has at least one word. Pass a size of 1 or more.");
+    Sets sets;
+    interruptible_unless(words.size() < 1 << 14, [&](StopFlag& stop) {
+        sets = shingle_sets({starts.data(), words.data(), starts.size() - 1}, hashes.data(), size, threads, stop);
+    });
+    return nb::make_tuple(to_numpy(std::move(sets.indptr)), to_numpy(std::move(sets.items)));
+}
+
+nb::ndarray<nb::numpy, int64_t> equal_rows(const CsrArrays& rows) {
+    check(!rows.is_dense(), "The rows must be sparse. Pass the content of dense rows to first_equal_sets.");
+    const CsrView view = rows.view();
+    std::vector<int64_t> first;
+    interruptible([&](StopFlag&) { first = first_equal_rows(view.indptr, view.n_rows, view.indices, view.values); });
+    return to_numpy(std::move(first));
+}
+
+nb::ndarray<nb::numpy, int64_t> equal_sets(Vector<int64_t> indptr, Vector<uint64_t> items) {
+    check_bounds(indptr, items.size());
+    std::vector<int64_t> first;
+    interruptible([&](StopFlag&) { first = first_equal_rows(indptr.data(), indptr.size() - 1, items.data()); });
+    return to_numpy(std::move(first));
+}
+
+nb::tuple columns_of(Vector<int64_t> indptr, Vector<uint64_t> items, Threads threads) {
+    check_bounds(indptr, items.size());
+    SharedColumns shared;
+    interruptible([&](StopFlag& stop) {
+        shared = shared_columns(indptr.data(), indptr.size() - 1, items.data(), threads, stop);
+    });
+    return nb::make_tuple(to_numpy(std::move(shared.indptr)), to_numpy(std::move(shared.columns)), shared.n_columns);
+}
+
+}  // namespace
+
+void bind_join(nb::module_& module) {
+    nb::class_<SharedJoin>(module, "SimilarityJoin")
+        .def("__init__", &start, nb::arg("rows"), nb::kw_only(), nb::arg("chosen"), nb::arg("n_columns"),
+             nb::arg("squares"), nb::arg("measure"), nb::arg("threshold"), nb::arg("first_query") = Whole<size_t>{0},
+             nb::arg("most_per_row"), nb::arg("most_pairs"), nb::arg("threads"))
+        .def("next", &next_block)
+        .def_prop_ro("done", [](SharedJoin& self) { return self.join->done(); })
+        .def_prop_ro("position", [](SharedJoin& self) { return self.join->position(); })
+        .def_prop_ro("complete", [](SharedJoin& self) { return self.join->complete(); });
+    module.def("shingle_sets", &sets_of, nb::arg("starts"), nb::arg("words"), nb::arg("hashes"), nb::kw_only(),
+               nb::arg("size"), nb::arg("threads"));
+    module.def("first_equal_rows", &equal_rows, nb::arg("rows"));
+    module.def("first_equal_sets", &equal_sets, nb::arg("indptr"), nb::arg("items"));
+    module.def("shared_columns", &columns_of, nb::arg("indptr"), nb::arg("items"), nb::kw_only(), nb::arg("threads"));
+}
+
+}  // namespace sthash

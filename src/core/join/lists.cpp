@@ -1,0 +1,141 @@
+#include "join/lists.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+namespace sthash {
+
+RankedRows rarest_first(const CsrView& rows, size_t n_columns, const std::vector<int64_t>& chosen) {
+    std::vector<int64_t> frequency(n_columns, 0);
+    for (const int64_t row : chosen)
+        for (int64_t at = rows.indptr[row]; at < rows.indptr[row + 1]; ++at) ++frequency[rows.indices[at]];
+    std::vector<int32_t> order;
+    for (size_t column = 0; column < n_columns; ++column)
+        if (frequency[column] > 1) order.push_back(static_cast<int32_t>(column));
+    std::stable_sort(order.begin(), order.end(), [&](int32_t a, int32_t b) { return frequency[a] < frequency[b]; });
+    std::vector<int32_t> rank(n_columns, -1);
+    for (size_t place = 0; place < order.size(); ++place) rank[order[place]] = static_cast<int32_t>(place);
+
+    RankedRows ranked;
+    ranked.n_columns = order.size();
+    ranked.indptr.assign(chosen.size() + 1, 0);
+    ranked.shared_squares.resize(chosen.size());
+    int64_t size = 0;
+    for (const int32_t column : order) size += frequency[column];
+    ranked.columns.reserve(size);
+    ranked.weights.reserve(size);
+    std::vector<std::pair<int32_t, float>> row;
+    for (size_t i = 0; i < chosen.size(); ++i) {
+        row.clear();
+        double square = 0;
+        for (int64_t at = rows.indptr[chosen[i]]; at < rows.indptr[chosen[i] + 1]; ++at) {
+            const float weight = rows.values[at];
+            if (rank[rows.indices[at]] < 0 || weight == 0) continue;
+            row.emplace_back(rank[rows.indices[at]], weight);
+            square += double{weight} * weight;
+        }
+        std::sort(row.begin(), row.end());
+        for (const auto& [column, weight] : row) {
+            ranked.columns.push_back(column);
+            ranked.weights.push_back(weight);
+        }
+        ranked.shared_squares[i] = square;
+        ranked.indptr[i + 1] = static_cast<int64_t>(ranked.columns.size());
+    }
+    return ranked;
+}
+
+ColumnLists::ColumnLists(const RankedRows& rows, const int64_t* ends) : starts_(rows.n_columns + 1, 0) {
+    for (size_t i = 0; i < rows.size(); ++i)
+        for (int64_t at = rows.begin(i); at < ends[i]; ++at) ++starts_[rows.columns[at] + 1];
+    std::partial_sum(starts_.begin(), starts_.end(), starts_.begin());
+    rows_.resize(starts_.back());
+    std::vector<int64_t> next(starts_.begin(), starts_.end() - 1);
+    for (size_t i = 0; i < rows.size(); ++i)
+        for (int64_t at = rows.begin(i); at < ends[i]; ++at) rows_[next[rows.columns[at]]++] = static_cast<int32_t>(i);
+}
+
+int64_t ColumnLists::longest_within(double looks, size_t first) const {
+    std::vector<std::pair<int64_t, double>> work;  // by length
+    for (size_t column = 0; column < n_columns(); ++column) {
+        const auto list = of(static_cast<int32_t>(column));
+        const auto queries = list.end() - std::lower_bound(list.begin(), list.end(), static_cast<int32_t>(first));
+        work.emplace_back(list.size(), static_cast<double>(queries) * static_cast<double>(list.size()) / 2);
+    }
+    std::sort(work.begin(), work.end());
+    for (size_t place = 0; place < work.size(); ++place) {
+        looks -= work[place].second;
+        // All lists of one length are read, or none.
+        if (looks < 0) return place == 0 ? 0 : std::min(work[place - 1].first, work[place].first - 1);
+    }
+    return std::numeric_limits<int64_t>::max();
+}
+
+namespace {
+
+// Of so many of the rarest columns with long lists that a row has, by so many hashes, so many rows next to it.
+constexpr int most_columns = 2;
+constexpr int n_hashes = 2;
+constexpr size_t neighbors = 8;
+
+uint64_t mixed(uint64_t value) {  // splitmix64
+    value += 0x9E3779B97F4A7C15ull;
+    value = (value ^ value >> 30) * 0xBF58476D1CE4E5B9ull;
+    value = (value ^ value >> 27) * 0x94D049BB133111EBull;
+    return value ^ value >> 31;
+}
+
+uint64_t smallest_hash(const RankedRows& rows, size_t row, int hash) {
+    uint64_t smallest = std::numeric_limits<uint64_t>::max();
+    for (int64_t at = rows.begin(row); at < rows.end(row); ++at)
+        smallest =
+            std::min(smallest, mixed(static_cast<uint64_t>(rows.columns[at]) << 8 | static_cast<unsigned>(hash)));
+    return smallest;
+}
+
+}  // namespace
+
+AlikeRows::AlikeRows(const RankedRows& rows, const int64_t* prefix_ends, const ColumnLists& lists, int64_t longest,
+                     size_t first_query, int threads, StopFlag& stop) {
+    struct Entry {
+        int32_t column;
+        int32_t row;
+        uint64_t hash;
+    };
+    std::vector<Entry> entries;
+    for (size_t i = 0; i < rows.size(); ++i) {
+        int taken = 0;
+        for (int64_t at = rows.begin(i); at < prefix_ends[i] && taken < most_columns; ++at) {
+            if (static_cast<int64_t>(lists.of(rows.columns[at]).size()) <= longest) continue;
+            entries.push_back({rows.columns[at], static_cast<int32_t>(i), 0});
+            ++taken;
+        }
+    }
+    std::vector<std::pair<int32_t, int32_t>> pairs;  // the later row first
+    for (int hash = 0; hash < n_hashes && !stop.load(); ++hash) {
+        parallel_for(entries.size(), 1024, threads, stop, [&](size_t begin, size_t end, int) {
+            for (size_t at = begin; at < end; ++at) entries[at].hash = smallest_hash(rows, entries[at].row, hash);
+        });
+        std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+            if (a.column != b.column) return a.column < b.column;
+            return a.hash != b.hash ? a.hash < b.hash : a.row < b.row;
+        });
+        for (size_t at = 0; at < entries.size(); ++at)
+            for (size_t other = at + 1; other <= at + neighbors && other < entries.size(); ++other) {
+                if (entries[other].column != entries[at].column) break;
+                const auto [earlier, later] = std::minmax(entries[at].row, entries[other].row);
+                if (static_cast<size_t>(later) >= first_query) pairs.emplace_back(later, earlier);
+            }
+    }
+    std::sort(pairs.begin(), pairs.end());
+    pairs.erase(std::unique(pairs.begin(), pairs.end()), pairs.end());
+    starts_.assign(rows.size() + 1, 0);
+    for (const auto& [later, earlier] : pairs) ++starts_[later + 1];
+    std::partial_sum(starts_.begin(), starts_.end(), starts_.begin());
+    others_.reserve(pairs.size());
+    for (const auto& [later, earlier] : pairs) others_.push_back(earlier);
+}
+
+}  // namespace sthash

@@ -1,0 +1,222 @@
+#include "join/similarity_join.hpp"
+
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+#include "join/components.hpp"
+#include "join/lists.hpp"
+
+namespace sthash {
+
+namespace {
+
+constexpr double rounding = 1e-6;  // of values in single precision
+constexpr size_t block_rows = 1 << 14;
+// Rows looked at in the list of a column that is too frequent to look at all.
+constexpr size_t reach = 1000;
+
+struct Score {
+    Measure measure;
+    double threshold;
+
+    // The least product of two rows that are similar enough.
+    double needed(double left, double right) const {
+        if (measure == Measure::cosine) return threshold * std::sqrt(left * right);
+        if (measure == Measure::jaccard) return threshold / (1 + threshold) * (left + right);
+        return threshold * left;
+    }
+
+    double of(double product, double left, double right) const {
+        if (measure == Measure::jaccard) return product / (left + right - product);
+        if (measure == Measure::containment) return product / left;
+        const double cosine = product / std::sqrt(left * right);
+        return cosine > 1 - rounding ? 1 : cosine;
+    }
+
+    // The share of its squared length that the end of a row must have to reach the threshold without the rest.
+    double least_rest() const {
+        if (measure == Measure::containment) return threshold;  // of a set, whose squared length is its size
+        const double cosine = measure == Measure::cosine ? threshold : 2 * threshold / (1 + threshold);
+        return cosine * cosine;
+    }
+
+    bool sizes_fit(float left, float right) const {
+        if (measure == Measure::cosine) return true;
+        if (measure == Measure::containment) return right >= threshold * left * (1 - rounding);
+        return std::min(left, right) >= threshold * std::max(left, right) * (1 - rounding);
+    }
+};
+
+struct Found {
+    int32_t row;
+    double score;
+};
+
+}  // namespace
+
+class SimilarityJoin::Impl {
+ public:
+    Impl(const JoinProblem& problem, int threads, StopFlag& stop)
+        : score_{problem.measure, problem.threshold},
+          chosen_(problem.chosen, problem.chosen + problem.n_chosen),
+          position_(problem.first_query),
+          most_per_row_(problem.most_per_row),
+          most_pairs_(problem.most_pairs),
+          threads_(threads),
+          rows_(rarest_first(problem.rows, problem.n_columns, chosen_)),
+          joined_(problem.n_chosen) {
+        for (const int64_t row : chosen_) squares_.push_back(problem.squares[row]);
+        cut_prefixes();
+        const bool all = problem.measure == Measure::containment;
+        lists_ = ColumnLists(rows_, all ? rows_.ends() : prefix_end_.data());
+        longest_ = lists_.longest_within(visits(), position_);
+        complete_ = longest_ == std::numeric_limits<int64_t>::max();
+        if (!complete_ && !all)
+            alike_ = AlikeRows(rows_, prefix_end_.data(), lists_, longest_, position_, threads, stop);
+    }
+
+    SimilarPairs next(StopFlag& stop) {
+        const size_t first = position_, end = std::min(size(), first + block_rows);
+        std::vector<std::vector<Found>> found(end - first);
+        std::vector<std::vector<uint32_t>> seen(std::max(threads_, 1));
+        parallel_for(end - first, 64, threads_, stop, [&](size_t from, size_t to, int thread) {
+            seen[thread].resize(size(), 0);
+            for (size_t i = from; i < to; ++i) search(first + i, seen[thread], found[i]);
+        });
+        SimilarPairs pairs;
+        if (stop.load()) return pairs;
+        for (size_t i = 0; i < found.size(); ++i) list(first + i, found[i], pairs);
+        position_ = end;
+        return pairs;
+    }
+
+    size_t position() const { return position_; }
+    size_t size() const { return chosen_.size(); }
+    bool complete() const { return complete_; }
+
+ private:
+    size_t n_queries() const { return size() - position_; }
+
+    // Enough rows per list for any but the most repetitive texts; few enough for the time to grow with the rows only.
+    double visits() const { return 5e7 + 2000.0 * static_cast<double>(n_queries()); }
+
+    void cut_prefixes() {
+        prefix_end_.resize(size());
+        for (size_t i = 0; i < size(); ++i) {
+            double rest = 0;
+            for (int64_t at = rows_.begin(i); at < rows_.end(i); ++at)
+                rest += double{rows_.weights[at]} * rows_.weights[at];
+            const double least = score_.least_rest() * squares_[i] * (1 - rounding);
+            int64_t at = rows_.begin(i);
+            for (; at < rows_.end(i) && rest >= least; ++at) rest -= double{rows_.weights[at]} * rows_.weights[at];
+            prefix_end_[i] = at;
+        }
+    }
+
+    void search(size_t row, std::vector<uint32_t>& seen, std::vector<Found>& found) const {
+        const bool contains = score_.measure == Measure::containment;
+        const auto mark = static_cast<uint32_t>(row + 1);
+        const auto look_at = [&](int32_t other) {
+            if (seen[other] == mark) return;
+            seen[other] = mark;
+            if (score_.sizes_fit(squares_[row], squares_[other])) compare(row, other, found);
+        };
+        seen[row] = mark;
+        for (int64_t at = rows_.begin(row); at < prefix_end_[row]; ++at) {
+            const auto list = lists_.of(rows_.columns[at]);
+            const bool frequent = static_cast<int64_t>(list.size()) > longest_;
+            if (frequent && !contains) continue;
+            size_t left = frequent ? reach : list.size();
+            for (const int32_t other : list) {
+                if (left-- == 0 || (!contains && static_cast<size_t>(other) >= row)) break;
+                look_at(other);
+            }
+        }
+        for (const int32_t other : alike_.of(row)) look_at(other);
+    }
+
+    // Adds up the product of two rows, the rarest columns first, as long as it can still be large enough.
+    void compare(size_t row, int32_t other, std::vector<Found>& found) const {
+        const double left = squares_[row], right = squares_[other];
+        const double needed = score_.needed(left, right) * (1 - rounding);
+        int64_t a = rows_.begin(row), b = rows_.begin(other);
+        const int64_t a_end = rows_.end(row), b_end = rows_.end(other);
+        double product = 0, rest_a = rows_.shared_squares[row], rest_b = rows_.shared_squares[other];
+        while (a < a_end && b < b_end) {
+            const int32_t column_a = rows_.columns[a], column_b = rows_.columns[b];
+            const double value_a = rows_.weights[a], value_b = rows_.weights[b];
+            if (column_a == column_b) product += value_a * value_b;
+            if (column_a <= column_b) rest_a -= value_a * value_a, ++a;
+            if (column_b <= column_a) rest_b -= value_b * value_b, ++b;
+            const double missing = needed - product;
+            if (missing > 0 && missing * missing > rest_a * rest_b * (1 + rounding) + rounding * needed * needed)
+                return;
+        }
+        const double score = score_.of(product, left, right);
+        if (score >= score_.threshold) found.push_back({other, score});
+    }
+
+    // Lists the best pairs of a row; of the others only those that join rows not joined yet.
+    void list(size_t row, std::vector<Found>& found, SimilarPairs& pairs) {
+        const auto better = [](const Found& a, const Found& b) {
+            return a.score != b.score ? a.score > b.score : a.row < b.row;
+        };
+        const size_t count = listed_ < most_pairs_ ? found.size() : std::min(found.size(), most_per_row_);
+        std::partial_sort(found.begin(), found.begin() + count, found.end(), better);
+        const auto add = [&](const Found& pair) {
+            const bool contains = score_.measure == Measure::containment;
+            pairs.left.push_back(chosen_[contains ? row : static_cast<size_t>(pair.row)]);
+            pairs.right.push_back(chosen_[contains ? static_cast<size_t>(pair.row) : row]);
+            pairs.scores.push_back(pair.score);
+            ++listed_;
+        };
+        for (size_t place = 0; place < count; ++place) {
+            joined_.join(static_cast<int32_t>(row), found[place].row);
+            add(found[place]);
+        }
+        if (count < found.size()) {
+            complete_ = false;
+            std::sort(found.begin() + count, found.end(), better);
+        }
+        for (size_t place = count; place < found.size(); ++place)
+            if (joined_.join(static_cast<int32_t>(row), found[place].row)) add(found[place]);
+    }
+
+    Score score_;
+    std::vector<int64_t> chosen_;
+    std::vector<float> squares_;
+    size_t position_;
+    size_t most_per_row_, most_pairs_;
+    size_t listed_ = 0;
+    int threads_;
+    RankedRows rows_;
+    std::vector<int64_t> prefix_end_;
+    ColumnLists lists_;
+    int64_t longest_ = 0;
+    AlikeRows alike_;
+    Components joined_;
+    bool complete_ = true;
+};
+
+SimilarityJoin::SimilarityJoin(const JoinProblem& problem, int threads, StopFlag& stop)
+    : impl_(std::make_unique<Impl>(problem, threads, stop)) {}
+SimilarityJoin::~SimilarityJoin() = default;
+SimilarPairs SimilarityJoin::next(StopFlag& stop) {
+    return impl_->next(stop);
+}
+bool SimilarityJoin::done() const {
+    return impl_->position() == impl_->size();
+}
+size_t SimilarityJoin::position() const {
+    return impl_->position();
+}
+size_t SimilarityJoin::size() const {
+    return impl_->size();
+}
+bool SimilarityJoin::complete() const {
+    return impl_->complete();
+}
+
+}  // namespace sthash
