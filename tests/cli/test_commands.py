@@ -55,7 +55,7 @@ def test_duplicates_and_classify(sth, built):
     copies = "".join(json.dumps({"key": f"m{i}", "text": "ship sail harbour captain"}) + "\n" for i in range(3))
     sth("add", built, "-", stdin=copies)
     groups = lines(sth("duplicates", built, "--json"))
-    assert {"keep": "m0", "keys": ["m0", "m1", "m2"]} in groups
+    assert {"keep": "m0", "reason": "first of 3", "keys": ["m0", "m1", "m2"]} in groups
     assert "documents to drop" in sth("duplicates", built, "--keep", "longest").err
     assert lines(sth("classify", built, "kitten claw", "--json"))[0]["label"] == "cats"
     assert "cats" in sth("classify", built, "kitten claw", "--voting", "distance").out

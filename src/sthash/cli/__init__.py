@@ -17,6 +17,7 @@ from sthash.cli import (
     classify,
     compact,
     copy,
+    dedup,
     delete,
     demo,
     duplicates,
@@ -37,7 +38,7 @@ from sthash.cli.option_groups import spread
 # In the order in which --help lists them.
 GROUPS = {
     "Start": (demo.demo, build.build, tune.tune),
-    "Find": (search.search, similar.similar, duplicates.duplicates, classify.classify),
+    "Find": (search.search, similar.similar, duplicates.duplicates, dedup.dedup, classify.classify),
     "Look": (get.get, listing.list, info.info, check.check, export.export),
     "Change": (add.add, delete.delete, relearn.relearn, compact.compact, copy.copy),
     "More": (serve.serve, reproduce.reproduce, version.version),

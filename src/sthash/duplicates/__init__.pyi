@@ -6,3 +6,7 @@ from sthash.duplicates.passages import shared_passages as shared_passages
 from sthash.duplicates.result import Duplicates as Duplicates
 from sthash.duplicates.result import Kept as Kept
 from sthash.duplicates.result import Pair as Pair
+from sthash.duplicates.spool import SpillError as SpillError
+from sthash.duplicates.streaming import Deduplicated as Deduplicated
+from sthash.duplicates.streaming import Dropped as Dropped
+from sthash.duplicates.streaming import deduplicate as deduplicate

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -84,10 +84,10 @@ def unit_rows(
     """Return weighted rows as they are compared; those without weights are left out."""
     first_of = _core.first_equal_rows(_core.CsrView(indptr, columns, values))
     squares = row_sums(indptr, np.square(values, dtype=np.float64)).astype(np.float32)
-    return ComparableRows(indptr, columns, values, squares, n_columns, *_folded(first_of, squares > 0))
+    return ComparableRows(indptr, columns, values, squares, n_columns, *folded(first_of, squares > 0))
 
 
-def _folded(first_of: Positions, known: npt.NDArray[np.bool_]) -> tuple[Positions, Positions, Positions]:
+def folded(first_of: Positions, known: npt.NDArray[np.bool_]) -> tuple[Positions, Positions, Positions]:
     """Return the rows to compare, those that are copies, and of which rows."""
     first = first_of == np.arange(len(first_of))
     copies = np.flatnonzero(~first & known)
@@ -96,7 +96,8 @@ def _folded(first_of: Positions, known: npt.NDArray[np.bool_]) -> tuple[Position
 
 def shingled_rows(texts: Iterable[str], size: int, threads: int | None) -> ComparableRows:
     """Return the sets of shingles of texts: runs of ``size`` words, as they stand but for their case."""
-    parts = list(shingle_batches(texts, size, threads))
+    shingler = Shingler(size, threads)
+    parts = [shingler(batch) for batch in text_batches(texts)]
     sizes = np.concatenate([np.zeros(0, np.int64), *(np.diff(indptr) for indptr, _ in parts)])
     items = np.concatenate([np.zeros(0, np.uint64), *(own for _, own in parts)])
     parts.clear()
@@ -106,24 +107,39 @@ def shingled_rows(texts: Iterable[str], size: int, threads: int | None) -> Compa
 def set_rows(indptr: Positions, items: npt.NDArray[np.uint64], threads: int | None) -> ComparableRows:
     """Return sets of 64-bit hashes as rows; empty ones are left out."""
     sizes = np.diff(indptr)
-    folded = _folded(_core.first_equal_sets(indptr, items), sizes > 0)
+    rows = folded(_core.first_equal_sets(indptr, items), sizes > 0)
     bounds, columns, n_columns = _core.shared_columns(indptr, items, threads=resolve_threads(threads))
     ones = np.ones(len(columns), dtype=np.float32)
-    return ComparableRows(bounds, columns, ones, sizes.astype(np.float32), n_columns, *folded)
+    return ComparableRows(bounds, columns, ones, sizes.astype(np.float32), n_columns, *rows)
 
 
-def shingle_batches(
-    texts: Iterable[str], size: int, threads: int | None
-) -> Iterator[tuple[Positions, npt.NDArray[np.uint64]]]:
-    """Give, batch by batch, the row bounds and the hashes of the shingles of texts."""
-    workers = resolve_threads(threads)
-    table, hashes = _core.WordTable(), np.zeros(0, np.uint64)
-    for batch in text_batches(texts):
-        starts, words = table.scan(batch, threads=workers)
-        hashes = np.concatenate([hashes, table.hashes_from(len(hashes))])
-        yield _core.shingle_sets(starts, words, hashes, size=size, threads=workers)
-        if table.nbytes() > MOST_WORD_BYTES:
-            table, hashes = _core.WordTable(), np.zeros(0, np.uint64)
+class Shingler:
+    """Turns texts into sets of shingles: row bounds, and the hashes of each set, ascending.
+
+    Examples
+    --------
+    >>> from sthash.duplicates.comparable_rows import Shingler
+    >>> indptr, hashes = Shingler(2, threads=1)(["to be or not to be", "To be!"])
+    >>> indptr.tolist(), hashes[-1] in hashes[:-1]
+    ([0, 4, 5], True)
+    """
+
+    def __init__(self, size: int, threads: int | None) -> None:
+        self._size = size
+        self._threads = resolve_threads(threads)
+        self._forget()
+
+    def _forget(self) -> None:
+        self._table, self._hashes = _core.WordTable(), np.zeros(0, np.uint64)
+
+    def __call__(self, texts: list[str]) -> tuple[Positions, npt.NDArray[np.uint64]]:
+        """Return the sets of some texts."""
+        starts, words = self._table.scan(texts, threads=self._threads)
+        self._hashes = np.concatenate([self._hashes, self._table.hashes_from(len(self._hashes))])
+        sets = _core.shingle_sets(starts, words, self._hashes, size=self._size, threads=self._threads)
+        if self._table.nbytes() > MOST_WORD_BYTES:
+            self._forget()
+        return sets
 
 
 def bounds_of(sizes: npt.NDArray[np.integer]) -> Positions:

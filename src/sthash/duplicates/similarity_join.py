@@ -66,8 +66,16 @@ def similar_rows(
     *,
     threads: int | None = None,
     progress: Progress = silent,
+    first_query: int = 0,
+    pairs_per_document: int = PAIRS_PER_DOCUMENT,
+    most_pairs: int | None = None,
 ) -> SimilarPairs:
-    """Find all pairs of sparse rows that are similar enough, exactly, by prefix filtering."""
+    """Find all pairs of sparse rows that are similar enough, exactly, by prefix filtering.
+
+    Rows are looked for from the chosen one ``first_query`` on. If there are more than ``most_pairs``, not all are
+    listed, but ``pairs_per_document`` and those that join further documents.
+    """
+    plenty = MANY_PAIRS + PAIRS_PER_DOCUMENT // 10 * len(rows.chosen) if most_pairs is None else most_pairs
     join = _core.SimilarityJoin(
         _core.CsrView(rows.indptr, rows.columns, rows.values),
         chosen=rows.chosen,
@@ -75,8 +83,9 @@ def similar_rows(
         squares=rows.squares,
         measure=MEASURES.index(measure),
         threshold=threshold,
-        most_per_row=PAIRS_PER_DOCUMENT,
-        most_pairs=MANY_PAIRS + PAIRS_PER_DOCUMENT // 10 * len(rows.chosen),
+        first_query=first_query,
+        most_per_row=pairs_per_document,
+        most_pairs=plenty,
         threads=resolve_threads(threads),
     )
     blocks = []

@@ -1,0 +1,137 @@
+"""``sth dedup``: documents without their near-duplicates."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sthash.cli import duplicates, options
+
+if TYPE_CHECKING:
+    from sthash.duplicates import Deduplicated
+    from sthash.sources import Document
+
+MOST_PAIRS = 100
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(?:i?b)?", re.IGNORECASE)
+
+
+def dedup(
+    source: options.SourceOptions,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "-o", "--output", help="File of JSON lines for the documents that are kept.  [default: standard output]"
+        ),
+    ] = None,
+    threshold: duplicates.Threshold = None,
+    measure: duplicates.Measure = "cosine",
+    keep: Annotated[
+        str | None,
+        typer.Option(help="Which document of a group to keep: first, longest or newest.  [default: first, or longest]"),
+    ] = None,
+    against: Annotated[
+        str | None,
+        typer.Option(metavar="COLLECTION", help="Also leave out what a collection has already."),
+    ] = None,
+    report: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="File of JSON lines: what was dropped, for which document, how similar."),
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help=f"Write nothing; show the {MOST_PAIRS} closest pairs side by side.")
+    ] = False,
+    memory: Annotated[str, typer.Option(metavar="SIZE", help="Memory to use, about; beyond it, the disk.")] = "4GiB",
+    threads: options.Threads = None,
+) -> None:
+    """Leave out documents that say nearly what another one says."""
+    from sthash.cli.output import progress_bar
+    from sthash.collection import Collection
+    from sthash.duplicates import deduplicate
+
+    beside = output or "dedup"
+    with (
+        nullcontext() if against is None else Collection.open(against) as known,
+        source.documents(beside=beside) as documents,
+        progress_bar() as progress,
+    ):
+        found = deduplicate(
+            documents,
+            threshold,
+            measure=measure,  # type: ignore[arg-type]  # checked there, as the next one
+            keep=keep,  # type: ignore[arg-type]
+            against=known,
+            memory=size_of(memory),
+            threads=threads,
+            progress=progress,
+        )
+    with found:
+        if dry_run:
+            _show(found)
+        else:
+            _write(found, output, report, source)
+        verb = "would be dropped" if dry_run else "dropped"
+        kept = found.n_documents - found.n_dropped
+        typer.echo(f"{found.n_documents:,} documents, {found.n_dropped:,} {verb}, {kept:,} kept", err=True)
+
+
+def size_of(text: str) -> int:
+    """Give the bytes that a text such as 4GiB or 512M stands for."""
+    match = _SIZE.fullmatch(text.strip())
+    if not match:
+        raise ValueError(f"memory={text!r} is no size. Write it like 4GiB or 512MiB.")
+    factor = 1024 ** " kmgt".index(match[2].lower() or " ")
+    return int(float(match[1]) * factor)
+
+
+def _write(found: Deduplicated, output: str | None, report: str | None, names: options.SourceOptions) -> None:
+    with _lines(report) as write:
+        for dropped in found.dropped() if report else ():
+            about = {"key": dropped.document.key, "of": dropped.of.key, "score": round(dropped.score, 6)}
+            write(about | {"text": dropped.document.text, "of_text": dropped.of.text})
+    with _lines(output) as write:
+        for document in found.kept():
+            write(_row(document, names))
+
+
+def _row(document: Document, names: options.SourceOptions) -> dict[str, Any]:
+    """Give a document with the fields that it was read from."""
+    own = {
+        names.key or "key": document.key,
+        names.text or "text": document.text,
+        names.label or "label": document.label,
+    }
+    return document.metadata | {name: value for name, value in own.items() if value is not None}
+
+
+@contextmanager
+def _lines(path: str | None) -> Iterator[Any]:
+    """Give a function that writes a JSON line to a new file, which appears when it is whole, or to standard output."""
+    from sthash.files import replacing
+
+    def writer(file: IO[str]) -> Any:
+        return lambda row: file.write(json.dumps(row) + "\n")
+
+    if path is None:
+        yield writer(sys.stdout)
+        return
+    with replacing(Path(path)) as temporary, temporary.open("w", encoding="ascii") as file:
+        yield writer(file)
+        file.flush()
+
+
+def _show(found: Deduplicated) -> None:
+    from sthash.cli.output import print_table
+
+    pairs = found.closest_pairs(MOST_PAIRS)
+    rows = [
+        (f"{pair.score:.3f}", str(pair.left), left.text, str(pair.right), right.text) for pair, left, right in pairs
+    ]
+    if rows:
+        print_table(("score", "left", "left text", "right", "right text"), rows, numbers=("score",))

@@ -1,0 +1,150 @@
+"""Data that may not fit into memory: kept there as long as it is small, then in a temporary file."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from typing import IO, Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from sthash.sources import Document
+
+FLUSH_LINES = 4096
+
+
+class SpillError(OSError):
+    """The disk is full while data is spilled to it. Nothing that was there before has changed."""
+
+
+def _write(file: IO[bytes], content: Any) -> None:
+    try:
+        file.write(content)
+        file.flush()
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            raise
+        raise SpillError(
+            f"the disk of the folder for temporary files, {tempfile.gettempdir()}, is full. Free some space, or set "
+            "TMPDIR to a folder on a larger disk."
+        ) from error
+
+
+class Spool:
+    """A growing array of uint64, in memory up to a limit, then in a file that vanishes with it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sthash.duplicates.spool import Spool
+    >>> with Spool(16) as spool:
+    ...     for start in (0, 3):
+    ...         spool.append(np.arange(start, start + 3, dtype=np.uint64))
+    ...     spool.array().tolist(), spool.spilled
+    ([0, 1, 2, 3, 4, 5], True)
+    """
+
+    def __init__(self, most_bytes: int) -> None:
+        self._most_bytes = most_bytes
+        self._parts: list[npt.NDArray[np.uint64]] = []
+        self._held = 0
+        self._file: IO[bytes] | None = None
+        self._size = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __len__(self) -> int:
+        return self._size
+
+    @property
+    def spilled(self) -> bool:
+        """Whether some of it is in a file."""
+        return self._file is not None
+
+    def append(self, items: npt.NDArray[np.uint64]) -> None:
+        """Add items at the end."""
+        self._parts.append(items)
+        self._held += items.nbytes
+        self._size += len(items)
+        if self._held > self._most_bytes:
+            self._spill()
+
+    def _spill(self) -> None:
+        self._file = self._file or tempfile.TemporaryFile(prefix="sthash-")  # noqa: SIM115
+        for part in self._parts:
+            _write(self._file, np.ascontiguousarray(part).view(np.uint8).data)
+        self._parts, self._held = [], 0
+
+    def array(self) -> npt.NDArray[np.uint64]:
+        """Return all items; of a file, as the operating system reads it when it is needed."""
+        if self._file is None:
+            whole = np.concatenate([np.zeros(0, np.uint64), *self._parts])
+            self._parts = [whole]
+            return whole
+        self._spill()
+        return np.memmap(self._file, dtype=np.uint64, mode="r", shape=(self._size,))
+
+    def close(self) -> None:
+        """Give up the memory and the file."""
+        self._parts = []
+        if self._file is not None:
+            self._file.close()
+
+
+class DocumentSpool(Sequence[Document]):
+    """Documents in a temporary file, one JSON line each; each can be read again."""
+
+    def __init__(self) -> None:
+        self._file: IO[bytes] = tempfile.TemporaryFile(prefix="sthash-")  # noqa: SIM115
+        self._starts: list[npt.NDArray[np.int64]] = []
+        self._end = 0
+        self._places: npt.NDArray[np.int64] | None = None
+        self._count = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def __len__(self) -> int:
+        return self._count
+
+    def extend(self, documents: Sequence[Document]) -> None:
+        """Add documents at the end."""
+        lines = [_line(document) for document in documents]
+        ends = np.cumsum([0, *map(len, lines)], dtype=np.int64) + self._end
+        self._starts.append(ends[:-1])
+        self._end = int(ends[-1])
+        self._count += len(lines)
+        _write(self._file, b"".join(lines))
+
+    def __getitem__(self, position: Any) -> Any:
+        """Read one document."""
+        if self._places is None:
+            self._places = np.concatenate([*self._starts, np.array([self._end])])
+            self._starts = []
+        start, end = self._places[position : position + 2].tolist()
+        return _document(os.pread(self._file.fileno(), end - start, start))
+
+    def __iter__(self) -> Iterator[Document]:
+        self._file.seek(0)
+        return map(_document, self._file)
+
+
+def _line(document: Document) -> bytes:
+    # Lone surrogates, which no UTF-8 holds, are escaped.
+    fields = [document.key, document.text, document.label, document.metadata]
+    return json.dumps(fields, ensure_ascii=True).encode("ascii") + b"\n"
+
+
+def _document(line: bytes) -> Document:
+    return Document(*json.loads(line))

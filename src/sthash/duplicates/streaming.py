@@ -1,0 +1,363 @@
+"""Deduplication of a stream of documents in bounded memory, also against a collection."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from sthash import _core
+from sthash.batches import batched
+from sthash.checks import check_choice, check_whole, resolve_threads
+from sthash.collection import Collection
+from sthash.duplicates.comparable_rows import ComparableRows, Shingler, bounds_of, folded
+from sthash.duplicates.detection import SHINGLE_WORDS
+from sthash.duplicates.grouping import connected_groups
+from sthash.duplicates.measures import Measure, check_measure
+from sthash.duplicates.result import RULES, Pair, Rule
+from sthash.duplicates.similarity_join import SimilarPairs, similar_rows
+from sthash.duplicates.spool import DocumentSpool, Spool
+from sthash.progress import Progress, silent
+from sthash.rows import row_sums
+from sthash.sources import Document
+from sthash.text import CorpusCounter, TextVectorizer
+from sthash.text.weighting import CorpusStatistics, term_weights
+
+Positions = npt.NDArray[np.int64]
+MEMORY = 4 << 30
+LEAST_MEMORY = 64 << 20
+# Bytes that a comparison takes per term or shingle of the documents compared.
+BYTES_PER_ENTRY = 40
+# What a document takes besides: places, lengths, groups.
+BYTES_PER_DOCUMENT = 100
+PAIRS_PER_DOCUMENT = 8
+
+
+class Dropped(NamedTuple):
+    """A document that is left out: the one that is kept in its place, and how similar it is to its nearest."""
+
+    document: Document
+    of: Document
+    score: float
+
+
+@dataclass(frozen=True)
+class _Settings:
+    measure: Measure
+    threshold: float
+    shingle_words: int
+    memory: int
+    threads: int | None
+    progress: Progress
+
+
+@dataclass
+class Deduplicated:
+    """A stream of documents without its near-duplicates; made by `deduplicate`.
+
+    It holds temporary files; close it, or use it in a ``with`` block.
+
+    Attributes
+    ----------
+    n_documents : int
+        Documents that were read.
+    n_dropped : int
+    n_groups : int
+    """
+
+    documents: DocumentSpool
+    known: int
+    pairs: SimilarPairs
+    kept_in_place: dict[int, int] = field(repr=False)
+    scores: dict[int, float] = field(repr=False)
+    n_groups: int
+    closing: ExitStack = field(repr=False)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Remove the temporary files."""
+        self.closing.close()
+
+    @property
+    def n_documents(self) -> int:
+        """Documents that were read."""
+        return len(self.documents) - self.known
+
+    @property
+    def n_dropped(self) -> int:
+        """Documents that are left out."""
+        return len(self.kept_in_place)
+
+    def kept(self) -> Iterator[Document]:
+        """Give the documents that are kept, in their order."""
+        for position, document in enumerate(self.documents):
+            if position >= self.known and position not in self.kept_in_place:
+                yield document
+
+    def dropped(self) -> Iterator[Dropped]:
+        """Give the documents that are left out, each with the one that is kept in its place."""
+        for position, kept in sorted(self.kept_in_place.items()):
+            yield Dropped(self.documents[position], self.documents[kept], self.scores[position])
+
+    def closest_pairs(self, most: int = 100) -> list[tuple[Pair, Document, Document]]:
+        """Return the most similar pairs, with their documents; keys are positions in the stream if there are none."""
+        found = []
+        for place in np.argsort(-self.pairs.scores, kind="stable")[:most].tolist():
+            ends = int(self.pairs.left[place]), int(self.pairs.right[place])
+            left, right = (self.documents[end] for end in ends)
+            pair = Pair(self._name(left, ends[0]), self._name(right, ends[1]), float(self.pairs.scores[place]))
+            found.append((pair, left, right))
+        return found
+
+    def _name(self, document: Document, position: int) -> str:
+        return document.key if document.key is not None else str(position - self.known)
+
+
+def deduplicate(
+    documents: Iterable[Document],
+    threshold: float | None = None,
+    *,
+    measure: Measure = "cosine",
+    keep: Rule | None = None,
+    against: Collection | None = None,
+    shingle_words: int = SHINGLE_WORDS,
+    memory: int = MEMORY,
+    threads: int | None = None,
+    progress: Progress = silent,
+) -> Deduplicated:
+    """Read documents once, and find out which of them say nearly what another one says.
+
+    The documents go to a temporary file, and what is compared does so where it does not fit into memory.
+
+    Parameters
+    ----------
+    documents : iterable of Document
+    threshold, measure, shingle_words, threads
+        As for `near_duplicates`.
+    keep : {"first", "longest", "newest"}, optional
+        Which document of a group is kept; by default the first, and the longest with containment.
+    against : Collection, optional
+        Documents that are near-duplicates of one of the collection are left out, too.
+    memory : int
+        Bytes to use, about; at least 64 MiB. With less memory, what is compared is read several times.
+    progress : callable, optional
+        Called with the name of the step, how much is done, and of how much (None if not known).
+
+    Examples
+    --------
+    >>> from sthash import Document
+    >>> from sthash.duplicates import deduplicate
+    >>> texts = ["a cat and a dog", "sails on the sea", "a dog and a cat"]
+    >>> with deduplicate(Document(str(place), text) for place, text in enumerate(texts)) as found:
+    ...     [document.key for document in found.kept()]
+    ...     [(dropped.document.key, dropped.of.key, dropped.score) for dropped in found.dropped()]
+    ['0', '1']
+    [('2', '0', 1.0)]
+    """
+    measure, threshold = check_measure(measure, threshold)
+    rule = keep or ("longest" if measure == "containment" else "first")
+    check_choice("keep", rule, RULES)
+    check_whole("shingle_words", shingle_words)
+    if check_whole("memory", memory) < LEAST_MEMORY:
+        raise ValueError(f"memory={memory} is too little to compare anything. Allow at least {LEAST_MEMORY} bytes.")
+    settings = _Settings(measure, threshold, shingle_words, memory, threads, progress)
+    with ExitStack() as stack:
+        spool = stack.enter_context(DocumentSpool())
+        entries = stack.enter_context(Spool(memory // 4))
+        rows = _WeightedRows(entries, settings) if measure == "cosine" else _SetRows(entries, settings)
+        lengths: list[Positions] = []
+        known = 0
+        if against is not None:
+            known = _read(against.export(), spool, rows, lengths, "reading the collection", settings)
+        _read(documents, spool, rows, lengths, "reading", settings)
+        pairs = _all_pairs(rows, known, settings)
+        choice = _Choice(pairs, known, rule, np.concatenate([np.zeros(0, np.int64), *lengths]))
+        return Deduplicated(spool, known, pairs, choice.kept, choice.scores, choice.n_groups, stack.pop_all())
+
+
+def _read(
+    documents: Iterable[Document],
+    spool: DocumentSpool,
+    rows: _SpooledRows,
+    lengths: list[Positions],
+    step: str,
+    settings: _Settings,
+) -> int:
+    before = len(spool)
+    for batch in batched(documents, length=lambda document: len(document.text)):
+        texts = [document.text for document in batch]
+        spool.extend(batch)
+        rows.add(texts)
+        lengths.append(np.array([len(text) for text in texts], dtype=np.int64))
+        settings.progress(step, len(spool) - before, None)
+    return len(spool) - before
+
+
+class _SpooledRows:
+    """Rows of all documents in a spool, one 64-bit entry per term or shingle."""
+
+    def __init__(self, entries: Spool, settings: _Settings) -> None:
+        self.entries = entries
+        self.settings = settings
+        self.sizes: list[Positions] = []
+
+    def add(self, texts: list[str]) -> None:
+        """Take the rows of more texts."""
+        raise NotImplementedError
+
+    def rows(self, bounds: Positions, entries: npt.NDArray[np.uint64]) -> ComparableRows:
+        """Return some rows as they are compared."""
+        raise NotImplementedError
+
+
+class _WeightedRows(_SpooledRows):
+    """Term counts; they become weights when all documents have been counted."""
+
+    def __init__(self, entries: Spool, settings: _Settings) -> None:
+        super().__init__(entries, settings)
+        self._counter = CorpusCounter(TextVectorizer(threads=settings.threads))
+
+    def add(self, texts: list[str]) -> None:
+        counts = self._counter.add(texts)
+        self.sizes.append(np.diff(counts.indptr).astype(np.int64))
+        self.entries.append(counts.indices.astype(np.uint64) << np.uint64(32) | counts.data.astype(np.uint64))
+
+    def rows(self, bounds: Positions, entries: npt.NDArray[np.uint64]) -> ComparableRows:
+        totals = self._counter.totals
+        statistics = CorpusStatistics(totals.n_documents, totals.document_frequency, 1.0)
+        columns, counts = (entries >> np.uint64(32)).astype(np.int32), entries.astype(np.int32)
+        values = term_weights(bounds, columns, counts, "tfidf", statistics)
+        squares = row_sums(bounds, np.square(values, dtype=np.float64)).astype(np.float32)
+        none = np.zeros(0, dtype=np.int64)
+        return ComparableRows(
+            bounds, columns, values, squares, len(totals.terms), np.flatnonzero(squares > 0), none, none
+        )
+
+
+class _SetRows(_SpooledRows):
+    """Sets of shingles."""
+
+    def __init__(self, entries: Spool, settings: _Settings) -> None:
+        super().__init__(entries, settings)
+        self._shingler = Shingler(settings.shingle_words, settings.threads)
+
+    def add(self, texts: list[str]) -> None:
+        indptr, items = self._shingler(texts)
+        self.sizes.append(np.diff(indptr))
+        self.entries.append(items)
+
+    def rows(self, bounds: Positions, entries: npt.NDArray[np.uint64]) -> ComparableRows:
+        threads = resolve_threads(self.settings.threads)
+        shared, columns, n_columns = _core.shared_columns(bounds, entries, threads=threads)
+        sizes, none = np.diff(bounds), np.zeros(0, dtype=np.int64)
+        ones = np.ones(len(columns), dtype=np.float32)
+        return ComparableRows(
+            shared, columns, ones, sizes.astype(np.float32), n_columns, np.arange(len(sizes)), none, none
+        )
+
+
+def _all_pairs(rows: _SpooledRows, known: int, settings: _Settings) -> SimilarPairs:
+    """Compare all documents, in parts of which two fit into memory."""
+    sizes = np.concatenate([np.zeros(0, np.int64), *rows.sizes])
+    bounds, entries = bounds_of(sizes), rows.entries.array()
+    chosen, copies, firsts = folded(_core.first_equal_sets(bounds, entries), sizes > 0)
+    new = copies >= known
+    copies, firsts = copies[new], firsts[new]
+    parts = _parts(chosen, sizes, known, settings.memory)
+    work = [(i, j) for j in range(len(parts)) for i in range(j + 1) if len(parts[j]) and parts[j][-1] >= known]
+    blocks = [SimilarPairs(firsts, copies, np.ones(len(copies)), len(copies), complete=True)]
+    for done, (i, j) in enumerate(work):
+        settings.progress("comparing", done, len(work))
+        blocks.append(_pairs_of_parts(rows, bounds, entries, parts[i], parts[j] if j > i else None, known, settings))
+    settings.progress("comparing", len(work), len(work))
+    return SimilarPairs(
+        np.concatenate([block.left for block in reversed(blocks)]),
+        np.concatenate([block.right for block in reversed(blocks)]),
+        np.concatenate([block.scores for block in reversed(blocks)]),
+        len(copies),
+        all(block.complete for block in blocks),
+    )
+
+
+def _parts(chosen: Positions, sizes: Positions, known: int, memory: int) -> list[Positions]:
+    """Cut the documents into parts: one if all fit into memory, otherwise so that two of them do."""
+    room = max(memory // 2 - BYTES_PER_DOCUMENT * len(sizes), memory // 8) // BYTES_PER_ENTRY
+    own = np.cumsum(sizes[chosen])
+    if len(chosen) == 0 or own[-1] <= room:
+        return [chosen]
+    number = own // max(room // 2, 1)
+    cuts = np.flatnonzero((np.diff(number) > 0) | (np.diff(chosen >= known))) + 1
+    return np.split(chosen, cuts)
+
+
+def _pairs_of_parts(
+    rows: _SpooledRows,
+    bounds: Positions,
+    entries: npt.NDArray[np.uint64],
+    first: Positions,
+    second: Positions | None,
+    known: int,
+    settings: _Settings,
+) -> SimilarPairs:
+    """Compare the documents of one part with each other, or with those of a second part."""
+    documents = first if second is None else np.concatenate([first, second])
+    sizes = bounds[documents + 1] - bounds[documents]
+    own = bounds_of(sizes)
+    content = np.empty(own[-1], dtype=np.uint64)
+    # Documents that follow each other are copied in one go.
+    runs = np.flatnonzero(np.diff(documents, prepend=-2) != 1)
+    for start, end in zip(runs.tolist(), [*runs[1:].tolist(), len(documents)], strict=True):
+        content[own[start] : own[end]] = entries[bounds[documents[start]] : bounds[documents[end - 1] + 1]]
+    compared = rows.rows(own, content)
+    del content
+    among = second is None
+    # A document is looked for among those before it; one that is contained, among all.
+    looked_for = known if among or settings.measure == "containment" else int(second[0])  # type: ignore[index]
+    first_query = int(np.searchsorted(documents[compared.chosen], looked_for))
+    found = similar_rows(
+        compared,
+        settings.measure,
+        settings.threshold,
+        threads=settings.threads,
+        first_query=first_query,
+        pairs_per_document=PAIRS_PER_DOCUMENT,
+        most_pairs=len(documents),
+    )
+    left, right = documents[found.left], documents[found.right]
+    wanted = np.ones(len(left), dtype=bool) if among else (left < second[0]) != (right < second[0])  # type: ignore[index]
+    return SimilarPairs(left[wanted], right[wanted], found.scores[wanted], 0, found.complete)
+
+
+class _Choice:
+    """Which document of each group is kept."""
+
+    def __init__(self, pairs: SimilarPairs, known: int, rule: Rule, lengths: Positions) -> None:
+        groups = connected_groups(pairs.left, pairs.right)
+        self.n_groups = len(groups)
+        self.kept: dict[int, int] = {}
+        for group in groups:
+            kept = int(group[0])
+            if kept >= known and rule == "newest":
+                kept = int(group[-1])
+            elif kept >= known and rule == "longest":
+                kept = int(group[int(np.argmax(lengths[group]))])
+            self.kept.update((member, kept) for member in group.tolist() if member != kept and member >= known)
+        self.scores = self._scores(pairs)
+
+    def _scores(self, pairs: SimilarPairs) -> dict[int, float]:
+        """Return, for each document that is dropped, its similarity to the most similar one of its group."""
+        best: dict[int, float] = {}
+        for left, right, score in zip(pairs.left.tolist(), pairs.right.tolist(), pairs.scores.tolist(), strict=True):
+            for end in (left, right):
+                if end in self.kept and score > best.get(end, 0):
+                    best[end] = score
+        return best

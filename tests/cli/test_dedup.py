@@ -1,0 +1,75 @@
+"""``sth dedup``: what it writes, what it says, and what it leaves alone."""
+
+import json
+
+import numpy as np
+import pytest
+
+from sthash import near_duplicates
+
+WORDS = [f"word{letter}{other}" for letter in "abcdefghij" for other in "klmnopqrst"]
+
+
+@pytest.fixture
+def texts():
+    rng = np.random.default_rng(0)
+    texts = [" ".join(rng.choice(WORDS, 30)) for _ in range(300)]
+    near = [text + " " + " ".join(rng.choice(WORDS, rng.integers(0, 3))) for text in texts[:100]]
+    return [*texts, *near, texts[5], "", " "]
+
+
+@pytest.fixture
+def source(texts, tmp_path):
+    rows = [{"id": place, "body": text, "year": 2000 + place} for place, text in enumerate(texts)]
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return rows
+
+
+def lines(text):
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def test_the_command(sth, source, texts, tmp_path):
+    fields = ("--key", "id", "--text", "body")
+    ran = sth("dedup", "in.jsonl", "-o", "out.jsonl", "--report", "dropped.jsonl", *fields)
+    kept = lines((tmp_path / "out.jsonl").read_text())
+    expected = [int(document.key) for document in near_duplicates(texts).deduplicated()]
+    assert kept == [{**source[place], "id": str(place)} for place in expected]
+    dropped = lines((tmp_path / "dropped.jsonl").read_text())
+    assert len(dropped) == len(texts) - len(kept)
+    assert {"key", "of", "score", "text", "of_text"} == set(dropped[0])
+    assert ran.err.splitlines()[-1] == f"{len(texts)} documents, {len(dropped)} dropped, {len(kept)} kept"
+    assert ran.out == ""
+    assert lines(sth("dedup", "in.jsonl", *fields).out) == kept
+    assert lines(sth("dedup", "-", *fields, stdin=(tmp_path / "in.jsonl").read_text()).out) == kept
+
+
+def test_a_dry_run_writes_nothing(sth, source, tmp_path):
+    ran = sth("dedup", "in.jsonl", "--text", "body", "-o", "out.jsonl", "--dry-run", "--measure", "jaccard")
+    assert "would be dropped" in ran.err
+    assert "right text" in ran.out
+    assert not (tmp_path / "out.jsonl").exists()
+
+
+def test_the_command_against_a_collection(sth, source, tmp_path):
+    sth("build", "c.sth", "in.jsonl", "--key", "id", "--text", "body")
+    ran = sth("dedup", "in.jsonl", "--key", "id", "--text", "body", "--against", "c.sth", "-o", "out.jsonl")
+    assert len(lines((tmp_path / "out.jsonl").read_text())) == 2  # the blank ones
+    assert "401 dropped, 2 kept" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--memory", "much"), "memory='much' is no size. Write it like 4GiB"),
+        (("--memory", "1k"), "memory=1024 is too little"),
+        (("--threshold", "2"), "threshold=2.0 must be above 0"),
+        (("--against", "missing.sth"), "missing.sth"),
+        (("--text", "title"), "'title'"),
+    ],
+)
+def test_bad_options_leave_the_output_as_it_was(sth, source, tmp_path, options, message):
+    (tmp_path / "out.jsonl").write_text("before")
+    ran = sth("dedup", "in.jsonl", "--key", "id", "--text", "body", "-o", "out.jsonl", *options, status=1)
+    assert message in ran.err
+    assert (tmp_path / "out.jsonl").read_text() == "before"
