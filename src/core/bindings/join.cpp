@@ -3,6 +3,7 @@
 
 #include "bindings.hpp"
 #include "join/equal_rows.hpp"
+#include "join/set_index.hpp"
 #include "join/shingles.hpp"
 #include "join/similarity_join.hpp"
 #include "views.hpp"
@@ -55,6 +56,53 @@ nb::tuple next_block(SharedJoin& self) {
     });
     return nb::make_tuple(to_numpy(std::move(pairs.left)), to_numpy(std::move(pairs.right)),
                           to_numpy(std::move(pairs.scores)));
+}
+
+// An index that threads may share.
+struct SharedSetIndex {
+    SharedSetIndex(Measure measure, double threshold) : index(measure, threshold) {}
+
+    SetIndex index;
+    std::mutex mutex;
+};
+
+void make_set_index(SharedSetIndex* self, Whole<int> measure, double threshold) {
+    check(measure == 1 || measure == 2, "measure must be 1 (Jaccard) or 2 (containment).");
+    check(threshold > 0 && threshold <= 1, "threshold must be above 0 and at most 1.");
+    new (self) SharedSetIndex(static_cast<Measure>(measure.value), threshold);
+}
+
+void check_sets(const Vector<int64_t>& indptr, const Vector<uint64_t>& items) {
+    check_bounds(indptr, items.size());
+    for (size_t i = 0; i + 1 < indptr.size(); ++i)
+        for (int64_t at = indptr.data()[i] + 1; at < indptr.data()[i + 1]; ++at)
+            check(items.data()[at - 1] < items.data()[at], "The items of a set must ascend. Sort them, each once.");
+}
+
+// For each set the most similar one before it, and how similar it is. If `keep`, those without one are added: all of
+// them if `all`.
+nb::tuple match_sets(SharedSetIndex& self, Vector<int64_t> indptr, Vector<uint64_t> items, bool keep, bool all) {
+    check_sets(indptr, items);
+    std::vector<int64_t> sets;
+    std::vector<double> scores;
+    interruptible_unless(items.size() < 1 << 12, [&](StopFlag& stop) {
+        const std::lock_guard lock(self.mutex);
+        for (size_t i = 0; i + 1 < indptr.size() && !stop.load(); ++i) {
+            const uint64_t* const own = items.data() + indptr.data()[i];
+            const auto count = static_cast<size_t>(indptr.data()[i + 1] - indptr.data()[i]);
+            const SetIndex::Match match = all ? SetIndex::Match{} : self.index.find(own, count);
+            sets.push_back(match.set);
+            scores.push_back(match.score);
+            if (keep && match.set < 0) self.index.add(own, count);
+        }
+    });
+    return nb::make_tuple(to_numpy(std::move(sets)), to_numpy(std::move(scores)));
+}
+
+nb::tuple sets_in(SharedSetIndex& self) {
+    const std::lock_guard lock(self.mutex);
+    return nb::make_tuple(to_numpy(std::vector<int64_t>(self.index.bounds())),
+                          to_numpy(std::vector<uint64_t>(self.index.items())));
 }
 
 void check_words(const Vector<int32_t>& words, const Vector<uint64_t>& hashes) {
@@ -110,6 +158,32 @@ void bind_join(nb::module_& module) {
         .def_prop_ro("done", [](SharedJoin& self) { return self.join->done(); })
         .def_prop_ro("position", [](SharedJoin& self) { return self.join->position(); })
         .def_prop_ro("complete", [](SharedJoin& self) { return self.join->complete(); });
+    nb::class_<SharedSetIndex>(module, "SetIndex")
+        .def("__init__", &make_set_index, nb::kw_only(), nb::arg("measure"), nb::arg("threshold"))
+        .def("__len__",
+             [](SharedSetIndex& self) {
+                 const std::lock_guard lock(self.mutex);
+                 return self.index.size();
+             })
+        .def(
+            "find",
+            [](SharedSetIndex& self, Vector<int64_t> indptr, Vector<uint64_t> items) {
+                return match_sets(self, indptr, items, false, false);
+            },
+            nb::arg("indptr"), nb::arg("items"))
+        .def(
+            "find_or_add",
+            [](SharedSetIndex& self, Vector<int64_t> indptr, Vector<uint64_t> items) {
+                return match_sets(self, indptr, items, true, false);
+            },
+            nb::arg("indptr"), nb::arg("items"))
+        .def(
+            "add",
+            [](SharedSetIndex& self, Vector<int64_t> indptr, Vector<uint64_t> items) {
+                match_sets(self, indptr, items, true, true);
+            },
+            nb::arg("indptr"), nb::arg("items"))
+        .def("sets", &sets_in);
     module.def("shingle_sets", &sets_of, nb::arg("starts"), nb::arg("words"), nb::arg("hashes"), nb::kw_only(),
                nb::arg("size"), nb::arg("threads"));
     module.def("first_equal_rows", &equal_rows, nb::arg("rows"));

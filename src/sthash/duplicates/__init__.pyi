@@ -1,5 +1,7 @@
 from sthash.duplicates.comparison import Explanation as Explanation
 from sthash.duplicates.comparison import compare_texts as compare_texts
+from sthash.duplicates.deduplicator import Deduplicator as Deduplicator
+from sthash.duplicates.deduplicator import Verdict as Verdict
 from sthash.duplicates.detection import near_duplicates as near_duplicates
 from sthash.duplicates.passages import Passage as Passage
 from sthash.duplicates.passages import shared_passages as shared_passages

@@ -1,0 +1,98 @@
+#include "join/set_index.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+#include <utility>
+
+namespace sthash {
+
+namespace {
+
+// Of the sets of an item, so many of the latest are looked at. Only items of boilerplate have more.
+constexpr size_t reach = 1000;
+
+}  // namespace
+
+// Items are hashes, so that their low bits tell where they are.
+SetIndex::Slot& SetIndex::slot_of(uint64_t item) {
+    const size_t mask = slots_.size() - 1;
+    size_t at = item & mask;
+    while (slots_[at].count > 0 && slots_[at].item != item) at = (at + 1) & mask;
+    return slots_[at];
+}
+
+void SetIndex::grow() {
+    std::vector<Slot> before(2 * slots_.size());
+    before.swap(slots_);
+    for (const Slot& slot : before)
+        if (slot.count > 0) slot_of(slot.item) = slot;
+}
+
+SetIndex::Match SetIndex::find(const uint64_t* items, size_t count) {
+    if (count == 0 || size() == 0) return {};
+    if (++mark_ == 0) {
+        std::fill(seen_.begin(), seen_.end(), 0);
+        mark_ = 1;
+    }
+    std::vector<std::pair<uint32_t, uint32_t>> lists;  // how many sets an item has, and which is its last link
+    lists.reserve(count);
+    for (size_t at = 0; at < count; ++at) {
+        const Slot& slot = slot_of(items[at]);
+        lists.emplace_back(slot.count, slot.last);
+    }
+    // The order of items that are equally rare does not matter: all that is similar enough is found in any.
+    std::sort(lists.begin(), lists.end());
+    // A similar set has at least so many of the items, and therefore one of the others and one more.
+    const auto needed = static_cast<size_t>(std::ceil(threshold_ * static_cast<double>(count) - 1e-9));
+    const size_t prefix = count - std::max<size_t>(needed, 1) + 1;
+    Match best;
+    for (size_t place = 0; place < prefix; ++place) {
+        auto [left, link] = lists[place];
+        left = std::min<uint32_t>(left, reach);
+        for (; left > 0; --left, link = links_[link].before) {
+            const uint32_t set = links_[link].set;
+            if (std::exchange(seen_[set], mark_) == mark_) continue;
+            const double score = similarity(items, count, set);
+            if (score < threshold_) continue;
+            if (score > best.score || (score == best.score && set < best.set)) best = {set, score};
+        }
+    }
+    return best;
+}
+
+double SetIndex::similarity(const uint64_t* items, size_t count, size_t set) const {
+    const uint64_t *other = items_.data() + bounds_[set], *const other_end = items_.data() + bounds_[set + 1];
+    const auto other_count = static_cast<size_t>(other_end - other);
+    const double smaller = static_cast<double>(std::min(count, other_count));
+    const double larger = static_cast<double>(measure_ == Measure::jaccard ? std::max(count, other_count) : count);
+    if (smaller < threshold_ * larger * (1 - 1e-9)) return 0;
+    size_t shared = 0;
+    for (const uint64_t* const end = items + count; items != end && other != other_end;) {
+        shared += *items == *other;
+        const bool ours = *items <= *other, theirs = *other <= *items;
+        items += ours;
+        other += theirs;
+    }
+    const size_t whole = measure_ == Measure::jaccard ? count + other_count - shared : count;
+    return static_cast<double>(shared) / static_cast<double>(whole);
+}
+
+void SetIndex::add(const uint64_t* items, size_t count) {
+    if (size() >= std::numeric_limits<uint32_t>::max() || links_.size() + count >= std::numeric_limits<uint32_t>::max())
+        throw std::length_error("The index is full: it holds at most 4294967295 shingles. Start another one.");
+    const auto set = static_cast<uint32_t>(size());
+    for (size_t at = 0; at < count; ++at) {
+        if (2 * (used_ + 1) > slots_.size()) grow();
+        Slot& slot = slot_of(items[at]);
+        links_.push_back({set, slot.last});
+        used_ += slot.count == 0;
+        slot = {items[at], slot.count + 1, static_cast<uint32_t>(links_.size() - 1)};
+    }
+    items_.insert(items_.end(), items, items + count);
+    bounds_.push_back(static_cast<int64_t>(items_.size()));
+    seen_.push_back(0);
+}
+
+}  // namespace sthash

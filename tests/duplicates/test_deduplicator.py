@@ -1,0 +1,131 @@
+"""Deduplication as documents come: equal to a slow twin, in whatever portions, saved and opened again."""
+
+import numpy as np
+import pytest
+
+import sthash
+from sthash import Deduplicator, ModelFileError
+from sthash.duplicates import Verdict
+
+WORDS = [f"word{letter}{other}" for letter in "abcdefghij" for other in "klmnopqrst"]
+TEXT = "the quick brown fox jumps over the lazy dog near the river bank at dawn"
+
+
+def shingles(text, size):
+    words = text.split()
+    size = min(size, len(words))
+    return {tuple(words[at : at + size]) for at in range(len(words) - size + 1)} if words else set()
+
+
+def twin(texts, threshold, measure, size=5):
+    """Compare each text with all that were kept."""
+    kept, verdicts = [], []
+    for place, text in enumerate(texts):
+        own = shingles(text, size)
+        best = (0, None)
+        for key, other in kept:
+            whole = len(own | other) if measure == "jaccard" else len(own)
+            score = len(own & other) / whole if own and other else 0
+            if score >= threshold and score > best[0]:
+                best = (score, key)
+        verdicts.append(Verdict(str(place), best[1] is None, best[1], best[0]))
+        if best[1] is None:
+            kept.append((str(place), own))
+    return verdicts
+
+
+@pytest.fixture(scope="module")
+def texts():
+    rng = np.random.default_rng(0)
+    texts = [" ".join(rng.choice(WORDS, 20)) for _ in range(100)]
+    for _ in range(300):
+        words = texts[rng.integers(len(texts))].split()
+        start = rng.integers(0, 6)
+        changed = [*words[start:], *rng.choice(WORDS, rng.integers(0, 4))]
+        texts.append(" ".join(changed))
+    return [*texts, "", "one", "one", "one two"]
+
+
+@pytest.mark.parametrize("measure", ["jaccard", "containment"])
+@pytest.mark.parametrize("threshold", [0.3, 0.5, 0.8, 1.0])
+def test_verdicts_equal_those_of_all_comparisons(texts, measure, threshold):
+    seen = Deduplicator(threshold, measure=measure)
+    assert seen.add(texts) == twin(texts, threshold, measure)
+    assert len(seen) == sum(verdict.is_new for verdict in twin(texts, threshold, measure))
+    assert seen.n_seen == len(texts)
+
+
+def test_portions_change_nothing(texts):
+    whole = Deduplicator(0.5).add(texts)
+    seen = Deduplicator(0.5)
+    parts = [seen.add(texts[start : start + 37]) for start in range(0, len(texts), 37)]
+    assert [verdict for part in parts for verdict in part] == whole
+
+
+def test_saved_and_opened(texts, tmp_path):
+    seen = Deduplicator(0.5, measure="containment", shingle_words=3)
+    seen.add(texts[:200])
+    seen.save(tmp_path / "seen")
+    for again in (Deduplicator.open(tmp_path / "seen"), sthash.load(tmp_path / "seen")):
+        assert repr(again) == repr(seen)
+        assert again.check(texts[200:]) == seen.check(texts[200:])
+        assert again.add(texts[200:]) == Deduplicator.open(tmp_path / "seen").add(texts[200:])
+    sthash.TextVectorizer().fit(["a cat"]).save(tmp_path / "other")
+    with pytest.raises(ModelFileError, match="holds a TextVectorizer, not a Deduplicator"):
+        Deduplicator.open(tmp_path / "other")
+
+
+def test_forged_files_are_refused(tmp_path):
+    from sthash import model_file
+
+    config = {"threshold": 0.8, "measure": "jaccard", "shingle_words": 5, "n_seen": 1}
+    arrays = {
+        "indptr": np.array([0, 2]),
+        "shingles": np.array([3, 9], dtype=np.uint64),
+        "keys": np.frombuffer(b'["a"]', dtype=np.uint8),
+    }
+    model_file.write(tmp_path / "good", "Deduplicator", config, arrays)
+    assert len(Deduplicator.open(tmp_path / "good")) == 1
+    forged = [
+        ({}, {"indptr": np.array([0, 3])}),
+        ({}, {"indptr": np.array([2, 0])}),
+        ({}, {"shingles": np.array([9, 3], dtype=np.uint64)}),
+        ({}, {"keys": np.frombuffer(b"[1]", dtype=np.uint8)}),
+        ({}, {"keys": np.frombuffer(b'["a", "b"]', dtype=np.uint8)}),
+        ({"threshold": 0}, {}),
+        ({"measure": "cosine"}, {}),
+        ({"n_seen": 0}, {}),
+    ]
+    for settings, changed in forged:
+        model_file.write(tmp_path / "bad", "Deduplicator", config | settings, arrays | changed)
+        with pytest.raises(ModelFileError, match="is no valid Deduplicator"):
+            Deduplicator.open(tmp_path / "bad")
+
+
+def test_check_keeps_nothing():
+    seen = Deduplicator()
+    assert [verdict.is_new for verdict in seen.check([TEXT, TEXT])] == [True, True]
+    assert len(seen) == seen.n_seen == 0
+
+
+def test_keys_and_tables():
+    pandas = pytest.importorskip("pandas")
+    seen = Deduplicator()
+    frame = pandas.DataFrame({"body": [TEXT, TEXT + "!"]})
+    assert seen.add(frame, text="body") == [Verdict("0", True, None, 0), Verdict("1", False, "0", 1)]
+    with pytest.raises(ValueError, match="there are 1 texts and 2 keys"):
+        seen.add([TEXT], ["a", "b"])
+    with pytest.raises(TypeError, match="key 3 is a int, not a str"):
+        seen.add([TEXT], [3])
+    with pytest.raises(TypeError, match="single str"):
+        seen.add(TEXT)
+    for arguments in ({"measure": "cosine"}, {"threshold": 0}, {"shingle_words": 0}):
+        with pytest.raises(ValueError, match=next(iter(arguments))):
+            Deduplicator(**arguments)
+
+
+def test_many_copies_of_a_template_make_no_quadratic_work():
+    words = " ".join(f"w{number}" for number in range(60))
+    seen = Deduplicator(0.99)
+    verdicts = seen.add(f"{words} {number} end" for number in range(20_000))
+    assert all(verdict.is_new for verdict in verdicts)
