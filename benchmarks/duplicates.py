@@ -1,112 +1,324 @@
-"""Near-duplicates among descriptions of vulnerabilities, against datasketch's MinHashLSH.
+"""Near-duplicates, against Rensa, datasketch and SemHash.
 
-First the quality on a sample, against exact cosine over all pairs; then the time for the whole file, from raw text.
+speed    descriptions of vulnerabilities, from raw text to pairs: ours are exact, the peers' are candidates
+quality  made duplicates of known truth: texts, each with a copy that is changed in one way
+scale    short texts, from a file to a file, in 4 GiB of memory
 """
 
 from __future__ import annotations
 
+import itertools
+import json
+import os
 import re
+import subprocess
+import sys
 import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import rensa
 from datasketch import MinHash, MinHashLSH
 
 import data
-from harness import OURS, Run, compare, figure, main
-from library import sketch
-from sthash import Collection, HammingIndex, near_duplicates
-from stored import duplicate_groups, stored
-from timing import time_in_turns, timed
+import noise
+from harness import OURS, RESULTS, Run, compare, figure, main
+from sthash import TextVectorizer, near_duplicates
+from timing import Timing, time_in_turns, timed
 
-SAMPLE, MIN_COSINE, RADIUS = 20_000, 0.9, 3
-PERMUTATIONS, JACCARD = 128, 0.8
-PEER = "datasketch MinHashLSH"
+COSINE, JACCARD, SHINGLE = 0.9, 0.8, 5
+PERMUTATIONS, BANDS, LSH_THRESHOLD = 128, 16, 0.8
+SAMPLE = 20_000
 WORD = re.compile(r"\w+")
+SCALE = (100_000, 1_000_000, 10_000_000)
+WINDOW = 12
 
 Pairs = set[tuple[int, int]]
 
 
-def minhash_pairs(texts: list[str]) -> Pairs:
-    """Find pairs with datasketch, as its documentation shows it."""
+# The peers, as their documentation shows them
+
+
+def word_sets(texts: list[str]) -> list[list[str]]:
+    """Words of texts, as users of Rensa make them."""
+    return [text.lower().split() for text in texts]
+
+
+def shingle_sets(texts: list[str]) -> list[list[str]]:
+    """Runs of five words."""
+    found = []
+    for text in texts:
+        words = WORD.findall(text.lower())
+        size = min(SHINGLE, len(words))
+        found.append([" ".join(words[at : at + size]) for at in range(len(words) - size + 1)] if words else [])
+    return found
+
+
+def rensa_pairs(texts: list[str], sets: Callable[[list[str]], list[list[str]]]) -> Pairs:
+    """Find candidates with Rensa, by its bulk functions."""
+    hashes = rensa.RMinHash.from_token_sets(sets(texts), PERMUTATIONS, 42)
+    lsh = rensa.RMinHashLSH(LSH_THRESHOLD, PERMUTATIONS, BANDS)
+    lsh.insert_many(hashes)
+    return {
+        (min(key, other), max(key, other))
+        for key, found in enumerate(lsh.query_all(hashes))
+        for other in found
+        if key != other
+    }
+
+
+def datasketch_pairs(texts: list[str], sets: Callable[[list[str]], list[list[str]]]) -> Pairs:
+    """Find candidates with datasketch."""
     lsh = MinHashLSH(threshold=JACCARD, num_perm=PERMUTATIONS)
     pairs: Pairs = set()
-    for number, text in enumerate(texts):
+    for number, own in enumerate(sets(texts)):
         minhash = MinHash(num_perm=PERMUTATIONS)
-        minhash.update_batch([word.encode() for word in set(WORD.findall(text.lower()))])
+        minhash.update_batch([item.encode() for item in set(own)])
         pairs.update((other, number) for other in lsh.query(minhash))
         lsh.insert(number, minhash)
     return pairs
 
 
-def close_pairs(vectors: Any, codes: data.Codes, radius: int) -> Pairs:
-    """Give all pairs within the radius whose cosine is large enough. Groups are made of these."""
-    index = HammingIndex(8 * codes.shape[1])
+def semhash_pairs(texts: list[str], threshold: float = 0.9) -> Pairs:
+    """Find duplicates with SemHash and static embeddings that need no network."""
+    from semhash import SemHash
+    from static_embeddings import Encoder
+
+    place = {text: number for number, text in reversed(list(enumerate(texts)))}
+    found = SemHash.from_records(records=texts, model=Encoder()).self_deduplicate(threshold=threshold)
     pairs: Pairs = set()
-    index.add(codes)
-    for block in index.pairs(radius):
-        close = vectors.cosines(block.left, block.right) >= MIN_COSINE
-        pairs.update(zip(block.left[close].tolist(), block.right[close].tolist(), strict=True))
+    for record in found.filtered:
+        for other, _ in record.duplicates:
+            pairs.add(tuple(sorted((place[record.record], place[other]))))  # type: ignore[arg-type]
     return pairs
 
 
-def joined_pairs(groups: list[list[int]]) -> Pairs:
-    """Give all pairs of a list of groups."""
-    return {(a, b) for group in groups for at, a in enumerate(group) for b in group[at + 1 :]}
+def our_pairs(texts: list[str], threshold: float, measure: Any) -> Pairs:
+    """Find pairs with sthash; a copy has the pairs of the text that it is a copy of."""
+    found = near_duplicates(texts, threshold, measure=measure).found
+    count = len(found) - found.copies
+    same: dict[int, list[int]] = {}
+    for first, copy in zip(found.left[count:].tolist(), found.right[count:].tolist(), strict=True):
+        same.setdefault(first, [first]).append(copy)
+    pairs: Pairs = set()
+    for left, right in zip(found.left[:count].tolist(), found.right[:count].tolist(), strict=True):
+        for a, b in itertools.product(same.get(left, [left]), same.get(right, [right])):
+            pairs.add((min(a, b), max(a, b)))
+    for group in same.values():
+        pairs.update(itertools.combinations(group, 2))
+    return pairs
 
 
-def measure(run: Run) -> None:
-    """Measure quality, then time."""
+# Speed
+
+
+def speed(run: Run) -> None:
+    """Time the whole file, and compare the pairs of a sample with the true ones."""
     texts = data.vulnerabilities(run.quick)
-    with tempfile.TemporaryDirectory() as folder:
-        quality(run, texts, Path(folder))
-        speed(run, texts, Path(folder))
-
-
-def quality(run: Run, texts: list[str], folder: Path) -> None:
-    """Compare the pairs that each way finds in a sample with the true ones."""
-    chosen = np.sort(np.random.default_rng(0).permutation(len(texts))[:SAMPLE])
-    sample = [texts[place] for place in chosen]
-    documents = [{"key": str(number), "text": text} for number, text in enumerate(sample)]
-    with Collection.create(folder / "sample.sth", documents) as collection:
-        held = stored(collection)
-        groups = [[int(key) for key in group] for group in duplicate_groups(collection, MIN_COSINE)]
-    true = data.exact_pairs(held.matrix(), MIN_COSINE)
-    found = {
-        "sthash": close_pairs(held.vectors, *sketch(held.vectors, MIN_COSINE)),
-        "sthash, all pairs of a group": joined_pairs(groups),
-        f"sthash, learned codes, radius {RADIUS}": close_pairs(held.vectors, held.codes, RADIUS),
-        f"datasketch, Jaccard {JACCARD}": minhash_pairs(sample),
+    sample = [texts[place] for place in np.sort(np.random.default_rng(0).permutation(len(texts))[:SAMPLE])]
+    contests: dict[str, tuple[float, Any, Pairs, dict[str, Callable[[list[str]], Pairs]]]] = {
+        "cosine": (
+            COSINE,
+            "cosine",
+            data.exact_pairs(TextVectorizer().fit_transform(sample), COSINE),
+            {"Rensa": lambda texts: rensa_pairs(texts, word_sets)},
+        ),
+        "jaccard": (
+            JACCARD,
+            "jaccard",
+            exact_jaccard(sample),
+            {
+                "Rensa": lambda texts: rensa_pairs(texts, shingle_sets),
+                "datasketch": lambda texts: datasketch_pairs(texts, shingle_sets),
+            },
+        ),
     }
-    setting = {"documents": len(sample), "min_cosine": MIN_COSINE, "true pairs": len(true)}
-    for number, (name, pairs) in enumerate(found.items()):
-        row = ("ours", "grouped", "learned", "peer")[number]
-        details = data.precision_and_recall(pairs, true)
-        run.add(figure(f"pairs-{row}", f"pairs: {name}", len(pairs), "pairs", setting=setting, details=details))
+    for name, (threshold, measure, true, peers) in contests.items():
+        contestants = {OURS: lambda t=threshold, m=measure: near_duplicates(texts, t, measure=m)}
+        contestants |= {peer: (lambda f=find: f(texts)) for peer, find in peers.items()}
+        timings = time_in_turns(contestants, repetitions=3, budget=30, at_least=1)
+        ours = data.precision_and_recall(our_pairs(sample, threshold, measure), true)
+        details = {"pairs": len(timings[OURS].result.pairs), "true pairs in the sample": len(true)} | ours
+        setting = {"documents": len(texts), "threshold": threshold}
+        for peer in peers:
+            both = {OURS: timings[OURS], peer: timings[peer]}
+            theirs = data.precision_and_recall(peers[peer](sample), true)
+            more = details | {f"{peer} {kind}": value for kind, value in theirs.items()}
+            row = f"{name}-{peer.lower()}"
+            least = 5 if peer == "Rensa" else None
+            run.add(compare(row, f"texts to pairs, {name}", both, setting=setting, details=more, least_ratio=least))
 
 
-def speed(run: Run, texts: list[str], folder: Path) -> None:
-    """Time the whole file: in memory, and with a collection that is built first."""
-    timings = time_in_turns(
-        {OURS: lambda: near_duplicates(texts, MIN_COSINE), PEER: lambda: minhash_pairs(texts)},
-        repetitions=3,
-        budget=20,
-        at_least=1,
-    )
-    setting = {"documents": len(texts), "min_cosine": MIN_COSINE}
-    groups = {"groups": len(timings[OURS].result)}
-    run.add(compare("memory", "texts in memory to groups", timings, setting=setting, details=groups))
-    building = timed(lambda: Collection.create(folder / "all.sth", texts))
-    with building.result as collection:
-        finding = timed(lambda: duplicate_groups(collection, MIN_COSINE))
-    groups = {"groups": len(finding.result)}
-    peer = {PEER: timings[PEER]}
-    own = {OURS: finding, **peer}
-    run.add(compare("collection", "in a collection that is there", own, setting=setting, details=groups))
-    both = {OURS: building.plus(finding), **peer}
-    run.add(compare("collection-built", "in a collection that is built first", both, setting=setting, details=groups))
+def exact_jaccard(texts: list[str]) -> Pairs:
+    """All pairs with at least the similarity, by brute force over pairs that share a shingle."""
+    import scipy.sparse as sp
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    rows: Any = CountVectorizer(analyzer=lambda own: own, binary=True).fit_transform(map(set, shingle_sets(texts)))
+    rows = sp.csr_array(rows, dtype=np.float32)
+    sizes = np.diff(rows.indptr)
+    pairs: Pairs = set()
+    for start in range(0, rows.shape[0], 2000):
+        block = (rows[start : start + 2000] @ rows.T).tocoo()
+        whole = sizes[block.row + start] + sizes[block.col] - block.data
+        close = (block.data >= JACCARD * whole) & (block.col > block.row + start)
+        pairs.update(zip((block.row[close] + start).tolist(), block.col[close].tolist(), strict=True))
+    return pairs
+
+
+# Quality
+
+
+def quality(run: Run) -> None:
+    """Compare the pairs that each way finds with those that were made, kind by kind."""
+    texts = made_texts(run)
+    methods: dict[str, Callable[[list[str]], Pairs]] = {
+        "sthash, cosine 0.8": lambda own: our_pairs(own, 0.8, "cosine"),
+        "sthash, cosine 0.9": lambda own: our_pairs(own, 0.9, "cosine"),
+        "sthash, Jaccard 0.5": lambda own: our_pairs(own, 0.5, "jaccard"),
+        "sthash, Jaccard 0.8": lambda own: our_pairs(own, 0.8, "jaccard"),
+        "sthash, containment 0.7": lambda own: our_pairs(own, 0.7, "containment"),
+        "Rensa, words": lambda own: rensa_pairs(own, word_sets),
+        "datasketch, words": lambda own: datasketch_pairs(own, word_sets),
+    }
+    if not run.quick:
+        methods["SemHash, 0.9"] = semhash_pairs
+    scores: dict[str, dict[str, dict[str, float]]] = {}
+    for kind, change in noise.CHANGES.items():
+        both = [*texts, *noise.copies_of(texts, change)]
+        true = {(place, place + len(texts)) for place in range(len(texts))}
+        for name, find in methods.items():
+            found = find(both)
+            # Pairs among the originals are neither right nor wrong: some of them are near-duplicates.
+            own = {(a, b) for a, b in found if (a < len(texts)) != (b < len(texts))}
+            scores.setdefault(name, {})[kind] = data.precision_and_recall(own, true)
+            run.add(
+                figure(
+                    f"{name} {kind}".lower().replace(" ", "-").replace(",", ""),
+                    f"{kind}: {name}",
+                    scores[name][kind]["recall"],
+                    "recall",
+                    setting={"texts": len(texts)},
+                    details={"precision": scores[name][kind]["precision"]},
+                )
+            )
+    if not run.quick:
+        draw(scores, RESULTS.parent.parent / "docs" / "images" / "duplicates.svg")
+
+
+def made_texts(run: Run) -> list[str]:
+    """Different texts of at least thirty words, half from each of two corpora."""
+    if run.quick:
+        return list(dict.fromkeys(data.made_up_texts()))[:100]
+    half = SAMPLE // 2
+    rng = np.random.default_rng(1)
+    chosen: list[str] = []
+    for name in ("cve", "debian_packages"):
+        texts = list(dict.fromkeys(text for _, text in data.records(name) if len(text.split()) >= 30))
+        # One of each group of near-duplicates, so that the truth is known.
+        dropped = near_duplicates(texts, 0.5).dropped()
+        texts = [text for place, text in enumerate(texts) if place not in dropped]
+        chosen += [texts[place] for place in rng.permutation(len(texts))[:half]]
+    return chosen
+
+
+def draw(scores: dict[str, dict[str, dict[str, float]]], path: Path) -> None:
+    """Draw recall by kind of change, one bar per method."""
+    import matplotlib as mpl
+
+    mpl.use("svg")
+    from matplotlib import pyplot
+
+    mpl.rcParams["svg.hashsalt"] = "sthash"
+    drawing, axes = pyplot.subplots(figsize=(10, 4), layout="constrained")
+    kinds = list(noise.CHANGES)
+    width = 0.8 / len(scores)
+    for place, (name, by_kind) in enumerate(scores.items()):
+        heights = [by_kind[kind]["recall"] for kind in kinds]
+        axes.bar(np.arange(len(kinds)) + place * width, heights, width, label=name)
+    axes.set_xticks(np.arange(len(kinds)) + 0.4 - width / 2, kinds)
+    axes.set_ylabel("recall of the made duplicates")
+    axes.legend(fontsize="small", ncols=2, loc="lower left")
+    drawing.savefig(path, metadata={"Date": None})
+
+
+# Scale
+
+
+def windows(run: Run) -> Iterator[str]:
+    """Short texts: windows of twelve words over the corpora, every fourth of them overlapping others."""
+    if run.quick:
+        texts = data.made_up_texts()
+    else:
+        texts = [text for name in ("cve", "debian_packages") for _, text in data.records(name)]
+        texts += data.news(quick=False).train
+    for step in (WINDOW, WINDOW // 2, WINDOW // 4, 2, 1):
+        for text in texts:
+            words = text.split()
+            for start in range(0, max(1, len(words) - WINDOW + 1), step):
+                yield " ".join(words[start : start + WINDOW])
+
+
+def scale(run: Run) -> None:
+    """Run the command on files of growing size."""
+    sizes = run.choose(SCALE, (200, 400))
+    seconds: list[float] = []
+    with tempfile.TemporaryDirectory() as folder:
+        for size in sizes:
+            source = Path(folder, "in.jsonl")
+            with source.open("w", encoding="utf-8") as file:
+                for text in itertools.islice(windows(run), size):
+                    file.write(json.dumps({"text": text}) + "\n")
+            timing, peak = measured_command(source, Path(folder, "out.jsonl"))
+            with Path(folder, "out.jsonl").open("rb") as lines:
+                kept = sum(1 for _ in lines)
+            seconds.append(timing.best)
+            details: dict[str, Any] = {"peak GiB": peak / 2**30, "kept": kept, "CPU seconds": timing.best_cpu}
+            if len(seconds) > 1:
+                place = sizes.index(size)
+                details["exponent"] = float(np.log(seconds[-1] / seconds[-2]) / np.log(size / sizes[place - 1]))
+            run.add(figure(f"scale-{size}", f"{size:,} short texts", timing.best, "s", details=details))
+
+
+def measured_command(source: Path, target: Path) -> tuple[Timing, int]:
+    """Run ``sth dedup`` and follow its memory; pages of files that it maps, which the system may drop, do not count."""
+    peak = 0
+    arguments = ["dedup", str(source), "-o", str(target), "--measure", "jaccard", "--memory", "4GiB"]
+    program = "import sys; from sthash.cli import main; sys.argv[0] = 'sth'; main()"
+
+    def work() -> None:
+        nonlocal peak
+        process = subprocess.Popen([sys.executable, "-c", program, *arguments], stderr=subprocess.DEVNULL)
+
+        def follow() -> None:
+            nonlocal peak
+            while process.poll() is None:
+                try:
+                    status = Path(f"/proc/{process.pid}/status").read_text()
+                except OSError:
+                    return
+                if "RssAnon:" in status:
+                    peak = max(peak, int(status.split("RssAnon:")[1].split()[0]) * 1024)
+                time.sleep(0.1)
+
+        watcher = threading.Thread(target=follow)
+        watcher.start()
+        if process.wait() != 0:
+            raise RuntimeError(f"sth {' '.join(arguments)} failed with {process.returncode}.")
+        watcher.join()
+
+    return timed(work), peak
 
 
 if __name__ == "__main__":
-    main(__file__, __doc__, measure, peers=["datasketch"])
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    main(
+        __file__,
+        __doc__,
+        {"speed": speed, "quality": quality, "scale": scale},
+        peers=["rensa", "datasketch", "semhash"],
+    )
