@@ -86,6 +86,7 @@ def datasketch_pairs(texts: list[str], sets: Callable[[list[str]], list[list[str
 def semhash_pairs(texts: list[str], threshold: float = 0.9) -> Pairs:
     """Find duplicates with SemHash and static embeddings that need no network."""
     from semhash import SemHash
+
     from static_embeddings import Encoder
 
     place = {text: number for number, text in reversed(list(enumerate(texts)))}

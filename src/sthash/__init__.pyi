@@ -10,6 +10,7 @@ from sthash.collection import SearchOptions as SearchOptions
 from sthash.collection import Snapshot as Snapshot
 from sthash.duplicates import Deduplicator as Deduplicator
 from sthash.duplicates import compare_texts as compare_texts
+from sthash.duplicates import known_copies as known_copies
 from sthash.duplicates import near_duplicates as near_duplicates
 from sthash.duplicates import shared_passages as shared_passages
 from sthash.hashing import LinearSVMBank as LinearSVMBank

@@ -8,7 +8,7 @@ import time
 import numpy as np
 import pytest
 
-from sthash import Collection, Document, near_duplicates
+from sthash import Collection, Document, known_copies, near_duplicates
 from sthash.serve import limits, read_routes
 from support.corpus import make_documents
 
@@ -392,3 +392,15 @@ def test_searches_that_wait_are_answered_together(still):
     for together, single in zip(answers, alone * 5, strict=True):
         assert together.status_code == single.status_code
         assert together.json().get("hits") == single.json().get("hits")
+
+
+def test_texts_that_the_collection_has_already(path, app_of):
+    with Collection.open(path) as collection:
+        text = collection.get("d3").text
+        expected = known_copies(collection, [text, "nothing like it"])
+    api = app_of(path)
+    verdicts = api.post("/duplicates", json={"texts": [text, "nothing like it"]}).json()["verdicts"]
+    assert verdicts == [verdict._asdict() for verdict in expected]
+    assert [verdict["is_new"] for verdict in verdicts] == [False, True]
+    assert api.post("/duplicates", json={"texts": [text], "threshold": 0.1}).status_code == 422
+    assert api.post("/duplicates", json={"texts": [text] * 100_000}).status_code == 422

@@ -19,6 +19,7 @@ from sthash import applications
 from sthash.collection import Collection, Hits, SearchOptions, StoredDocument
 from sthash.duplicates.detection import Material, compared, gathered, named
 from sthash.duplicates.grouping import connected_groups
+from sthash.duplicates.known import known_copies
 from sthash.duplicates.measures import Measure, check_measure
 from sthash.serve import limits, schemas, visualization
 from sthash.serve.catalog import ServedCollection
@@ -220,6 +221,13 @@ async def duplicates(
         answer = await served.slow_worker.run(name)
         served.duplicates_cache.keep(request, answer)
     return limited_response(answer, served.limits.answer_bytes)
+
+
+@router.post("/duplicates", responses=answers(schemas.KnownCopiesAnswer))
+async def known(body: schemas.KnownCopiesRequest, served: RequestedCollection) -> Response:
+    """Say for each text, or vector, whether the collection has a near-duplicate of it; nothing is added."""
+    verdicts = await served.search_worker.run(lambda collection: known_copies(collection, body.queries, body.threshold))
+    return limited_response({"verdicts": [verdict._asdict() for verdict in verdicts]}, served.limits.answer_bytes)
 
 
 @router.get("/documents", responses=answers(schemas.PageAnswer))

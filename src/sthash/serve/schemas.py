@@ -136,6 +136,16 @@ class EncodeRequest(QueriesSchema):
     model_config = _described(("texts", "vectors"), {"texts": ["a queue for threads"]})
 
 
+class KnownCopiesRequest(QueriesSchema):
+    """Texts or vectors of which the collection may have near-duplicates."""
+
+    model_config = _described(("texts", "vectors"), {"texts": ["a queue for threads"], "threshold": 0.9})
+
+    texts: Annotated[list[Text], Field(max_length=limits.MAX_QUERIES)] | SkipJsonSchema[None] = None
+    vectors: Annotated[list[Vector], Field(max_length=limits.MAX_QUERIES)] | SkipJsonSchema[None] = None
+    threshold: float = Field(0.9, ge=limits.MIN_DUPLICATES_THRESHOLD, le=1, allow_inf_nan=False)
+
+
 class ClassifyRequest(RequestSchema):
     """A text or a vector to classify; see `sthash.applications.classify`."""
 
@@ -298,11 +308,24 @@ class DuplicatesAnswer(BaseModel):
 
     groups: list[list[str]]
     keys: list[str] = Field(description="All keys that are in pairs, in the order of the documents.")
-    pairs: list[tuple[str, str, float]] = Field(
-        description="Of containment, the first is contained in the second. The last ones are pairs of copies."
-    )
-    copies: int = Field(description="How many of the pairs join a document with the first one that has the same words.")
+    pairs: list[tuple[str, str, float]] = Field(description="Of containment, the first is contained in the second.")
+    copies: int = Field(description="So many pairs, the last ones, join a document with the first of the same words.")
     complete: bool = Field(description="Whether all pairs are listed; groups are right in any case.")
+
+
+class VerdictSchema(BaseModel):
+    """Whether a query is new, or of which document it is a copy; its key is its position."""
+
+    key: str
+    is_new: bool
+    copy_of: str | None
+    score: float
+
+
+class KnownCopiesAnswer(BaseModel):
+    """One verdict per query."""
+
+    verdicts: list[VerdictSchema]
 
 
 class CountAnswer(BaseModel):
