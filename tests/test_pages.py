@@ -9,7 +9,10 @@ from support.pages import NO_PROGRAM, PAGES, blocks, name_of, runner
 # Blocks that cannot run here, by something that they contain. Nothing else is left out.
 NOT_RUN = {
     "docs/reproducing.md": {"sth reproduce": "the paper's corpora may not be distributed"},
-    "docs/scaling.md": {"http://milvus:19530": "a Milvus server", ".fit(table)": "a table on a cluster; see the tutorial"},
+    "docs/scaling.md": {
+        "http://milvus:19530": "a Milvus server",
+        ".fit(table)": "a table on a cluster; see the tutorial",
+    },
 }
 OTHERS = {"README.md": "tests/test_readme.py", "examples/README.md": "tests/cli/test_examples.py"}
 WITH_CODE = [page for page in PAGES if name_of(page) not in OTHERS and blocks(page.read_text(encoding="utf-8"))]

@@ -139,7 +139,16 @@ def draw_ball(result: Run) -> plt.Figure:
     for ring in range(1, distances.max() + 1):
         axes.add_patch(plt.Circle((0, 0), ring, fill=False, color="#dddddd", linewidth=0.6))
         if ring % 2 == 0:
-            axes.text(0, ring, str(ring), fontsize=7, color="#444444", ha="center", va="center", bbox={"color": "white", "pad": 1})
+            axes.text(
+                0,
+                ring,
+                str(ring),
+                fontsize=7,
+                color="#444444",
+                ha="center",
+                va="center",
+                bbox={"color": "white", "pad": 1},
+            )
     axes.add_patch(plt.Circle((0, 0), RADIUS + 0.5, color="#fff0b3", zorder=0))
     angles = 2 * np.pi * (np.arange(n) + 0.5) / n + np.pi / 2
     axes.scatter(distances * np.cos(angles), distances * np.sin(angles), c=result.colors(), s=22, zorder=2, linewidth=0)

@@ -37,7 +37,8 @@ def names(module_name: str) -> str:
         lines += _documented(module, name)
     also = f"The package `sthash` offers these names of it: {', '.join(elsewhere)}.\n\n" if elsewhere else ""
     body = "\n".join([f".. py:module:: {module_name}", "", *lines])
-    return f"{inspect.getdoc(module)}\n\n{also}```{{eval-rst}}\n{body}\n```"
+    about = (inspect.getdoc(module) or "").partition("\n\n")[0]
+    return f"{about}\n\n{also}```{{eval-rst}}\n{body}\n```"
 
 
 def public_names(module: ModuleType) -> list[str]:
@@ -108,8 +109,10 @@ def _measured(name: str, result: dict[str, Any]) -> str:
         peer = "" if row["theirs"] is None else row["peer"]
         theirs = "" if row["theirs"] is None else f"{figure(row['theirs'])} {row['unit']}".strip()
         rows.append([row["what"].strip(), setting, ours, peer, theirs, figure(row["ratio"])])
+    kept = [column for column in range(len(rows[0])) if any(row[column] for row in rows[1:])]
+    rows = [[row[column].replace("|", "/") for column in kept] for row in rows]
     title = name.replace("_", " ").replace("-", ": ").capitalize()
-    return f"## {title}\n\n{about}\n\n{table([[cell.replace('|', '/') for cell in row] for row in rows])}"
+    return f"## {title}\n\n{about}\n\n{table(rows)}"
 
 
 def figure(value: object) -> str:
@@ -132,10 +135,11 @@ def figure(value: object) -> str:
 def migration(_: str) -> str:
     """Take from CHANGELOG.md, per release, what asks users to do something."""
     changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
-    return "\n\n".join(_to_do(changelog))
+    return "\n\n".join(to_do(changelog))
 
 
-def _to_do(changelog: str) -> Iterator[str]:
+def to_do(changelog: str) -> Iterator[str]:
+    """Give the notes of each release that asks for something."""
     for release in re.split(r"^## ", changelog, flags=re.MULTILINE)[1:]:
         parts = []
         for section in re.split(r"^### ", release, flags=re.MULTILINE)[1:]:
