@@ -200,20 +200,27 @@ def _unlink_types(_app: Sphinx, doctree: Any) -> None:
             node.replace_self(node.children)
 
 
-def _find_by_last_name(app: Sphinx, env: Any, node: Any, contnode: Any) -> Any:
-    """Resolve `Hits` or `Collection.search`, as docstrings write them, from any module."""
+# What docstrings call a name, such as `Hits` or `Collection.search` -> its whole name.
+FULL_NAMES: dict[str, str] = {}
+
+
+def _learn_names(_app: Sphinx, env: Any) -> None:
+    """Collect the ends of all names that the reference has; of equal ends, the shortest name wins."""
+    FULL_NAMES.clear()
+    for name in sorted(env.get_domain("py").objects, key=lambda name: (-name.count("."), name)):
+        parts = name.split(".")
+        FULL_NAMES.update((".".join(parts[start:]), name) for start in range(1, len(parts)))
+
+
+def _find_by_end(app: Sphinx, env: Any, node: Any, content: Any) -> Any:
+    """Resolve a name as docstrings write it, from any module."""
     from sphinx.util.nodes import make_refnode
 
-    target = node.get("reftarget", "")
-    if node.get("refdomain") != "py" or not target:
+    name = FULL_NAMES.get(node.get("reftarget", ""))
+    if node.get("refdomain") != "py" or name is None:
         return None
-    domain = env.get_domain("py")
-    found = {name for name in domain.objects if name.endswith(f".{target}")}
-    if not found:
-        return None
-    best = min(found, key=lambda name: (name.count("."), name))
-    place = domain.objects[best]
-    return make_refnode(app.builder, node["refdoc"], place.docname, place.node_id, contnode, best)
+    place = env.get_domain("py").objects[name]
+    return make_refnode(app.builder, node["refdoc"], place.docname, place.node_id, content, name)
 
 
 def _mathml(translator: Any, node: Any, display: str) -> None:
@@ -238,7 +245,8 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("source-read", _read)
     app.connect("autodoc-skip-member", _leave_out)
     app.connect("doctree-read", _unlink_types)
-    app.connect("missing-reference", _find_by_last_name)
+    app.connect("env-check-consistency", _learn_names)
+    app.connect("missing-reference", _find_by_end)
     app.connect("build-finished", _send_on)
     app.add_html_math_renderer(
         "mathml",
