@@ -14,7 +14,12 @@ NOT_RUN = {
         ".fit(table)": "a table on a cluster; see the tutorial",
     },
 }
-OTHERS = {"README.md": "tests/test_readme.py", "examples/README.md": "tests/cli/test_examples.py"}
+# Pages whose blocks another test runs, because they need more than this one has.
+OTHERS = {
+    "README.md": "tests/test_readme.py",
+    "docs/databases.md": "tests/docs/test_databases.py",
+    "examples/README.md": "tests/cli/test_examples.py",
+}
 WITH_CODE = [page for page in PAGES if name_of(page) not in OTHERS and blocks(page.read_text(encoding="utf-8"))]
 
 
