@@ -49,7 +49,7 @@ bench: $(VENV)/installed-bench $(VENV)/installed-dev ## measure against the peer
 
 docs: $(VENV)/installed-dev ## build the documentation site into build/site; a warning or a broken link is an error
 	@rm -rf build/site
-	$(BIN)/python -m sphinx -qW --keep-going -c docs -d build/doctrees . build/site
+	$(BIN)/python -m sphinx -qEW --keep-going -c docs -d build/doctrees . build/site
 	$(BIN)/python tools/check_site.py build/site
 	@echo "open build/site/index.html"
 
