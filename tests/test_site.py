@@ -14,6 +14,7 @@ from support.components import require
 from support.page import SIZES
 
 ROOT = Path(__file__).parents[1]
+WIDE_PAGES = ("index", "method", "benchmarks", "reference/measures")
 CHANGELOG = """
 ## 2.0
 
@@ -56,32 +57,23 @@ def is_documented(site, page, name):
     )
 
 
-def look(browser, site):
-    """Search and read, in both sizes and both themes; nothing is asked of others, nothing is wider than the screen."""
-    for scheme in ("light", "dark"):
-        for size in SIZES.values():
-            context = browser.new_context(viewport=size, color_scheme=scheme, offline=True)
-            page = context.new_page()
-            page.set_default_timeout(30_000)
-            asked = []
-            page.on("request", lambda request, asked=asked: asked.append(request.url.partition(":")[0]))
-            page.goto((site / "search.html").as_uri() + "?q=near+duplicates")
-            page.locator("#search-results li a", has_text="Find near-duplicates").first.wait_for()
-            for name in (
-                "docs/index",
-                "docs/method",
-                "docs/benchmarks",
-                "docs/reference/sthash",
-                "docs/reference/measures",
-            ):
-                page.goto((site / f"{name}.html").as_uri())
-                assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth"), (
-                    name
-                )
-                dark = page.evaluate("getComputedStyle(document.body).backgroundColor.match(/\\d+/)[0] < 128")
-                assert dark == (scheme == "dark")
-            assert set(asked) <= {"file", "data"}
-            context.close()
+def look(browser, site, scheme, size):
+    """Search and read; nothing may be asked of other sites, and nothing be wider than the screen."""
+    context = browser.new_context(viewport=SIZES[size], color_scheme=scheme, offline=True)
+    page = context.new_page()
+    page.set_default_timeout(30_000)
+    asked = set()
+    page.on("request", lambda request: asked.add(request.url.partition(":")[0]))
+    page.goto((site / "search.html").as_uri() + "?q=near+duplicates")
+    page.locator("#search-results li a", has_text="Find near-duplicates").first.wait_for()
+    for name in WIDE_PAGES:
+        page.goto((site / "docs" / f"{name}.html").as_uri())
+        root = page.locator("html")
+        assert root.evaluate("root => root.scrollWidth <= root.clientWidth"), name
+        red = page.evaluate("getComputedStyle(document.body).backgroundColor.match(/\\d+/)[0]")
+        assert (int(red) < 128) == (scheme == "dark")
+    assert asked <= {"file", "data"}
+    context.close()
 
 
 def test_the_site(tmp_path, request):
@@ -90,7 +82,9 @@ def test_the_site(tmp_path, request):
     site = build(tmp_path)
     assert list(check_site.complaints(site)) == []
     assert [name for page, name in public_names() if not is_documented(site, page, name)] == []
-    look(request.getfixturevalue("browser"), site)
+    browser = request.getfixturevalue("browser")
+    look(browser, site, "light", "wide")
+    look(browser, site, "dark", "narrow")
 
 
 def test_every_package_is_in_the_reference():
