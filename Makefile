@@ -10,7 +10,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 SANITIZE := -std=c++20 -O1 -g -fno-omit-frame-pointer -Wall -Wextra -Wno-psabi -Isrc/core
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format unit crash bench results screenshots package sanitize fuzz clean
+.PHONY: help demo test lint format unit crash bench results docs pictures screenshots package sanitize fuzz clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -46,6 +46,15 @@ bench: $(VENV)/installed-bench $(VENV)/installed-dev ## measure against the peer
 	@missed=; for name in $(BENCHMARKS); do \
 	  echo "== benchmarks/$$name.py"; $(BIN)/python benchmarks/$$name.py || missed="$$missed $$name"; done; \
 	$(BIN)/python tools/readme_table.py && [ -z "$$missed" ] || { echo "failed, or missed a ratio:$$missed"; exit 1; }
+
+docs: $(VENV)/installed-dev ## build the documentation site into build/site; a warning or a broken link is an error
+	@rm -rf build/site
+	$(BIN)/python -m sphinx -qEW --keep-going -c docs -d build/doctrees . build/site
+	$(BIN)/python tools/check_site.py build/site
+	@echo "open build/site/index.html"
+
+pictures: $(VENV)/installed-dev ## draw the pictures of the page about the method
+	$(BIN)/python tools/method_pictures.py docs/images
 
 screenshots: $(VENV)/installed-dev ## take the pictures of the page that the README shows; needs Chromium
 	PYTHONPATH=tests $(BIN)/python tools/screenshots.py docs/images

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from sthash.reproduction.datasets import DatasetError, data_dir
-from support.components import require, set_java_home
+from support.components import chromium, require, set_java_home
 
 set_java_home()
 # Spark starts Java by a fork. With a connection to Milvus open, gRPC's handlers for forks can kill the child before it
@@ -55,6 +55,18 @@ def spark(needs_spark: None, tmp_path_factory: pytest.TempPathFactory) -> Iterat
 
     with session("local[2]", tmp_path_factory.mktemp("spark")) as running:
         yield running
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[object]:
+    """One Chromium for all tests of a process: it can have no second driver."""
+    require("Chromium")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as driver:
+        opened = driver.chromium.launch(executable_path=chromium(), args=["--disable-dev-shm-usage"])
+        yield opened
+        opened.close()
 
 
 @pytest.fixture

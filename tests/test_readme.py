@@ -12,12 +12,10 @@ from pathlib import Path
 import pytest
 
 from sthash import baselines
+from support.pages import PAGES
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-PAGES = sorted(
-    [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("examples/*.md"), *ROOT.glob("benchmarks/*.md")]
-)
 COMMANDS = ("build", "search", "similar", "duplicates", "classify")
 
 

@@ -56,6 +56,9 @@ COMPONENTS = {
         lambda: installed("pymilvus") and installed("milvus_lite"), "pip install 'sthash[milvus]'"
     ),
     "PyArrow": Component(lambda: installed("pyarrow"), "pip install 'sthash[parquet]'"),
+    "Sphinx": Component(
+        lambda: all(map(installed, ("sphinx", "furo", "myst_parser", "latex2mathml"))), "pip install 'sthash[docs]'"
+    ),
     "PySpark": Component(lambda: installed("pyspark"), "pip install 'sthash[spark]'"),
 }
 

@@ -24,10 +24,10 @@ Array = npt.NDArray[np.float32]
 
 
 class GaussianSVM(BaseEstimator):  # type: ignore[misc]
-    """One support vector machine per bit with the kernel exp(−γ |x − y|²); all bits share one kernel matrix.
+    """One support vector machine per bit with the kernel ``exp(−γ |x − y|²)``; all bits share one kernel matrix.
 
-    Each machine minimizes ½ |w|² + C Σ max(0, 1 − y_i w·φ(x_i))² by dual coordinate descent, as `LinearSVMBank` does
-    for linear machines. There is no intercept, because a Gaussian kernel does not need one. The machines keep the
+    Each machine minimizes ``½ |w|² + C Σ max(0, 1 − y_i w·φ(x_i))²`` by dual coordinate descent, as `LinearSVMBank`
+    does for linear machines. There is no intercept, because a Gaussian kernel does not need one. The machines keep the
     corpus. Learning takes 4 n² bytes; predicting one document costs one comparison per document of the corpus.
 
     Parameters

@@ -18,7 +18,7 @@ class LinearEmbedding(LinearHash):
 
     Locality-preserving indexing (He et al. 2004) finds the linear functions y = X w with the smallest
     yᵀ L y / yᵀ D y, through eigenvectors of two large dense matrices. If X w can equal an eigenvector of the graph,
-    that w is a solution (Cai et al. 2007). Therefore, as in their spectral regression, w is the ridge regression
+    that w is a solution (Cai et al. 2007). Therefore, as in their spectral regression, w is the ridge regression ::
 
         min_w |X w − v|² + alpha |w|²
 

@@ -35,7 +35,7 @@ def ridge_map(
     max_iter: int = 500,
     threads: int | None = None,
 ) -> Array:
-    """Find the weights B that minimize |X B − targets|² + alpha |B|².
+    """Find the weights B that minimize ``|X B − targets|² + alpha |B|²``.
 
     Conjugate gradients solve the smaller of the two normal equations: (X Xᵀ + alpha) A = targets with B = Xᵀ A if
     there are fewer documents than features, otherwise (Xᵀ X + alpha) B = Xᵀ targets. Neither matrix is ever formed;
@@ -98,7 +98,7 @@ def left_out_predictions(
     A map predicts the documents that it was learned from better than unseen documents. The prediction ŷ contains a
     share h of the document's own target y; without the document it would be (ŷ − h y) / (1 − h). The mean of h is
     measured with random signs as targets: how much of them does the same map return? The h of one document is taken
-    in proportion to its squared length, and at most |x|² / (|x|² + alpha), its value if no other document is similar.
+    in proportion to its squared length, and at most ``|x|² / (|x|² + alpha)``, its value if no document is similar.
 
     Parameters
     ----------

@@ -9,11 +9,10 @@ from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
 from sthash import Collection
 from support.browser import library_documents, serving
-from support.components import chromium, require
 from support.page import HOSTILE, SIZES
 
 MODULES = ("argparse", "asyncio", "cmd", "collections", "csv", "email", "gzip", "json", "logging", "optparse", "pdb")
@@ -38,15 +37,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def address(folder: Path) -> Iterator[str]:
     with serving(folder) as (address, _):
         yield address
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    require("Chromium")
-    with sync_playwright() as driver:
-        opened = driver.chromium.launch(executable_path=chromium(), args=["--disable-dev-shm-usage"])
-        yield opened
-        opened.close()
 
 
 @dataclass

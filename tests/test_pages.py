@@ -1,0 +1,54 @@
+"""The documentation tells the truth: the code of every page runs, in order, and prints what the page shows."""
+
+import re
+
+import pytest
+
+from support.pages import NO_PROGRAM, PAGES, blocks, name_of, runner
+
+# Blocks that cannot run here, by something that they contain. Nothing else is left out.
+NOT_RUN = {
+    "docs/reproducing.md": {"sth reproduce": "the paper's corpora may not be distributed"},
+    "docs/scaling.md": {
+        "http://milvus:19530": "a Milvus server",
+        ".fit(table)": "a table on a cluster; see the tutorial",
+    },
+}
+# Pages whose blocks another test runs, because they need more than this one has.
+OTHERS = {
+    "README.md": "tests/test_readme.py",
+    "docs/databases.md": "tests/docs/test_databases.py",
+    "examples/README.md": "tests/cli/test_examples.py",
+}
+WITH_CODE = [page for page in PAGES if name_of(page) not in OTHERS and blocks(page.read_text(encoding="utf-8"))]
+
+
+def left_out(name, block):
+    return any(part in block.body for part in NOT_RUN.get(name, ()))
+
+
+@pytest.mark.parametrize("page", WITH_CODE, ids=name_of)
+def test_the_code_of_the_page_runs(page, tmp_path, capsys, request):
+    name, found = name_of(page), blocks(page.read_text(encoding="utf-8"))
+    assert {block.language for block in found} <= {"python", "sh", *NO_PROGRAM}
+    code = [block for block in found if block.language in ("python", "sh") and not left_out(name, block)]
+    if any("spark" in block.body for block in code):
+        request.getfixturevalue("spark")
+    with runner(name, tmp_path, capsys) as running:
+        for block in code:
+            running.run(block)
+
+
+def test_what_is_not_run_is_there():
+    for name, parts in NOT_RUN.items():
+        (page,) = (page for page in PAGES if name_of(page) == name)
+        for part in parts:
+            assert any(part in block.body for block in blocks(page.read_text(encoding="utf-8"))), (name, part)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_code_is_fenced_and_has_a_language(page):
+    text = page.read_text(encoding="utf-8")
+    assert all(block.language for block in blocks(text))
+    outside = re.sub(r"^```.*?^```$", "", text, flags=re.DOTALL | re.MULTILINE)
+    assert not re.search(r"\n\n {4}(?![-*\d ])\S", outside), "an indented block: put it between fences"
