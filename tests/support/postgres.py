@@ -36,9 +36,7 @@ def postgres() -> Iterator[str]:
             log = root / f"{name}.log"
             with log.open("a+") as output:
                 command = [programs / name, "-D", data, *map(str, arguments)]
-                done = subprocess.run(
-                    command, stdout=output, stderr=output, cwd="/", check=False, timeout=120, **user
-                )
+                done = subprocess.run(command, stdout=output, stderr=output, cwd="/", check=False, timeout=120, **user)
             assert done.returncode == 0, log.read_text()
 
         run("initdb", "-U", "postgres", "--auth=trust", "--encoding=utf8", "--locale=C", "--no-sync")
