@@ -6,6 +6,7 @@ Postgres refuses to run as root, so there it runs as ``nobody``.
 
 import importlib.util
 import os
+import pwd
 import shutil
 import subprocess
 import tempfile
@@ -50,7 +51,9 @@ def postgres() -> Iterator[str]:
 
 
 def _user() -> dict[str, Any]:
-    return {"user": "nobody", "group": "nogroup", "extra_groups": []} if os.geteuid() == 0 else {}
+    if os.geteuid() != 0:
+        return {}
+    return {"user": "nobody", "group": pwd.getpwnam("nobody").pw_gid, "extra_groups": []}
 
 
 def _programs(root: Path) -> Path:
