@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -59,6 +61,7 @@ def scores(
     from sthash.reproduction.datasets import DatasetError
     from sthash.reproduction.field import as_json, as_table, choose_methods, field_scores, load_corpus
 
+    sys.path.insert(0, str(Path.cwd()))  # a method of the user's own is imported from the current folder
     lengths = _lengths(bits)
     methods = choose_methods([name.strip() for name in (method or "").split(",") if name.strip()])
     try:
