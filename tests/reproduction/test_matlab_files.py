@@ -95,6 +95,13 @@ def test_positions_out_of_range(write, places):
         load_mat(write(fea=ROWS, gnd=np.ones((6, 1)), trainIdx=[[1]], testIdx=places))
 
 
+def test_a_file_of_matlab_7_3(tmp_path):
+    path = tmp_path / "corpus.mat"
+    path.write_bytes(b"MATLAB 7.3 MAT-file".ljust(124) + b"\x00\x02IM" + b"\x89HDF")
+    with pytest.raises(DatasetError, match="Matlab 7"):
+        load_mat(path)
+
+
 def test_no_matlab_file(tmp_path):
     path = tmp_path / "corpus.mat"
     path.write_bytes(b"nothing of the kind" * 20)

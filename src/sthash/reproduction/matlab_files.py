@@ -54,8 +54,7 @@ def load_mat(path: str | Path, queries: Part = "test") -> LabeledRows:
     array([1, 2, 2])
     """
     path = Path(path)
-    with reading(path):
-        content = {name: value for name, value in scipy.io.loadmat(path).items() if not name.startswith("__")}
+    content = _read(path)
     if set(INDEXED) <= set(content):
         if queries == "cv":
             raise DatasetError(f"{path} has no part cv, only trainIdx and testIdx. Take the test part.")
@@ -82,6 +81,17 @@ def load_mat(path: str | Path, queries: Part = "test") -> LabeledRows:
     if train_labels.ndim == 2:
         _check_columns(path, "gnd_train", train_labels.shape[1], wanted[3], test_labels.shape[1])
     return LabeledRows(train, train_labels, test, test_labels)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    with reading(path):
+        try:
+            content = scipy.io.loadmat(path)
+        except NotImplementedError as error:
+            raise DatasetError(
+                f"{path} is a file of Matlab 7.3 (HDF5), which cannot be read. Save it with -v7."
+            ) from error
+    return {name: value for name, value in content.items() if not name.startswith("__")}
 
 
 def _rows(path: Path, name: str, given: Any) -> sparse.csr_array[Any]:
