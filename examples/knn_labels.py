@@ -2,8 +2,9 @@
 
 The texts are the documentation strings of Python's standard library, of the 30 modules that have most of them; a fifth
 is held out. Three classifiers let five neighbors vote: those with the nearest codes of 128 bits, those with the largest
-cosines among the 100 nearest codes, and those with the largest cosines of all, as scikit-learn finds them. Bits and
-neighbors were chosen by cross-validation on the labeled texts.
+cosines among the 100 nearest codes, and those with the largest cosines of all, as scikit-learn finds them. The recipe
+and the five votes were chosen by cross-validation on the labeled texts; 256 bits did a little better there (.77 against
+.76).
 
 What we found (Python 3.11, 3,123 labeled texts): codes alone, 16 bytes per text, name .78 of the modules correctly.
 Candidates by codes and a vote by cosines name .83, as the exhaustive search does. So few texts are searched faster
