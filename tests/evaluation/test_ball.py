@@ -10,7 +10,7 @@ import pytest
 from sklearn.metrics import average_precision_score
 
 from sthash import codes
-from sthash.evaluation import Neighbors, Topics, score, tally
+from sthash.evaluation import Neighbors, SharedLabels, Topics, score, tally
 from sthash.evaluation.measures import average_precision, correct_votes, precision_at
 
 
@@ -67,19 +67,24 @@ def every_order(groups):
         yield list(itertools.chain.from_iterable(choice))
 
 
-def random_case(seed, n_corpus=60, n_queries=25, n_bits=20, by_topic=True):
+def random_case(seed, n_corpus=60, n_queries=25, n_bits=20, kind="topics"):
     """Few distinct codes, so ties abound; some far-off queries, and some to which nothing is relevant."""
     rng = np.random.default_rng(seed)
     centers = rng.random((5, n_bits)) < 0.5
     corpus = centers[rng.integers(5, size=n_corpus)] ^ (rng.random((n_corpus, n_bits)) < 0.06)
     queries = centers[rng.integers(5, size=n_queries)] ^ (rng.random((n_queries, n_bits)) < 0.06)
     queries[:4] = rng.random((4, n_bits)) < 0.5
-    if by_topic:
+    labels = None
+    if kind == "topics":
         labels = rng.choice([-3, 2, 7], size=n_corpus), rng.choice([-3, 2, 7, 11], size=n_queries)
         relevance = Topics(*labels)
         relevant = [{i for i in range(n_corpus) if labels[0][i] == label} for label in labels[1]]
+    elif kind == "labels":
+        given = [rng.random((n, 4)) < 0.3 for n in (n_corpus, n_queries)]
+        given[1][5] = False
+        relevance = SharedLabels(*given)
+        relevant = [{i for i in range(n_corpus) if any(given[0][i] & row)} for row in given[1]]
     else:
-        labels = None
         indices = np.array([rng.permutation(n_corpus)[:6] for _ in range(n_queries)])
         indices[rng.random(indices.shape) < 0.3] = -1
         indices[5] = -1
@@ -89,10 +94,10 @@ def random_case(seed, n_corpus=60, n_queries=25, n_bits=20, by_topic=True):
     return corpus, queries, relevance, relevant, labels
 
 
-@pytest.mark.parametrize("by_topic", [True, False])
+@pytest.mark.parametrize("kind", ["topics", "neighbors", "labels"])
 @pytest.mark.parametrize("seed", range(4))
-def test_balls_equal_plain_loops(seed, by_topic):
-    corpus, queries, relevance, relevant, labels = random_case(seed, by_topic=by_topic)
+def test_balls_equal_plain_loops(seed, kind):
+    corpus, queries, relevance, relevant, labels = random_case(seed, kind=kind)
     lengths, radii = [1, 3, 8, 13, 20], [0, 1, 2, 5, 30]
     scores = score(codes.pack(corpus), codes.pack(queries), relevance, lengths=lengths, radii=radii, k=7)
     assert [(ball.n_bits, ball.radius) for ball in scores.balls] == list(itertools.product(lengths, radii))
@@ -103,8 +108,9 @@ def test_balls_equal_plain_loops(seed, by_topic):
             assert getattr(ball, name) == (None if value is None else pytest.approx(value, abs=1e-12)), name
 
 
-def test_blocks_do_not_show(monkeypatch):
-    corpus, queries, relevance, _, _ = random_case(9)
+@pytest.mark.parametrize("kind", ["topics", "neighbors", "labels"])
+def test_blocks_do_not_show(monkeypatch, kind):
+    corpus, queries, relevance, _, _ = random_case(9, kind=kind)
     whole = tally(codes.pack(corpus), codes.pack(queries), relevance, [4, 20])
     monkeypatch.setattr("sthash.evaluation.tallies._CELLS", 200)
     pieces = tally(codes.pack(corpus), codes.pack(queries), relevance, [4, 20])
@@ -125,10 +131,10 @@ def test_codes_longer_than_a_byte_can_count():
         np.testing.assert_array_equal(seen.found[j], np.bincount(distances, minlength=301))
 
 
-@pytest.mark.parametrize("by_topic", [True, False])
+@pytest.mark.parametrize("kind", ["topics", "neighbors", "labels"])
 @pytest.mark.parametrize("seed", range(3))
-def test_rankings_are_the_mean_over_all_orders_of_ties(seed, by_topic):
-    corpus, queries, relevance, relevant, _ = random_case(seed, n_corpus=7, n_queries=9, n_bits=4, by_topic=by_topic)
+def test_rankings_are_the_mean_over_all_orders_of_ties(seed, kind):
+    corpus, queries, relevance, relevant, _ = random_case(seed, n_corpus=7, n_queries=9, n_bits=4, kind=kind)
     (seen,) = tally(codes.pack(corpus), codes.pack(queries), relevance, [4])
     for j, query in enumerate(queries):
         orders = list(every_order(plain_groups(corpus, query, relevant[j], 4)))

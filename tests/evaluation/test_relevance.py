@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from sthash.evaluation import Neighbors, Topics, nearest_neighbors
+from sthash.evaluation import Neighbors, SharedLabels, Topics, nearest_neighbors
 
 
 def tied_vectors(seed, rows):
@@ -58,6 +58,16 @@ def test_masks_show_the_relevant_documents():
     np.testing.assert_array_equal(neighbors.mask(1, 3), expected[1:])
     topics = Topics(np.array([4, 5, 4]), np.array([5, 6, 4]))
     np.testing.assert_array_equal(topics.mask(1, 3), [[False, False, False], [True, False, True]])
+    shared = SharedLabels(sparse.csr_array([[1, 0], [1, 1], [0, 2]]), np.array([[0, 0], [0, 1], [1, 0]]))
+    np.testing.assert_array_equal(shared.mask(0, 2), [[False, False, False], [False, True, True]])
+    assert (shared.n_corpus, shared.n_queries) == (3, 3)
+
+
+def test_bad_labels_are_refused():
+    with pytest.raises(ValueError, match="corpus must be a 2-d array, one column per label, got 1-d"):
+        SharedLabels(np.array([1, 2]), np.array([[1, 0]]))
+    with pytest.raises(ValueError, match="corpus has 2 labels, queries has 3"):
+        SharedLabels(np.eye(2), np.eye(3))
 
 
 @pytest.mark.parametrize(

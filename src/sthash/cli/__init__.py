@@ -26,6 +26,7 @@ from sthash.cli import (
     info,
     relearn,
     reproduce,
+    scores,
     search,
     serve,
     similar,
@@ -41,7 +42,7 @@ GROUPS = {
     "Find": (search.search, similar.similar, duplicates.duplicates, dedup.dedup, classify.classify),
     "Look": (get.get, listing.list, info.info, check.check, export.export),
     "Change": (add.add, delete.delete, relearn.relearn, compact.compact, copy.copy),
-    "More": (serve.serve, reproduce.reproduce, version.version),
+    "More": (serve.serve, reproduce.reproduce, scores.scores, version.version),
 }
 COMMANDS = tuple(command for group in GROUPS.values() for command in group)
 EXPECTED = (

@@ -1,11 +1,11 @@
 """How good codes are: measures, relevance, significance, tuning.
 
-`score` measures packed codes at every code length and radius. A definition of relevance, `Neighbors` or `Topics`, says
-which documents are correct answers. `tune` chooses settings on held-out documents.
+`score` measures packed codes at every code length and radius. A definition of relevance, `Neighbors`, `Topics`
+or `SharedLabels`, says which documents are correct answers. `tune` chooses settings on held-out documents.
 """
 
 from sthash.evaluation.ball import LENGTHS, RADII, BallScore, RankingScore, Scores, score
-from sthash.evaluation.relevance import Neighbors, Relevance, Topics, nearest_neighbors
+from sthash.evaluation.relevance import Neighbors, Relevance, SharedLabels, Topics, nearest_neighbors
 from sthash.evaluation.significance import SignTest, micro_sign_test, sign_test
 from sthash.evaluation.tallies import Tally, tally
 from sthash.evaluation.tuning import Trial, Tuning, tune
@@ -18,6 +18,7 @@ __all__ = [
     "RankingScore",
     "Relevance",
     "Scores",
+    "SharedLabels",
     "SignTest",
     "Tally",
     "Topics",

@@ -82,7 +82,7 @@ def score(
     ----------
     corpus, queries : packed codes
         A shorter code is a prefix of them.
-    relevance : Neighbors or Topics
+    relevance : Neighbors, Topics or SharedLabels
     lengths : increasing code lengths in bits
     radii : radii of the Hamming balls, inclusive
     k : cut-off of the ranking's precision

@@ -1,4 +1,4 @@
-"""Which documents are relevant: the nearest neighbors in the original space, or the documents on the same topic."""
+"""Which documents are relevant: the nearest neighbors in the original space, or those with the same topic or label."""
 
 from __future__ import annotations
 
@@ -100,7 +100,56 @@ class Topics:
         return same
 
 
-Relevance = Neighbors | Topics
+@dataclass(frozen=True)
+class SharedLabels:
+    """The corpus documents that share at least one label with a query are relevant to it.
+
+    Parameters
+    ----------
+    corpus, queries : sparse or dense arrays of shape (n_corpus, n_labels) and (n_queries, n_labels)
+        Not zero where a document has a label. Nothing is relevant to a query without labels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sthash.evaluation import SharedLabels
+    >>> SharedLabels(np.array([[1, 0, 1], [0, 1, 0]]), np.array([[0, 0, 1], [1, 1, 0]])).mask(0, 2)
+    array([[ True, False],
+           [ True,  True]])
+    """
+
+    corpus: Any
+    queries: Any
+
+    def __post_init__(self) -> None:
+        """Check the labels once."""
+        for name in ("corpus", "queries"):
+            given = getattr(self, name)
+            if np.ndim(given) != 2 and not sparse.issparse(given):
+                raise ValueError(f"{name} must be a 2-d array, one column per label, got {np.ndim(given)}-d.")
+            object.__setattr__(self, name, sparse.csr_array(given != 0, dtype=np.float32))
+        if self.corpus.shape[1] != self.queries.shape[1]:
+            raise ValueError(
+                f"corpus has {self.corpus.shape[1]} labels, queries has {self.queries.shape[1]}. Both need the same."
+            )
+
+    @property
+    def n_queries(self) -> int:
+        """Number of queries."""
+        return int(self.queries.shape[0])
+
+    @property
+    def n_corpus(self) -> int:
+        """Size of the corpus."""
+        return int(self.corpus.shape[0])
+
+    def mask(self, start: int, stop: int) -> npt.NDArray[np.bool_]:
+        """Relevance of every corpus document to queries ``start:stop``, one row per query."""
+        shared: npt.NDArray[np.bool_] = (self.queries[start:stop] @ self.corpus.T).toarray() > 0
+        return shared
+
+
+Relevance = Neighbors | Topics | SharedLabels
 
 
 def nearest_neighbors(train: Any, test: Any, k: int) -> npt.NDArray[np.int64]:

@@ -57,7 +57,7 @@ def micro_sign_test(
     ----------
     a, b : pairs of packed codes
         Codes of the corpus and of the queries, as each system has them.
-    relevance : Neighbors or Topics
+    relevance : Neighbors, Topics or SharedLabels
     n_bits : code length; longer codes are cut to it
     radius : radius of the ball, inclusive
 

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sthash.codes import Codes, n_bytes
-from sthash.evaluation.relevance import Neighbors, Relevance
+from sthash.evaluation.relevance import Neighbors, Relevance, SharedLabels, Topics
 
 Counts = npt.NDArray[np.int32]
 Distances = npt.NDArray[np.unsignedinteger[Any]]
@@ -54,7 +54,7 @@ def tally(corpus: Codes, queries: Codes, relevance: Relevance, lengths: Sequence
     ----------
     corpus, queries : packed codes
         Their first l bits are the code of length l.
-    relevance : Neighbors or Topics
+    relevance : Neighbors, Topics or SharedLabels
     lengths : increasing code lengths
 
     Examples
@@ -74,11 +74,14 @@ def tally(corpus: Codes, queries: Codes, relevance: Relevance, lengths: Sequence
     step = max(1, _CELLS // max(len(corpus), n_classes * (lengths[-1] + 1)))
     for start in range(0, len(queries), step):
         rows = slice(start, start + step)
+        shared = relevance.mask(*rows.indices(len(queries))[:2]) if isinstance(relevance, SharedLabels) else None
         for seen, distances in zip(tallies, _distances(corpus, queries[rows], lengths), strict=True):
             histograms = _histograms(distances, classes, n_classes, seen.n_bits + 1)
             seen.found[rows] = histograms.sum(axis=1)
             if isinstance(relevance, Neighbors):
                 seen.relevant[rows] = _at(distances, relevance.indices[rows], seen.n_bits + 1)
+            elif shared is not None:
+                seen.relevant[rows] = _where(distances, shared, seen.n_bits + 1)
             elif seen.votes is not None and labels is not None:
                 seen.relevant[rows] = histograms[np.arange(len(histograms)), labels[rows]]
                 seen.votes[rows] = _majority(histograms)
@@ -101,7 +104,7 @@ def check_codes(corpus: Codes, queries: Codes, relevance: Relevance, n_bits: int
 
 def _classes(relevance: Relevance) -> tuple[int, npt.NDArray[np.intp], Counts | None]:
     """Number the classes of the corpus and of the queries; without topics all documents are of one class."""
-    if isinstance(relevance, Neighbors):
+    if not isinstance(relevance, Topics):
         return 1, np.zeros(relevance.n_corpus, dtype=np.intp), None
     names, inverse = np.unique(np.concatenate([relevance.corpus, relevance.queries]), return_inverse=True)
     classes = inverse.astype(np.intp)
@@ -147,3 +150,10 @@ def _at(distances: Distances, indices: npt.NDArray[np.int64], width: int) -> Cou
     rows, columns = np.nonzero(indices >= 0)
     cells = rows * width + distances[rows, indices[rows, columns]]
     return np.bincount(cells, minlength=len(indices) * width).astype(np.int32).reshape(len(indices), width)
+
+
+def _where(distances: Distances, relevant: npt.NDArray[np.bool_], width: int) -> Counts:
+    """Histogram of the distances to the relevant documents of each row."""
+    rows, columns = np.nonzero(relevant)
+    cells = rows * width + distances[rows, columns]
+    return np.bincount(cells, minlength=len(relevant) * width).astype(np.int32).reshape(len(relevant), width)

@@ -154,7 +154,7 @@ def load_reuters21578() -> LabeledTexts:
 def load_reuters21578_counts() -> LabeledCounts:
     """Load the authors' term counts of Reuters-21578, in their order: 5228 train, 2057 test, 10 topics."""
     path = _find(["reuters21578_counts.mat"], f"{_COUNTS_SOURCE} (Reuters21578.mat)")
-    with _reading(path):
+    with reading(path):
         content = scipy.io.loadmat(path)
         counts = sparse.csr_array(content["fea"])
         labels = content["gnd"].ravel().astype(np.int64) - 1
@@ -170,7 +170,7 @@ def load_reuters21578_counts() -> LabeledCounts:
 def load_tdt2() -> UnsplitCounts:
     """Load term counts of TDT2: 9394 documents, 30 categories. `split_tdt2` makes the paper's splits."""
     path = _find(["tdt2.npz"], f"{_COUNTS_SOURCE} (TDT2.mat, its fea saved as CSR parts beside gnd)")
-    with _reading(path), path.open("rb") as stream, np.load(stream, allow_pickle=False) as parts:
+    with reading(path), path.open("rb") as stream, np.load(stream, allow_pickle=False) as parts:
         counts = sparse.csr_array(
             (parts["data"].astype(np.float64), parts["indices"].astype(np.int32), parts["indptr"]),
             shape=(int(parts["shape"][0]), int(parts["shape"][1])),
@@ -264,14 +264,14 @@ def _find(names: Sequence[str], source: str) -> Path:
 
 def _members(path: Path) -> Iterator[tuple[str, bytes]]:
     """Name and content of each regular file of an archive, one after the other, in memory."""
-    with _reading(path), tarfile.open(path) as archive:
+    with reading(path), tarfile.open(path) as archive:
         for member in archive:
             if member.isfile() and (stream := archive.extractfile(member)) is not None:
                 yield member.name, stream.read()
 
 
 @contextmanager
-def _reading(path: Path) -> Iterator[None]:
+def reading(path: Path) -> Iterator[None]:
     """Turn every error that a damaged file can cause into a DatasetError."""
     try:
         yield
