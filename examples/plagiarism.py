@@ -6,8 +6,8 @@ texts that share a run of six words are a find. `sthash.near_duplicates` compare
 runs of six words, and `sthash.shared_passages` says where each passage stands. The obvious alternative is `difflib`,
 which looks at each pair of texts. The length of the runs was chosen with other random seeds.
 
-What we found (Python 3.11): both find all copied passages, with the same precision; difflib takes more CPU time, and its
-time grows with the number of pairs.
+What we found (Python 3.11): both find all copied passages, with the same precision; difflib takes more CPU time, and
+its time grows with the number of pairs.
 
     python examples/plagiarism.py
 """
