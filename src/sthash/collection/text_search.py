@@ -11,11 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from sthash.checks import resolve_threads
-from sthash.codes import row_distances
+from sthash.collection.hit import deferred_hit
 from sthash.collection.hits import Hit, HitRanking, Hits
 from sthash.collection.phrases import Phrase, holds_phrases
 from sthash.collection.query import ParsedQuery, parse_query
-from sthash.collection.query_words import STOP_WORD, UNKNOWN_WORD, QueryWord
+from sthash.collection.query_words import STOP_WORD, UNKNOWN_WORD, ModelTerm, QueryWord
 from sthash.collection.ranking import (
     DEFAULTS,
     Allowed,
@@ -44,21 +44,27 @@ class AnalyzedQueries:
     """Queries as words: the columns that are in documents, and those words that are not searched for."""
 
     rows: QueryRows
+    terms: list[ModelTerm | None]  # what the model knows of each entry of the rows
     ignored: list[tuple[str, ...]]
     unknown: list[tuple[str, ...]]
 
-    def part(self, queries: Sequence[int]) -> QueryRows:
-        """Return some of the rows."""
+    def part(self, queries: Sequence[int]) -> AnalyzedQueries:
+        """Return some of the queries."""
         rows = self.rows
         if len(queries) == len(rows):
-            return rows
+            return self
         inside = np.concatenate(
             [np.zeros(0, np.int64), *(np.arange(rows.indptr[query], rows.indptr[query + 1]) for query in queries)]
         )
         sizes = np.diff(rows.indptr)[list(queries)]
         bounds = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
         weights = None if rows.weights is None else rows.weights[inside]
-        return QueryRows(bounds, rows.columns[inside], rows.counts[inside], rows.frequencies[inside], weights)
+        return AnalyzedQueries(
+            QueryRows(bounds, rows.columns[inside], rows.counts[inside], rows.frequencies[inside], weights),
+            [self.terms[entry] for entry in inside.tolist()],
+            [self.ignored[query] for query in queries],
+            [self.unknown[query] for query in queries],
+        )
 
 
 def answer_queries(snapshot: Snapshot, queries: list[Any], options: SearchOptions) -> list[Hits]:
@@ -89,18 +95,19 @@ def _answer_batch(snapshot: Snapshot, texts: list[str], options: SearchOptions) 
     found = dict[int, Hits]()
     if plain:
         allowed = _allowed_where(snapshot, options)
-        hits = _ranked_hits(snapshot, words, plain, options, allowed)
+        hits = _ranked_hits(snapshot, words.part(plain), options, allowed)
         found.update(zip(plain, hits, strict=True))
     for at, query in enumerate(parsed):
         if chosen[at] and not query.plain:
-            allowed = _allowed_by(snapshot, query, words.part([at]), options)
-            found[at] = _ranked_hits(snapshot, words, [at], options, allowed)[0]
+            own = words.part([at])
+            allowed = _allowed_by(snapshot, query, own.rows, options)
+            found[at] = _ranked_hits(snapshot, own, options, allowed)[0]
     left = [at for at in range(len(texts)) if not chosen[at]]
     if left:
         near = answer(snapshot, snapshot.encode([texts[at] for at in left]), replace(options, ranking="cosine"))
-        for at, own in zip(left, near, strict=True):
-            own.ignored, own.unknown = words.ignored[at], words.unknown[at]
-            found[at] = own
+        for at, by_code in zip(left, near, strict=True):
+            by_code.ignored, by_code.unknown = words.ignored[at], words.unknown[at]
+            found[at] = by_code
     return [found[at] for at in range(len(texts))]
 
 
@@ -121,6 +128,7 @@ def analyze(snapshot: Snapshot, texts: list[str]) -> AnalyzedQueries:
     """Return the words of texts: those that documents have as columns, the others by name."""
     ignored, unknown = list[tuple[str, ...]](), list[tuple[str, ...]]()
     columns, counts, frequencies, weights, indptr = list[int](), list[int](), list[int](), list[float](), [0]
+    terms = list[ModelTerm | None]()
     for words in snapshot.query_words.of(texts):
         found, others = dict[int, QueryWord](), list[QueryWord]()
         often = dict[int, int]()
@@ -133,11 +141,12 @@ def analyze(snapshot: Snapshot, texts: list[str]) -> AnalyzedQueries:
             else:
                 found[column] = word
         for column in sorted(found):
-            _, _, frequency, weight = found[column]
+            _, _, frequency, weight, term = found[column]
             columns.append(column)
             counts.append(often.get(column, 1))
             frequencies.append(frequency)
             weights.append(weight)
+            terms.append(term)
         indptr.append(len(columns))
         ignored.append(_names(others, STOP_WORD) if others else ())
         unknown.append(_names(others, UNKNOWN_WORD) if others else ())
@@ -148,7 +157,7 @@ def analyze(snapshot: Snapshot, texts: list[str]) -> AnalyzedQueries:
         np.array(frequencies, dtype=np.int32),
         np.array(weights, dtype=np.float32),
     )
-    return AnalyzedQueries(rows, ignored, unknown)
+    return AnalyzedQueries(rows, terms, ignored, unknown)
 
 
 def _names(words: list[QueryWord], column: int) -> tuple[str, ...]:
@@ -158,11 +167,10 @@ def _names(words: list[QueryWord], column: int) -> tuple[str, ...]:
 def _ranked_hits(
     snapshot: Snapshot,
     words: AnalyzedQueries,
-    chosen: list[int],
     options: SearchOptions,
     allowed: Allowed | None,
 ) -> list[Hits]:
-    rows = words.part(chosen)
+    rows = words.rows
     k = min(options.k, len(snapshot))
     ranking: HitRanking = "bm25" if options.ranking == "bm25" else "graph"
     width = min(k if ranking == "bm25" else max(k, DEFAULTS.candidates), len(snapshot))
@@ -179,53 +187,38 @@ def _ranked_hits(
         )
     if ranking == "graph" and width:
         ranked = rank_by_graph(ranked, snapshot.vectors_by_position(), k=k, threads=snapshot.threads)
-    answers = _hits(snapshot, rows, ranked, k, options.explain)
     return [
-        Hits(hits, ignored=words.ignored[at], unknown=words.unknown[at], strategy="postings", ranking=ranking)
-        for at, hits in zip(chosen, answers, strict=True)
+        Hits(hits, ignored=ignored, unknown=unknown, strategy="postings", ranking=ranking)
+        for hits, ignored, unknown in zip(
+            _hits(snapshot, words, ranked, k, options.explain), words.ignored, words.unknown, strict=True
+        )
     ]
 
 
-def _hits(snapshot: Snapshot, rows: QueryRows, ranked: RankedPositions, k: int, explain: bool) -> list[list[Hit]]:
-    positions, scores = ranked.positions[:, :k], ranked.scores[:, :k].tolist()
+def _hits(
+    snapshot: Snapshot, words: AnalyzedQueries, ranked: RankedPositions, k: int, explain: bool
+) -> list[list[Hit]]:
+    rows, positions = words.rows, ranked.positions[:, :k]
     held = positions >= 0
     found = positions[held]
     if len(found) == 0:
         return [[] for _ in range(len(rows))]
-    counts = held.sum(axis=1).tolist()
+    sizes = [len(found)] if len(rows) == 1 else held.sum(axis=1).tolist()
     ids = snapshot.ids[found].tolist()
-    documents = snapshot.fields(dict.fromkeys(ids))
-    codes = snapshot.codes_of(rows.indptr, rows.columns, rows.counts)
-    distances = row_distances(snapshot.codes[found], codes if len(rows) == 1 else np.repeat(codes, counts, axis=0))
-    of_hits = zip(ids, distances.tolist(), strict=True)
-    answers = []
-    for query, count in enumerate(counts):
-        own = list(itertools.islice(of_hits, count))
-        terms: list[tuple[str, ...]] = [()] * count
-        if explain:
-            terms = _matching_terms(snapshot, rows, query, [number for number, _ in own])
+    documents = snapshot.fields(ids if len(rows) == 1 else dict.fromkeys(ids))
+    distances = snapshot.distances(rows, words.terms, found, sizes)
+    answers, start = list[list[Hit]](), 0
+    for query, (size, scores) in enumerate(zip(sizes, ranked.scores.tolist(), strict=True)):
+        own = ids[start : start + size]
+        terms = _matching_terms(snapshot, rows, query, own) if explain else itertools.repeat(())
         answers.append(
             [
-                _hit(*documents[number], distance, score, matching)
-                for (number, distance), score, matching in zip(own, scores[query], terms, strict=False)
+                deferred_hit(documents[number], score, matching, distances, place)
+                for place, number, score, matching in zip(itertools.count(start), own, scores, terms, strict=False)
             ]
         )
+        start += size
     return answers
-
-
-def _hit(
-    key: str,
-    text: str,
-    label: str | None,
-    metadata: dict[str, Any],
-    distance: int,
-    score: float,
-    terms: tuple[str, ...],
-) -> Hit:
-    """Make a hit. Its class sets one field after the other, which takes longer than to find the document."""
-    hit = object.__new__(Hit)
-    hit.__dict__.update(key=key, text=text, label=label, metadata=metadata, distance=distance, score=score, terms=terms)
-    return hit
 
 
 def _matching_terms(snapshot: Snapshot, rows: QueryRows, query: int, ids: list[int]) -> list[tuple[str, ...]]:
