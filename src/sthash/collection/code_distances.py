@@ -5,17 +5,20 @@ Few who search look at them, and to encode a typed query takes as long as to ran
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from functools import cached_property
 from typing import overload
 
 import numpy as np
-import numpy.typing as npt
 
 from sthash.codes import Codes, pack, row_distances
 from sthash.collection.query_words import ModelTerm
 from sthash.model import TextModel
 from sthash.model.terms import TermRows, padded
+
+# Column, count, and what the model knows of the term, for each term of a query by ascending column.
+QueryTerms = list[tuple[int, int, ModelTerm | None]]
 
 
 class CodeDistances(Sequence[int]):
@@ -24,34 +27,21 @@ class CodeDistances(Sequence[int]):
     Parameters
     ----------
     model : TextModel
-    indptr, columns, counts
-        The term counts of the queries: the parts of a CSR matrix with ascending columns.
-    terms : list of ModelTerm or None
-        What the model knows of each entry; None where it does not know the term.
+    queries : list of QueryTerms
     codes : array of uint8
-        Packed codes of the hits.
-    sizes : list of int
-        How many hits each query has.
+        Packed codes of all documents.
+    positions : list of lists of int
+        For each query, where its hits are among the codes.
     """
 
-    def __init__(
-        self,
-        model: TextModel,
-        indptr: npt.NDArray[np.int64],
-        columns: npt.NDArray[np.int32],
-        counts: npt.NDArray[np.int32],
-        terms: list[ModelTerm | None],
-        codes: Codes,
-        sizes: list[int],
-    ) -> None:
+    def __init__(self, model: TextModel, queries: list[QueryTerms], codes: Codes, positions: list[list[int]]) -> None:
         self._model = model
-        self._rows = indptr, columns, counts
-        self._terms = terms
+        self._queries = queries
         self._codes = codes
-        self._sizes = sizes
+        self._positions = positions
 
     def __len__(self) -> int:
-        return len(self._codes)
+        return sum(map(len, self._positions))
 
     @overload
     def __getitem__(self, place: int) -> int: ...
@@ -62,19 +52,23 @@ class CodeDistances(Sequence[int]):
 
     @cached_property
     def _distances(self) -> list[int]:
-        distances: list[int] = row_distances(self._codes, np.repeat(self._query_codes(), self._sizes, axis=0)).tolist()
+        sizes = [len(own) for own in self._positions]
+        found = self._codes[list(itertools.chain.from_iterable(self._positions))]
+        distances: list[int] = row_distances(found, np.repeat(self._query_codes(), sizes, axis=0)).tolist()
         return distances
 
     def _query_codes(self) -> Codes:
-        indptr, columns, counts = self._rows
-        known = np.array([term is not None for term in self._terms], dtype=bool)
-        bounds = np.concatenate([np.zeros(1, np.int64), np.cumsum(known)])[indptr]
-        terms = [term for term in self._terms if term is not None]
+        known = [
+            [(column, count, term) for column, count, term in query if term is not None] for query in self._queries
+        ]
+        indptr = np.cumsum([0, *map(len, known)])
+        entries = list(itertools.chain.from_iterable(known))
         first = padded(np.zeros((1, self._model.n_bits), np.float32))
         rows = TermRows(
-            np.array([term.frequency for term in terms], dtype=np.int64),
-            np.arange(1, len(terms) + 1, dtype=np.int32),
-            np.concatenate([first, *(term.weights[np.newaxis] for term in terms)]),
+            np.array([term.frequency for _, _, term in entries], dtype=np.int64),
+            np.arange(1, len(entries) + 1, dtype=np.int32),
+            np.concatenate([first, *(term.weights[np.newaxis] for _, _, term in entries)]),
         )
-        position = np.arange(len(terms))
-        return pack(self._model.encode_terms(bounds, columns[known], counts[known], rows, position).margins > 0)
+        columns = np.array([column for column, _, _ in entries], dtype=np.int32)
+        counts = np.array([count for _, count, _ in entries], dtype=np.int32)
+        return pack(self._model.encode_terms(indptr, columns, counts, rows, np.arange(len(entries))).margins > 0)

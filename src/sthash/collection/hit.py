@@ -35,12 +35,10 @@ class Hit:
 
         def __getattr__(self, name: str) -> Any:
             """Look the distance up, where `deferred_hit` has left it out."""
-            deferred = self.__dict__.get("_deferred") if name == "distance" else None
-            if deferred is None:
+            own = self.__dict__
+            if name != "distance" or "_distances" not in own:
                 raise AttributeError(f"a Hit has no {name!r}. Its fields are listed in its documentation.")
-            distances, place = deferred
-            distance = self.__dict__["distance"] = distances[place]
-            del self.__dict__["_deferred"]
+            distance = own["distance"] = own["_distances"][own["_place"]]
             return distance
 
     def __getstate__(self) -> dict[str, Any]:
@@ -62,5 +60,5 @@ def deferred_hit(
     hit = object.__new__(Hit)
     own = hit.__dict__
     own["key"], own["text"], own["label"], own["metadata"] = fields
-    own["score"], own["terms"], own["_deferred"] = score, terms, (distances, place)
+    own["score"], own["terms"], own["_distances"], own["_place"] = score, terms, distances, place
     return hit

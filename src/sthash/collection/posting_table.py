@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import astuple, dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from sthash import _core
 from sthash.checks import resolve_threads
@@ -157,12 +156,12 @@ class PostingTable:
         self._held: set[int] = set()
         self._full = False
 
-    def lists(self, columns: npt.ArrayLike) -> _core.PostingLists:
+    def lists(self, columns: Iterable[int]) -> _core.PostingLists:
         """Return lists that hold at least these columns."""
         if self._lists is None or self._full:
             self._lists, self._full = self._new_lists(), False
             self._held.clear()
-        lists, missing = self._lists, set(np.asarray(columns).tolist()) - self._held
+        lists, missing = self._lists, set(columns) - self._held
         for column in sorted(missing):
             if not 0 <= column < self._n_columns:
                 raise ValueError(f"column {column} is not that of a term. Take columns from encoded queries.")

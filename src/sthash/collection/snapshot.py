@@ -13,7 +13,7 @@ from sthash import _core
 from sthash.batches import batched
 from sthash.checksums import encode_text
 from sthash.codes import Codes
-from sthash.collection.code_distances import CodeDistances
+from sthash.collection.code_distances import CodeDistances, QueryTerms
 from sthash.collection.code_table import CodeTable, Positions, load_codes
 from sthash.collection.conditions import Where
 from sthash.collection.count_table import CountRows, CurrentWeights, load_counts, weighted_vectors
@@ -36,7 +36,7 @@ from sthash.collection.query_words import (
     QueryWord,
     QueryWords,
 )
-from sthash.collection.ranking import QueryRows, Statistics, inverse_frequencies
+from sthash.collection.ranking import inverse_frequencies
 from sthash.collection.store import Store
 from sthash.collection.term_table import Columns, Frequencies, TermTable, hash_terms
 from sthash.index import HammingIndex
@@ -208,7 +208,7 @@ class Snapshot:
         """Return in how many documents some words are."""
         return self._frequencies.at(columns)
 
-    def posting_lists(self, columns: npt.ArrayLike) -> _core.PostingLists:
+    def posting_lists(self, columns: Iterable[int]) -> _core.PostingLists:
         """Return the documents per word, by their positions in `ids`, for these columns at least."""
         return self._postings.lists(columns)
 
@@ -242,11 +242,6 @@ class Snapshot:
             # A copy, because the rows are part of a table that is read for many queries.
             terms[place] = ModelTerm(int(rows.frequency[position]), rows.weights[rows.row[position]].copy())
         return terms
-
-    @cached_property
-    def statistics(self) -> Statistics:
-        """What BM25 depends on."""
-        return Statistics(len(self), self.mean_length)
 
     @cached_property
     def term_hashes(self) -> npt.NDArray[np.int32]:
@@ -352,16 +347,9 @@ class Snapshot:
         rows = self._weights.known(counted)
         return EncodedRows(rows.indptr, rows.columns, self._weights.values(rows), self._margins(counted))
 
-    def distances(
-        self, rows: QueryRows, terms: list[ModelTerm | None], positions: Positions, sizes: list[int]
-    ) -> CodeDistances:
-        """Return the distances between queries and documents at some positions, so many for each query.
-
-        ``terms`` has what the model knows of each entry of the rows.
-        """
-        return CodeDistances(
-            self._text_model, rows.indptr, rows.columns, rows.counts, terms, self.codes[positions], sizes
-        )
+    def distances(self, queries: list[QueryTerms], positions: list[list[int]]) -> CodeDistances:
+        """Return the distances of queries from documents, whose positions are given for each query."""
+        return CodeDistances(self._text_model, queries, self.codes, positions)
 
     def _margins(self, rows: CountRows) -> Margins:
         own = rows.below(self.model.n_columns)

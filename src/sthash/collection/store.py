@@ -304,10 +304,9 @@ class Store:
 
     def version(self) -> int:
         """Return a number that grows with every change of the file, by this connection or another one."""
-        with self.clear_errors():
-            changes_of_others: int = self.connection.execute("PRAGMA data_version").fetchone()[0]
-            self._last_version = changes_of_others + self._own_changes
-            return self._last_version
+        changes_of_others: int = self.connection.execute("PRAGMA data_version").fetchone()[0]
+        self._last_version = changes_of_others + self._own_changes
+        return self._last_version
 
     def origin(self) -> tuple[int, int]:
         """Return what changes when the whole file is replaced, in place or by another one."""

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from sthash.checks import resolve_threads
+from sthash.collection.code_distances import QueryTerms
 from sthash.collection.hit import deferred_hit
 from sthash.collection.hits import Hit, HitRanking, Hits
 from sthash.collection.phrases import Phrase, holds_phrases
-from sthash.collection.query import ParsedQuery, parse_query
-from sthash.collection.query_words import STOP_WORD, UNKNOWN_WORD, ModelTerm, QueryWord
+from sthash.collection.query import ParsedQuery, has_signs, parse_query
+from sthash.collection.query_words import STOP_WORD, UNKNOWN_WORD, QueryWord
 from sthash.collection.ranking import (
     DEFAULTS,
     Allowed,
@@ -39,12 +39,13 @@ MOST_TERMS = 1024
 QUERIES_TOGETHER = 512
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class AnalyzedQueries:
-    """Queries as words: the columns that are in documents, and those words that are not searched for."""
+    """Queries as words: the terms that are in documents, and those words that are not searched for."""
 
     rows: QueryRows
-    terms: list[ModelTerm | None]  # what the model knows of each entry of the rows
+    terms: list[QueryTerms]
+    entries: list[int]  # of the posting lists of all terms of a query
     ignored: list[tuple[str, ...]]
     unknown: list[tuple[str, ...]]
 
@@ -56,12 +57,11 @@ class AnalyzedQueries:
         inside = np.concatenate(
             [np.zeros(0, np.int64), *(np.arange(rows.indptr[query], rows.indptr[query + 1]) for query in queries)]
         )
-        sizes = np.diff(rows.indptr)[list(queries)]
-        bounds = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
-        weights = None if rows.weights is None else rows.weights[inside]
+        bounds = np.cumsum([0, *(len(self.terms[query]) for query in queries)])
         return AnalyzedQueries(
-            QueryRows(bounds, rows.columns[inside], rows.counts[inside], rows.frequencies[inside], weights),
-            [self.terms[entry] for entry in inside.tolist()],
+            QueryRows(bounds, rows.columns[inside], rows.weights[inside]),
+            [self.terms[query] for query in queries],
+            [self.entries[query] for query in queries],
             [self.ignored[query] for query in queries],
             [self.unknown[query] for query in queries],
         )
@@ -88,21 +88,28 @@ def answer_texts(snapshot: Snapshot, texts: list[str], options: SearchOptions) -
 
 def _answer_batch(snapshot: Snapshot, texts: list[str], options: SearchOptions) -> list[Hits]:
     by_codes = options.ranking == "cosine" or options.by_codes
-    parsed = [ParsedQuery(text) if by_codes else parse_query(text) for text in texts]
-    words = analyze(snapshot, [query.text for query in parsed])
-    chosen = [not by_codes and _by_postings(words.rows, at, query, options) for at, query in enumerate(parsed)]
-    plain = [at for at, query in enumerate(parsed) if chosen[at] and query.plain]
+    parsed = dict[int, ParsedQuery]()
+    if not by_codes:
+        parsed = {at: parse_query(text) for at, text in enumerate(texts) if has_signs(text)}
+    words = analyze(snapshot, [parsed[at].text if at in parsed else text for at, text in enumerate(texts)])
+    special = {at: query for at, query in parsed.items() if not query.plain}
     found = dict[int, Hits]()
-    if plain:
-        allowed = _allowed_where(snapshot, options)
-        hits = _ranked_hits(snapshot, words.part(plain), options, allowed)
-        found.update(zip(plain, hits, strict=True))
-    for at, query in enumerate(parsed):
-        if chosen[at] and not query.plain:
+    plain, left = list[int](), list[int]()
+    for at in range(len(texts)):
+        if by_codes or not _by_postings(words, at, at in special, options):
+            left.append(at)
+        elif at in special:
             own = words.part([at])
-            allowed = _allowed_by(snapshot, query, own.rows, options)
+            allowed = _allowed_by(snapshot, special[at], own.rows, options)
             found[at] = _ranked_hits(snapshot, own, options, allowed)[0]
-    left = [at for at in range(len(texts)) if not chosen[at]]
+        else:
+            plain.append(at)
+    if plain:
+        allowed_here = None if options.where is None else _allowed_where(snapshot, options)
+        hits = _ranked_hits(snapshot, words.part(plain), options, allowed_here)
+        if len(plain) == len(texts):
+            return hits
+        found.update(zip(plain, hits, strict=True))
     if left:
         near = answer(snapshot, snapshot.encode([texts[at] for at in left]), replace(options, ranking="cosine"))
         for at, by_code in zip(left, near, strict=True):
@@ -111,53 +118,49 @@ def _answer_batch(snapshot: Snapshot, texts: list[str], options: SearchOptions) 
     return [found[at] for at in range(len(texts))]
 
 
-def _by_postings(rows: QueryRows, query: int, parsed: ParsedQuery, options: SearchOptions) -> bool:
-    own = slice(rows.indptr[query], rows.indptr[query + 1])
-    count = int(rows.indptr[query + 1] - rows.indptr[query])
-    if options.ranking != "auto" or not parsed.plain:
+def _by_postings(words: AnalyzedQueries, query: int, special: bool, options: SearchOptions) -> bool:
+    count = len(words.terms[query])
+    if options.ranking != "auto" or special:
         if count > MOST_TERMS:
             raise ValueError(
                 f"The query has {count:,} different words, but ranking={options.ranking!r} takes {MOST_TERMS:,} at "
                 "most. Shorten it, or search with ranking='cosine'."
             )
         return True
-    return count <= TYPED_TERMS or (count <= MOST_TERMS and int(rows.frequencies[own].sum()) <= MOST_ENTRIES)
+    return count <= TYPED_TERMS or (count <= MOST_TERMS and words.entries[query] <= MOST_ENTRIES)
 
 
 def analyze(snapshot: Snapshot, texts: list[str]) -> AnalyzedQueries:
     """Return the words of texts: those that documents have as columns, the others by name."""
     ignored, unknown = list[tuple[str, ...]](), list[tuple[str, ...]]()
-    columns, counts, frequencies, weights, indptr = list[int](), list[int](), list[int](), list[float](), [0]
-    terms = list[ModelTerm | None]()
+    columns, weights, indptr = list[int](), list[float](), [0]
+    terms, entries = list[QueryTerms](), list[int]()
     for words in snapshot.query_words.of(texts):
-        found, others = dict[int, QueryWord](), list[QueryWord]()
-        often = dict[int, int]()
+        found, counts, others = dict[int, QueryWord](), dict[int, int](), list[QueryWord]()
         for word in words:
             column = word.column
             if column < 0:
                 others.append(word)
-            elif column in found:
-                often[column] = often.get(column, 1) + 1
             else:
                 found[column] = word
+                counts[column] = counts.get(column, 0) + 1
+        own, size = QueryTerms(), 0
         for column in sorted(found):
             _, _, frequency, weight, term = found[column]
+            count = counts[column]
             columns.append(column)
-            counts.append(often.get(column, 1))
-            frequencies.append(frequency)
-            weights.append(weight)
-            terms.append(term)
+            weights.append(count * weight)
+            own.append((column, count, term))
+            size += frequency
         indptr.append(len(columns))
+        terms.append(own)
+        entries.append(size)
         ignored.append(_names(others, STOP_WORD) if others else ())
         unknown.append(_names(others, UNKNOWN_WORD) if others else ())
     rows = QueryRows(
-        np.array(indptr, dtype=np.int64),
-        np.array(columns, dtype=np.int32),
-        np.array(counts, dtype=np.int32),
-        np.array(frequencies, dtype=np.int32),
-        np.array(weights, dtype=np.float32),
+        np.array(indptr, dtype=np.int64), np.array(columns, dtype=np.int32), np.array(weights, dtype=np.float32)
     )
-    return AnalyzedQueries(rows, terms, ignored, unknown)
+    return AnalyzedQueries(rows, terms, entries, ignored, unknown)
 
 
 def _names(words: list[QueryWord], column: int) -> tuple[str, ...]:
@@ -173,51 +176,40 @@ def _ranked_hits(
     rows = words.rows
     k = min(options.k, len(snapshot))
     ranking: HitRanking = "bm25" if options.ranking == "bm25" else "graph"
+    if k == 0:
+        return [
+            Hits(ignored=ignored, unknown=unknown, strategy="postings", ranking=ranking)
+            for ignored, unknown in zip(words.ignored, words.unknown, strict=True)
+        ]
     width = min(k if ranking == "bm25" else max(k, DEFAULTS.candidates), len(snapshot))
-    if width == 0:
-        ranked = RankedPositions(np.zeros((len(rows), 0), np.int64), np.zeros((len(rows), 0), np.float32))
-    else:
-        ranked = rank_by_bm25(
-            snapshot.posting_lists(rows.columns),
-            rows,
-            snapshot.statistics,
-            width,
-            allowed=allowed,
-            threads=snapshot.threads,
-        )
-    if ranking == "graph" and width:
-        ranked = rank_by_graph(ranked, snapshot.vectors_by_position(), k=k, threads=snapshot.threads)
+    lists, threads = snapshot.posting_lists(rows.columns.tolist()), snapshot.threads
+    ranked = rank_by_bm25(lists, rows, snapshot.mean_length, width, allowed=allowed, threads=threads)
+    if ranking == "graph":
+        ranked = rank_by_graph(ranked, snapshot.vectors_by_position(), k=k, threads=threads)
     return [
         Hits(hits, ignored=ignored, unknown=unknown, strategy="postings", ranking=ranking)
         for hits, ignored, unknown in zip(
-            _hits(snapshot, words, ranked, k, options.explain), words.ignored, words.unknown, strict=True
+            _hits(snapshot, words, ranked, options.explain), words.ignored, words.unknown, strict=True
         )
     ]
 
 
-def _hits(
-    snapshot: Snapshot, words: AnalyzedQueries, ranked: RankedPositions, k: int, explain: bool
-) -> list[list[Hit]]:
-    rows, positions = words.rows, ranked.positions[:, :k]
-    held = positions >= 0
-    found = positions[held]
-    if len(found) == 0:
-        return [[] for _ in range(len(rows))]
-    sizes = [len(found)] if len(rows) == 1 else held.sum(axis=1).tolist()
-    ids = snapshot.ids[found].tolist()
-    documents = snapshot.fields(ids if len(rows) == 1 else dict.fromkeys(ids))
-    distances = snapshot.distances(rows, words.terms, found, sizes)
+def _hits(snapshot: Snapshot, words: AnalyzedQueries, ranked: RankedPositions, explain: bool) -> list[list[Hit]]:
+    positions, ids = ranked.positions.tolist(), snapshot.ids[ranked.positions].tolist()
+    for place, own in enumerate(positions):
+        if own[-1] < 0:
+            size = own.index(-1)
+            del own[size:], ids[place][size:]
+    documents = snapshot.fields(ids[0] if len(ids) == 1 else dict.fromkeys(itertools.chain.from_iterable(ids)))
+    distances = snapshot.distances(words.terms, positions)
     answers, start = list[list[Hit]](), 0
-    for query, (size, scores) in enumerate(zip(sizes, ranked.scores.tolist(), strict=True)):
-        own = ids[start : start + size]
-        terms = _matching_terms(snapshot, rows, query, own) if explain else itertools.repeat(())
-        answers.append(
-            [
-                deferred_hit(documents[number], score, matching, distances, place)
-                for place, number, score, matching in zip(itertools.count(start), own, scores, terms, strict=False)
-            ]
-        )
-        start += size
+    for query, (numbers, scores) in enumerate(zip(ids, ranked.scores.tolist(), strict=True)):
+        terms: Iterable[tuple[str, ...]] = itertools.repeat(())
+        if explain:
+            terms = _matching_terms(snapshot, words.rows, query, numbers)
+        hits = zip(itertools.count(start), numbers, scores, terms, strict=False)
+        answers.append([deferred_hit(documents[number], score, own, distances, at) for at, number, score, own in hits])
+        start += len(numbers)
     return answers
 
 
@@ -282,10 +274,10 @@ def _keep_phrases(
     excluded = [phrase for text in parsed.excluded_phrases if (phrase := Phrase(text, snapshot.analyzer)).terms]
     checked: npt.NDArray[np.bool_] = np.zeros(len(snapshot), dtype=bool)
     width = max(options.k, DEFAULTS.candidates)
-    lists, threads = snapshot.posting_lists(rows.columns), resolve_threads(snapshot.threads)
+    lists, threads, mean_length = snapshot.posting_lists(rows.columns.tolist()), snapshot.threads, snapshot.mean_length
     while True:
         width = min(width, len(snapshot))
-        best = rank_by_bm25(lists, rows, snapshot.statistics, width, allowed=allowed, threads=threads).positions[0]
+        best = rank_by_bm25(lists, rows, mean_length, width, allowed=allowed, threads=threads).positions[0]
         new = best[best >= 0]
         new = np.sort(new[~checked[new]])
         if len(new) == 0:
