@@ -208,6 +208,22 @@ def test_a_hit_among_its_like_moves_up():
     assert sorted(ranked.positions[0]) == list(range(5))
 
 
+@pytest.mark.parametrize("spread", [0.02, 0.3, 2.0])
+def test_the_best_are_those_of_the_whole_ranking(spread):
+    """With few wanted, most candidates are passed over by bounds: never one of the best."""
+    rng = np.random.default_rng(11)
+    topics = unit_rows(rng, 6, 400, most=30)
+    rows = unit_rows(rng, 600, 400, most=40) * 0.5 + topics[rng.integers(0, 6, 600)]
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    places = np.array([rng.permutation(600)[:300] for _ in range(20)])
+    scores = -np.sort(-(5 + spread * rng.random((20, 300))), axis=1).astype(np.float32)
+    whole = kernel(rows, places, scores, RankingParameters())
+    for k in (1, 3, 10, 60):
+        few = kernel(rows, places, scores, RankingParameters(), k=k)
+        assert np.array_equal(few[0], whole[0][:, :k])
+        assert np.array_equal(few[1], whole[1][:, :k])
+
+
 def test_positions_need_not_be_dense():
     rng = np.random.default_rng(3)
     rows = unit_rows(rng, 500, 30) + np.float32(0.01)

@@ -94,25 +94,28 @@ class SeedColumns {
         clear();
         map_.reserve(vectors.n_columns);
         dense_centroid_.reserve(vectors.n_columns);
-        ends_.assign(2, 0);
         entries_.resize(entries);
         matches_.resize(entries);
+        columns_.resize(entries);
+        ends_.assign(entries + 2, 0);
         bounds_.assign(1, 0);
         Match* match = matches_.data();
+        uint32_t last = 0;
         for (size_t seed = 0; seed < count; ++seed) {
             const SparseRow row = vector_at(vectors, places[seed]);
             for (long at = 0; at < row.size; ++at) {
-                uint32_t& list = map_[row.indices[at]];
+                uint32_t list = map_[row.indices[at]];
                 if (list == 0) {
-                    list = static_cast<uint32_t>(ends_.size() - 1);
-                    ends_.push_back(0);
-                    columns_.push_back(row.indices[at]);
+                    columns_[last] = row.indices[at];
+                    map_[row.indices[at]] = list = ++last;
                 }
                 ++ends_[list + 1];
                 *match++ = {list, row.values[at]};
             }
             bounds_.push_back(static_cast<size_t>(match - matches_.data()));
         }
+        columns_.resize(last);
+        ends_.resize(last + 2);
         for (size_t list = 1; list < ends_.size(); ++list) ends_[list] += ends_[list - 1];
         filled_.assign(ends_.begin(), ends_.end() - 1);
         choose_dense(count);
@@ -353,24 +356,26 @@ class Reranker {
 
     // The mean score of the nearest seeds, weighted by their cosines; of equal cosines the earlier seed is nearer.
     double mean_of_neighbors(const float* scores, size_t n_seeds, double own) {
-        nearest_.clear();
         const size_t most = std::min(how_.neighbors, n_seeds);
+        if (most == 0) return own;
+        nearest_.resize(most);
+        Neighbor* const nearest = nearest_.data();
+        const float* const cosines = cosines_.data();
+        size_t held = 0;
         float least = 0;
-        for (size_t seed = 0; seed < n_seeds && most > 0; ++seed) {
-            if (!(cosines_[seed] > least)) continue;
-            if (nearest_.size() == most) nearest_.pop_back();
-            const Neighbor near = neighbor(cosines_[seed], seed);
-            size_t at = nearest_.size();
-            nearest_.push_back(near);
-            for (; at > 0 && nearest_[at - 1] < near; --at) nearest_[at] = nearest_[at - 1];
-            nearest_[at] = near;
-            if (nearest_.size() == most) least = std::bit_cast<float>(static_cast<uint32_t>(nearest_.back() >> 32));
+        for (size_t seed = 0; seed < n_seeds; ++seed) {
+            if (!(cosines[seed] > least)) continue;
+            const Neighbor near = neighbor(cosines[seed], seed);
+            size_t at = held < most ? held++ : most - 1;
+            for (; at > 0 && nearest[at - 1] < near; --at) nearest[at] = nearest[at - 1];
+            nearest[at] = near;
+            if (held == most) least = std::bit_cast<float>(static_cast<uint32_t>(nearest[most - 1] >> 32));
         }
         double sum = 0, weights = 0;
-        for (Neighbor near : nearest_) {
-            const size_t seed = ~static_cast<uint32_t>(near);
-            sum += static_cast<double>(cosines_[seed]) * scores[seed];
-            weights += cosines_[seed];
+        for (size_t i = 0; i < held; ++i) {
+            const size_t seed = ~static_cast<uint32_t>(nearest[i]);
+            sum += static_cast<double>(cosines[seed]) * scores[seed];
+            weights += cosines[seed];
         }
         return weights > 0 ? sum / weights : own;
     }

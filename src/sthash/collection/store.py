@@ -68,7 +68,7 @@ from sthash.collection.schema import (
     restrict,
     strange_schema,
 )
-from sthash.deadline import check_time, time_is_up, time_limit
+from sthash.deadline import check_time, has_time_limit, time_is_up, time_limit
 
 __all__ = ["CHUNK", "FORMAT", "MOST_IDS", "TABLES", "WAIT_SECONDS", "CollectionBusyError", "CollectionError", "Store"]
 
@@ -285,9 +285,13 @@ class Store:
 
     def _end(self, how: str) -> None:
         # A full disk or an unreadable file ends the transaction by itself.
-        if self._in_transaction:
+        if not self._in_transaction:
+            return
+        if has_time_limit():
             with time_limit(None):
                 self.connection.execute(how)
+        else:
+            self.connection.execute(how)
 
     def compact(self) -> None:
         """Write the file anew without the space of what was deleted."""
