@@ -141,8 +141,8 @@ def rank_by_graph(
     """
     places, used = found.positions, None
     if callable(vectors):
-        used = np.unique(places)
-        used = used[used >= 0]
+        # Not np.unique, which imports much more of NumPy than a search needs.
+        used = np.array(sorted(set(places.ravel().tolist()) - {-1}), dtype=np.int64)
         if len(used) == 0:
             return found
         places = np.where(places < 0, -1, np.searchsorted(used, places))
