@@ -161,7 +161,7 @@ def tried(collection: Collection, judged: Judged) -> list[Scores]:
     """Return the scores with each choice of parameters."""
     with collection.snapshot() as now:
         rows = analyze(now, judged.queries).rows
-        lists, mean_length = now.posting_lists(rows.columns.tolist()), now.mean_length
+        lists, mean_length = now.posting_lists(rows.columns), now.mean_length
 
         def rank(parameters: RankingParameters) -> Scores:
             width = min(parameters.candidates, len(now))

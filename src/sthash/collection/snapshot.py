@@ -208,7 +208,7 @@ class Snapshot:
         """Return in how many documents some words are."""
         return self._frequencies.at(columns)
 
-    def posting_lists(self, columns: Iterable[int]) -> _core.PostingLists:
+    def posting_lists(self, columns: Iterable[int] | Columns) -> _core.PostingLists:
         """Return the documents per word, by their positions in `ids`, for these columns at least."""
         return self._postings.lists(columns)
 

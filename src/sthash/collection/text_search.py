@@ -182,7 +182,7 @@ def _ranked_hits(
             for ignored, unknown in zip(words.ignored, words.unknown, strict=True)
         ]
     width = min(k if ranking == "bm25" else max(k, DEFAULTS.candidates), len(snapshot))
-    lists, threads = snapshot.posting_lists(rows.columns.tolist()), snapshot.threads
+    lists, threads = snapshot.posting_lists(rows.columns), snapshot.threads
     ranked = rank_by_bm25(lists, rows, snapshot.mean_length, width, allowed=allowed, threads=threads)
     if ranking == "graph":
         ranked = rank_by_graph(ranked, snapshot.vectors_by_position(), k=k, threads=threads)
@@ -274,7 +274,7 @@ def _keep_phrases(
     excluded = [phrase for text in parsed.excluded_phrases if (phrase := Phrase(text, snapshot.analyzer)).terms]
     checked: npt.NDArray[np.bool_] = np.zeros(len(snapshot), dtype=bool)
     width = max(options.k, DEFAULTS.candidates)
-    lists, threads, mean_length = snapshot.posting_lists(rows.columns.tolist()), snapshot.threads, snapshot.mean_length
+    lists, threads, mean_length = snapshot.posting_lists(rows.columns), snapshot.threads, snapshot.mean_length
     while True:
         width = min(width, len(snapshot))
         best = rank_by_bm25(lists, rows, mean_length, width, allowed=allowed, threads=threads).positions[0]
