@@ -30,7 +30,7 @@ import Stemmer
 import data
 from harness import Run, figure, main
 from sthash import Collection
-from sthash.collection.ranking import DEFAULTS, RankingParameters, Statistics, rank_by_bm25, rank_by_graph
+from sthash.collection.ranking import DEFAULTS, RankingParameters, rank_by_bm25, rank_by_graph
 from sthash.collection.text_search import analyze
 from sthash.reproduction import datasets
 
@@ -161,11 +161,11 @@ def tried(collection: Collection, judged: Judged) -> list[Scores]:
     """Return the scores with each choice of parameters."""
     with collection.snapshot() as now:
         rows = analyze(now, judged.queries).rows
-        lists, statistics = now.posting_lists(rows.columns), Statistics(len(now), now.mean_length)
+        lists, mean_length = now.posting_lists(rows.columns), now.mean_length
 
         def rank(parameters: RankingParameters) -> Scores:
             width = min(parameters.candidates, len(now))
-            found = rank_by_bm25(lists, rows, statistics, width, parameters=parameters)
+            found = rank_by_bm25(lists, rows, mean_length, width, parameters=parameters)
             found = rank_by_graph(found, lambda used: now.vectors(now.ids[used]), parameters=parameters)
             return judged.scores([row[row >= 0].tolist() for row in found.positions])
 

@@ -109,7 +109,11 @@ class Client:
         return self.export()
 
     def export(self) -> Iterator[Document]:
-        """Iterate over all documents, in the order in which they were added."""
+        """Iterate over all documents, in the order in which they were added.
+
+        They come in pages, each of which is one state of the collection. A document that is added, changed or deleted
+        between two pages may be there or not. For one state of all of them, export the file itself.
+        """
         cursor: dict[str, int] = {}
         while True:
             page = self._ask("GET", "/documents", params={"limit": limits.MAX_PAGE} | cursor)

@@ -37,6 +37,11 @@ def time_limit(seconds: float | None) -> Iterator[None]:
         _set(before)
 
 
+def has_time_limit() -> bool:
+    """Whether this thread has a time limit."""
+    return getattr(_thread, "end", None) is not None
+
+
 def time_is_up() -> bool:
     """Whether the time limit of this thread has passed."""
     end: float | None = getattr(_thread, "end", None)

@@ -38,6 +38,7 @@ def test_add_delete_export(sth, built):
     assert "bytes" in sth("compact", built).err
     assert lines(sth("info", built, "--json"))[0]["n_bits"] == 4
     assert "ok, 121 documents" in sth("check", built).out
+    assert "1 document deleted" in sth("delete", built, "m2").err
     assert lines(sth("check", built, "--json"))[0]["ok"] is True
     assert "121" in sth("info", built).out
 

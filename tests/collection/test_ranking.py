@@ -11,7 +11,6 @@ from sthash.collection.ranking import (
     QueryRows,
     RankedPositions,
     RankingParameters,
-    Statistics,
     inverse_frequencies,
     rank_by_bm25,
     rank_by_graph,
@@ -166,12 +165,9 @@ def lists_of(counts):
 
 def query_rows(queries, counts):
     columns = np.concatenate([np.array(sorted(query)) for query in queries]).astype(np.int32)
-    return QueryRows(
-        np.cumsum([0, *map(len, queries)]).astype(np.int64),
-        columns,
-        np.concatenate([[query[column] for column in sorted(query)] for query in queries]).astype(np.int32),
-        (counts[:, columns] > 0).sum(0).astype(np.int32),
-    )
+    often = np.concatenate([[query[column] for column in sorted(query)] for query in queries])
+    idf = inverse_frequencies((counts[:, columns] > 0).sum(0).astype(np.int32), len(counts))
+    return QueryRows(np.cumsum([0, *map(len, queries)]).astype(np.int64), columns, (often * idf).astype(np.float32))
 
 
 def test_bm25_equals_its_formula():
@@ -179,7 +175,7 @@ def test_bm25_equals_its_formula():
     lists, how = lists_of(counts), RankingParameters()
     lengths = counts.sum(1)
     queries = query_rows([{3: 1, 7: 2}, {0: 1, 3: 1, 19: 1}], counts)
-    found = rank_by_bm25(lists, queries, Statistics(50, lengths.mean()), 50)
+    found = rank_by_bm25(lists, queries, lengths.mean(), 50)
     share = how.k1 * (1 - how.b + how.b * lengths / lengths.mean())
     tf = counts * (how.k1 + 1) / (counts + share[:, None])
     idf = inverse_frequencies((counts > 0).sum(0).astype(np.int32), 50)
@@ -194,7 +190,7 @@ def test_only_what_is_allowed_is_found():
     counts = np.random.default_rng(1).poisson(0.5, (50, 20))
     allowed = (np.arange(50) % 3 == 0).astype(np.uint8)
     queries = query_rows([{3: 1}], counts)
-    found = rank_by_bm25(lists_of(counts), queries, Statistics(50, counts.sum(1).mean()), 50, allowed=allowed)
+    found = rank_by_bm25(lists_of(counts), queries, counts.sum(1).mean(), 50, allowed=allowed)
     held = found.positions[found.positions >= 0]
     assert set(held.tolist()) == {at for at in range(0, 50, 3) if counts[at, 3]}
 
@@ -210,6 +206,22 @@ def test_a_hit_among_its_like_moves_up():
     ranked = rank_by_graph(found, vectors.at)
     assert ranked.positions[0, 0] == 1
     assert sorted(ranked.positions[0]) == list(range(5))
+
+
+@pytest.mark.parametrize("spread", [0.02, 0.3, 2.0])
+def test_the_best_are_those_of_the_whole_ranking(spread):
+    """With few wanted, most candidates are passed over by bounds: never one of the best."""
+    rng = np.random.default_rng(11)
+    topics = unit_rows(rng, 6, 400, most=30)
+    rows = unit_rows(rng, 600, 400, most=40) * 0.5 + topics[rng.integers(0, 6, 600)]
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    places = np.array([rng.permutation(600)[:300] for _ in range(20)])
+    scores = -np.sort(-(5 + spread * rng.random((20, 300))), axis=1).astype(np.float32)
+    whole = kernel(rows, places, scores, RankingParameters())
+    for k in (1, 3, 10, 60):
+        few = kernel(rows, places, scores, RankingParameters(), k=k)
+        assert np.array_equal(few[0], whole[0][:, :k])
+        assert np.array_equal(few[1], whole[1][:, :k])
 
 
 def test_positions_need_not_be_dense():

@@ -37,14 +37,16 @@ float score_of(uint64_t key) {
 
 }  // namespace
 
-PostingSearcher::PostingSearcher()
-    : kernels_(STHASH_PICK(posting_kernels::table)), sums_(kWindow), offsets_(kWindow + 16), scores_(kWindow + 16) {}
+PostingSearcher::PostingSearcher() : sums_(kWindow), offsets_(kWindow + 16), scores_(kWindow + 16) {}
 
 size_t PostingSearcher::search(const std::vector<QueryTerm>& terms, size_t n_documents, size_t k,
                                const uint8_t* allowed, int64_t* positions, float* scores) {
+    kernels_ = &STHASH_PICK(posting_kernels::table);
     allowed_ = allowed;
     k_ = std::min(k, n_documents);
     if (k_ == 0) return 0;
+    if (interrupted_) std::fill(sums_.begin(), sums_.end(), 0.0f);  // memory ran out within a window
+    interrupted_ = true;
     capacity_ = k_ + std::max<size_t>(k_, 64);
     margin_ = k_ / kMarginShare + 4;
     best_.clear();
@@ -85,6 +87,7 @@ size_t PostingSearcher::search(const std::vector<QueryTerm>& terms, size_t n_doc
         positions[i] = static_cast<int64_t>(UINT32_MAX - static_cast<uint32_t>(best_[i]));
         scores[i] = score_of(best_[i]);
     }
+    interrupted_ = false;
     return best_.size();
 }
 
@@ -103,12 +106,12 @@ void PostingSearcher::search_window(uint32_t window, size_t essential) {
     long candidates = 0;
     if (essential == 1 && (active_.size() == 1 || active_[0].count < most)) {
         const Active& first = active_[0];
-        candidates = kernels_.take_block(first.offsets, first.impacts, first.count, first.weight, least_before(1),
-                                         offsets_.data(), scores_.data());
+        candidates = kernels_->take_block(first.offsets, first.impacts, first.count, first.weight, least_before(1),
+                                          offsets_.data(), scores_.data());
     } else {
         long added = add_up(0, essential);
         if (essential < active_.size() && added >= most &&
-            kernels_.count_above(sums_.data(), kWindow, least_before(essential)) >= most) {
+            kernels_->count_above(sums_.data(), kWindow, least_before(essential)) >= most) {
             added += add_up(essential, active_.size());
             essential = active_.size();
         }
@@ -116,8 +119,8 @@ void PostingSearcher::search_window(uint32_t window, size_t essential) {
     }
     for (size_t i = essential; i < active_.size() && candidates > 0; ++i) {
         const Active& term = active_[i];
-        candidates = kernels_.look_up(term.offsets, term.impacts, term.count, kWindow, term.weight, least_before(i + 1),
-                                      offsets_.data(), scores_.data(), candidates);
+        candidates = kernels_->look_up(term.offsets, term.impacts, term.count, kWindow, term.weight,
+                                       least_before(i + 1), offsets_.data(), scores_.data(), candidates);
     }
     report(window, candidates);
 }
@@ -127,7 +130,7 @@ long PostingSearcher::add_up(size_t first, size_t last) {
     long added = 0;
     for (size_t i = first; i < last; ++i) {
         const Active& term = active_[i];
-        kernels_.add_block(term.offsets, term.impacts, term.count, term.weight, sums_.data());
+        kernels_->add_block(term.offsets, term.impacts, term.count, term.weight, sums_.data());
         added += term.count;
     }
     return added;
@@ -136,11 +139,11 @@ long PostingSearcher::add_up(size_t first, size_t last) {
 // Makes candidates of the sums, to which the first terms have been added. Returns how many there are.
 long PostingSearcher::take(size_t essential, long added) {
     const float least = least_before(essential);
-    if (added >= kFew) return kernels_.take_sums(sums_.data(), kWindow, least, offsets_.data(), scores_.data());
+    if (added >= kFew) return kernels_->take_sums(sums_.data(), kWindow, least, offsets_.data(), scores_.data());
     long taken = 0;
     for (size_t i = 0; i < essential; ++i)
-        taken += kernels_.take_touched(active_[i].offsets, active_[i].count, least, sums_.data(),
-                                       offsets_.data() + taken, scores_.data() + taken);
+        taken += kernels_->take_touched(active_[i].offsets, active_[i].count, least, sums_.data(),
+                                        offsets_.data() + taken, scores_.data() + taken);
     return taken;
 }
 

@@ -76,11 +76,12 @@ class PostingSearcher {
     void sort_best();
     size_t bucket_of(uint64_t key) const { return (highest_ - static_cast<uint32_t>(key >> 32)) >> shift_; }
 
-    const PostingKernels& kernels_;
+    const PostingKernels* kernels_ = nullptr;
     const uint8_t* allowed_ = nullptr;
     std::vector<Cursor> cursors_;
     std::vector<Active> active_;
     std::vector<float> sums_;        // one per offset; all are 0 between windows
+    bool interrupted_ = false;       // whether the last search came to no end
     std::vector<uint16_t> offsets_;  // of candidates
     std::vector<float> scores_;      // of candidates
 

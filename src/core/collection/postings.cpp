@@ -1,7 +1,5 @@
 #include "collection/postings.hpp"
 
-#include <optional>
-
 namespace sthash {
 
 namespace {
@@ -276,13 +274,12 @@ BestDocuments PostingLists::search_prepared(const std::vector<std::vector<QueryT
                                             const uint8_t* allowed, int threads, StopFlag& stop) const {
     BestDocuments best{std::vector<int64_t>(terms.size() * k, -1), std::vector<float>(terms.size() * k)};
     constexpr size_t together = 8;
-    std::vector<std::optional<PostingSearcher>> searchers(static_cast<size_t>(std::max(threads, 1)));
-    parallel_for(terms.size(), together, threads, stop, [&](size_t begin, size_t end, int thread) {
-        std::optional<PostingSearcher>& searcher = searchers[static_cast<size_t>(thread)];
-        if (!searcher) searcher.emplace();
+    parallel_for(terms.size(), together, threads, stop, [&](size_t begin, size_t end, int) {
+        // Kept for the next search: to make one takes as long as to search a short list.
+        thread_local PostingSearcher searcher;
         for (size_t query = begin; query < end; ++query)
-            searcher->search(terms[query], ids_.size(), k, allowed, best.positions.data() + query * k,
-                             best.scores.data() + query * k);
+            searcher.search(terms[query], ids_.size(), k, allowed, best.positions.data() + query * k,
+                            best.scores.data() + query * k);
     });
     return best;
 }

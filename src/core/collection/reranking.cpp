@@ -6,15 +6,47 @@
 #include <cstdlib>
 #include <memory>
 #include <new>
+#include <span>
+
+#include "simd.hpp"
+#if STHASH_X86
+#include <immintrin.h>
+#endif
+
+namespace sthash {
+
+// Inner loops.
+struct RerankingKernels {
+    // Adds `factor` times each value to the sum at its place. `count` is a multiple of 16.
+    void (*add_row)(const float* values, float factor, long count, float* sums);
+    // The inner product of a sparse vector with a dense one, whose terms are added in any order. It is off by at most
+    // (count + 2) 2^-24 times the product of their lengths.
+    float (*inner_product)(const int32_t* columns, const float* values, long count, const float* dense);
+};
+
+}  // namespace sthash
+
+#define STHASH_KERNELS "collection/reranking.inc"
+#define STHASH_FAMILY reranking_kernels
+#include "each_path.inc"
 
 namespace sthash {
 
 namespace {
 
+// More than a float is off by, as a share of it.
+constexpr double kRounding = 1e-7;
+
 SparseRow vector_at(const PackedView& vectors, int64_t place) {
     const int64_t start = vectors.starts[place], size = (vectors.ends[place] - start) / 2;
     return {vectors.content + start, reinterpret_cast<const float*>(vectors.content + start + size),
             static_cast<long>(size)};
+}
+
+// Asks for a vector, which may be anywhere in memory, before it is needed.
+void prefetch(const PackedView& vectors, int64_t place) {
+    const SparseRow row = vector_at(vectors, place);
+    for (const int32_t* at = row.indices; at < row.indices + 2 * row.size; at += 16) __builtin_prefetch(at);
 }
 
 // Columns of a vector that a seed has too: the number of the column's list, and the vector's value.
@@ -23,25 +55,27 @@ struct Match {
     float value;
 };
 
-// For each column the number of its list, 0 for none. It has space for all columns, of which few are set at a time, and
-// is kept for the next query of the thread: memory that nobody touches costs nothing, and clearing it all would.
+// A value per column, 0 where none is set. It has space for all columns, of which few are set at a time, and is kept
+// for the next query of the thread: memory that nobody touches costs nothing, and clearing it all would.
+template <class T>
 class ColumnMap {
  public:
-    // All columns are free afterwards, if the caller has freed those that it has set.
+    // All columns are 0 afterwards, if the caller has cleared those that it has set.
     void reserve(size_t n_columns) {
         if (n_columns <= size_) return;
-        lists_.reset(static_cast<uint32_t*>(std::calloc(n_columns, sizeof(uint32_t))));
-        size_ = lists_ ? n_columns : 0;
-        if (!lists_) throw std::bad_alloc();
+        values_.reset(static_cast<T*>(std::calloc(n_columns, sizeof(T))));
+        size_ = values_ ? n_columns : 0;
+        if (!values_) throw std::bad_alloc();
     }
-    uint32_t& operator[](int32_t column) { return lists_.get()[column]; }
-    uint32_t operator[](int32_t column) const { return lists_.get()[column]; }
+    T& operator[](int32_t column) { return values_.get()[column]; }
+    const T& operator[](int32_t column) const { return values_.get()[column]; }
+    const T* data() const { return values_.get(); }
 
  private:
     struct Free {
-        void operator()(uint32_t* memory) const { std::free(memory); }
+        void operator()(T* memory) const { std::free(memory); }
     };
-    std::unique_ptr<uint32_t, Free> lists_;
+    std::unique_ptr<T, Free> values_;
     size_t size_ = 0;
 };
 
@@ -51,98 +85,110 @@ class SeedColumns {
  public:
     // `weights` are those of the first vectors, which make up the centroid.
     void set(const PackedView& vectors, const int64_t* places, size_t count, const float* weights, size_t n_weights) {
+        kernels_ = &STHASH_PICK(reranking_kernels::table);
         size_t entries = 0;
         for (size_t seed = 0; seed < count; ++seed) {
-            const SparseRow row = vector_at(vectors, places[seed]);
-            entries += static_cast<size_t>(row.size);
-            // The vectors are anywhere in memory.
-            for (const int32_t* at = row.indices; at < row.indices + 2 * row.size; at += 16) __builtin_prefetch(at);
+            entries += static_cast<size_t>(vector_at(vectors, places[seed]).size);
+            prefetch(vectors, places[seed]);
         }
         clear();
         map_.reserve(vectors.n_columns);
-        ends_.assign(2, 0);
+        dense_centroid_.reserve(vectors.n_columns);
         entries_.resize(entries);
-        lists_.clear();
-        lists_.reserve(entries);
+        matches_.resize(entries);
+        columns_.resize(entries);
+        ends_.assign(entries + 2, 0);
+        bounds_.assign(1, 0);
+        Match* match = matches_.data();
+        uint32_t last = 0;
         for (size_t seed = 0; seed < count; ++seed) {
             const SparseRow row = vector_at(vectors, places[seed]);
             for (long at = 0; at < row.size; ++at) {
-                uint32_t& list = map_[row.indices[at]];
+                uint32_t list = map_[row.indices[at]];
                 if (list == 0) {
-                    list = static_cast<uint32_t>(ends_.size() - 1);
-                    ends_.push_back(0);
-                    columns_.push_back(row.indices[at]);
+                    columns_[last] = row.indices[at];
+                    map_[row.indices[at]] = list = ++last;
                 }
                 ++ends_[list + 1];
-                lists_.push_back(list);
+                *match++ = {list, row.values[at]};
             }
+            bounds_.push_back(static_cast<size_t>(match - matches_.data()));
         }
+        columns_.resize(last);
+        ends_.resize(last + 2);
         for (size_t list = 1; list < ends_.size(); ++list) ends_[list] += ends_[list - 1];
         filled_.assign(ends_.begin(), ends_.end() - 1);
-        centroid_.assign(filled_.size(), 0);
         choose_dense(count);
-        const uint32_t* list = lists_.data();
-        for (size_t seed = 0; seed < count; ++seed) {
-            const SparseRow row = vector_at(vectors, places[seed]);
-            for (long at = 0; at < row.size; ++at, ++list) {
-                if (dense_at_[*list] >= 0)
-                    dense_[static_cast<size_t>(dense_at_[*list]) * stride_ + seed] = row.values[at];
+        for (size_t seed = 0; seed < count; ++seed)
+            for (const Match& own : of_seed(seed)) {
+                if (dense_at_[own.list] >= 0)
+                    dense_[static_cast<size_t>(dense_at_[own.list]) * stride_ + seed] = own.value;
                 else
-                    entries_[filled_[*list]++] = {static_cast<int32_t>(seed), row.values[at]};
-                if (seed < n_weights) centroid_[*list] += static_cast<double>(weights[seed]) * row.values[at];
+                    entries_[filled_[own.list]++] = {static_cast<int32_t>(seed), own.value};
             }
-        }
+        set_centroid(weights, n_weights);
     }
 
-    // Appends the columns that seeds have too. Returns the inner product with the centroid.
-    double match(const SparseRow& row, std::vector<Match>& matches) const {
-        double product = 0;
-        const size_t before = matches.size();
-        matches.resize(before + static_cast<size_t>(row.size));
-        Match* to = matches.data() + before;
+    // The columns of a seed.
+    std::span<const Match> of_seed(size_t seed) const {
+        return {matches_.data() + bounds_[seed], matches_.data() + bounds_[seed + 1]};
+    }
+
+    // The columns of a vector that seeds have too.
+    void match(const SparseRow& row, std::vector<Match>& matches) const {
+        matches.resize(static_cast<size_t>(row.size));
+        Match* to = matches.data();
         for (long at = 0; at < row.size; ++at) {
             const uint32_t list = map_[row.indices[at]];
             *to = {list, row.values[at]};
             to += list != 0;
-            product += centroid_[list] * row.values[at];
         }
         matches.resize(static_cast<size_t>(to - matches.data()));
+    }
+
+    // The inner product with the centroid.
+    double centroid_product(std::span<const Match> matches) const {
+        double product = 0;
+        for (const Match& match : matches) product += centroid_[match.list] * match.value;
         return product;
+    }
+
+    // At least as much, for less work; the vector has unit length.
+    double most_product(const SparseRow& row) const {
+        const float product = kernels_->inner_product(row.indices, row.values, row.size, dense_centroid_.data());
+        return static_cast<double>(product) + kRounding * static_cast<double>(row.size + 2) * centroid_norm_;
     }
 
     // Adds the inner product of a vector with each seed; there are `stride` sums. The order of the additions is that of
     // the columns.
-    void add_products(const Match* begin, const Match* end, float* products) const {
-        for (const Match* match = begin; match < end; ++match) {
-            const float value = match->value;
-            if (dense_at_[match->list] >= 0) {
-                const float* values = dense_.data() + static_cast<size_t>(dense_at_[match->list]) * stride_;
-                for (size_t seed = 0; seed < stride_; seed += kStep)
-                    for (size_t lane = 0; lane < kStep; ++lane) products[seed + lane] += value * values[seed + lane];
+    void add_products(std::span<const Match> matches, float* products) const {
+        for (const Match& match : matches) {
+            if (dense_at_[match.list] >= 0) {
+                const float* values = dense_.data() + static_cast<size_t>(dense_at_[match.list]) * stride_;
+                kernels_->add_row(values, match.value, static_cast<long>(stride_), products);
                 continue;
             }
-            for (uint32_t entry = ends_[match->list]; entry < ends_[match->list + 1]; ++entry)
-                products[entries_[entry].seed] += value * entries_[entry].value;
+            for (uint32_t entry = ends_[match.list]; entry < ends_[match.list + 1]; ++entry)
+                products[entries_[entry].seed] += match.value * entries_[entry].value;
         }
     }
 
-    double centroid_norm() const {
-        double squares = 0;
-        for (double value : centroid_) squares += value * value;
-        return std::sqrt(squares);
-    }
+    double centroid_norm() const { return centroid_norm_; }
 
     // The number of seeds, rounded up for whole vectors of the processor.
     size_t stride() const { return stride_; }
 
     // To be called after the last query.
     void clear() {
-        for (int32_t column : columns_) map_[column] = 0;
+        for (int32_t column : columns_) {
+            map_[column] = 0;
+            dense_centroid_[column] = 0;
+        }
         columns_.clear();
     }
 
  private:
-    static constexpr size_t kStep = 8;
+    static constexpr size_t kStep = 16;
     struct Entry {
         int32_t seed;
         float value;
@@ -158,14 +204,35 @@ class SeedColumns {
         dense_.assign(static_cast<size_t>(n_dense) * stride_, 0);
     }
 
-    ColumnMap map_;
-    std::vector<int32_t> columns_;  // that are set in the map
-    std::vector<uint32_t> ends_, filled_, lists_;
+    void set_centroid(const float* weights, size_t n_weights) {
+        centroid_.assign(filled_.size(), 0);
+        size_t lists = 1;  // lists are numbered in the order in which their columns come
+        for (size_t seed = 0; seed < n_weights; ++seed)
+            for (const Match& own : of_seed(seed)) {
+                centroid_[own.list] += static_cast<double>(weights[seed]) * own.value;
+                lists = std::max<size_t>(lists, own.list + 1);
+            }
+        double squares = 0;
+        for (size_t list = 1; list < lists; ++list) {
+            squares += centroid_[list] * centroid_[list];
+            dense_centroid_[columns_[list - 1]] = static_cast<float>(centroid_[list]);
+        }
+        centroid_norm_ = std::sqrt(squares);
+    }
+
+    const RerankingKernels* kernels_ = nullptr;
+    ColumnMap<uint32_t> map_;  // the number of the column's list
+    ColumnMap<float> dense_centroid_;
+    std::vector<int32_t> columns_;  // that are set in the maps
+    std::vector<uint32_t> ends_, filled_;
     std::vector<Entry> entries_;
+    std::vector<Match> matches_;  // of all seeds
+    std::vector<size_t> bounds_;  // of the matches per seed
     size_t stride_ = 0;
     std::vector<int32_t> dense_at_;  // per list, its row of `dense_`, or -1
     std::vector<float> dense_;       // rows of values per seed
     std::vector<double> centroid_;   // per list
+    double centroid_norm_ = 0;
 };
 
 thread_local SeedColumns columns_of_thread;
@@ -189,13 +256,12 @@ class Reranker {
     void rank(const int64_t* places, const float* scores, size_t count, int64_t* to_places, float* to_scores) {
         const size_t n_seeds = std::min(how_.seeds, count), n_first = std::min(how_.feedback_documents, n_seeds);
         seeds_.set(vectors_, places, n_seeds, scores, n_first);
-        matches_.clear();
-        ends_.assign(1, 0);
-        similarity_.clear();
+        for (size_t hit = n_seeds; hit < std::min(count, n_seeds + kAhead); ++hit) prefetch(vectors_, places[hit]);
         weights_ = 0;
         for (size_t first = 0; first < n_first; ++first) weights_ += scores[first];
-        for (size_t seed = 0; seed < n_seeds; ++seed) match(places[seed]);
-        for (size_t first = 0; first < n_first; ++first) similarity_[first] = likeness(scores, first, n_first, n_seeds);
+        similarity_.resize(n_seeds);
+        for (size_t seed = 0; seed < n_seeds; ++seed)
+            similarity_[seed] = seed < n_first ? likeness(scores, seed, n_first) : similarity(seeds_.of_seed(seed));
         double most = 0, best = 0;
         for (size_t seed = 0; seed < n_seeds; ++seed) {
             most = std::max(most, similarity_[seed]);
@@ -207,28 +273,36 @@ class Reranker {
             if (!gives_feedback) return smooth;
             return (1 - how_.feedback) * smooth + how_.feedback * (scores[0] * (similarity / most));
         };
-        // A hit is passed over if it would not be among the k best, even if its neighbors had the best score. Those
-        // after the seeds need not be looked at if that holds even for the vector that is nearest to the first hits.
-        const double nearest = weights_ > 0 ? seeds_.centroid_norm() / weights_ : 0;
+        // A hit is passed over if it would not be among the k best, even if its neighbors had the best score. Most of
+        // those after the seeds are known by a bound of their similarity. They come by falling score, so the first that
+        // would not be among the best even if it were as near to the first hits as a vector can be is the last to look
+        // at.
+        const double nearest = weights_ > 0 ? seeds_.centroid_norm() * (1 + kRounding) / weights_ : 0;
         ranked_.clear();
         for (size_t hit = 0; hit < count; ++hit) {
             const bool full = ranked_.size() == k_;
             const double own = scores[hit], around = std::max(own, best);
-            const double least = full ? ranked_.front().score * (1 - kRounding) : 0;
-            if (hit >= n_seeds) {
-                if (full && score(own, around, nearest) < least) {
-                    similarity_.push_back(0);
-                    ends_.push_back(matches_.size());
-                    continue;
-                }
+            const double least = full ? ranked_.front().score * (1 - kSlack) : 0;
+            std::span<const Match> matches;
+            double own_similarity = 0;
+            if (hit < n_seeds) {
+                matches = seeds_.of_seed(hit);
+                own_similarity = similarity_[hit];
+            } else {
+                if (full && score(own, around, nearest) < least) break;
                 if (hit + 2 * kAhead < count) __builtin_prefetch(vectors_.starts + places[hit + 2 * kAhead]);
                 if (hit + 2 * kAhead < count) __builtin_prefetch(vectors_.ends + places[hit + 2 * kAhead]);
-                if (hit + kAhead < count) prefetch(places[hit + kAhead]);
-                match(places[hit]);
+                if (hit + kAhead < count) prefetch(vectors_, places[hit + kAhead]);
+                const SparseRow row = vector_at(vectors_, places[hit]);
+                if (full && score(own, around, weights_ > 0 ? seeds_.most_product(row) / weights_ : 0) < least)
+                    continue;
+                seeds_.match(row, matches_);
+                matches = matches_;
+                own_similarity = similarity(matches);
             }
-            if (full && score(own, around, similarity_[hit]) < least) continue;
-            products_of(hit, n_seeds);
-            const Ranked found{score(own, mean_of_neighbors(scores, n_seeds, own), similarity_[hit]), places[hit]};
+            if (full && score(own, around, own_similarity) < least) continue;
+            products_of(matches, hit, n_seeds);
+            const Ranked found{score(own, mean_of_neighbors(scores, n_seeds, own), own_similarity), places[hit]};
             if (full) {
                 if (!precedes(found, ranked_.front())) continue;
                 std::pop_heap(ranked_.begin(), ranked_.end(), precedes);
@@ -249,28 +323,21 @@ class Reranker {
         double score;
         int64_t place;
     };
-    static constexpr double kRounding = 1e-9;
-    static constexpr size_t kAhead = 6;
+    static constexpr double kSlack = 1e-9;
+    static constexpr size_t kAhead = 8;
 
     static bool precedes(const Ranked& a, const Ranked& b) {
         return a.score != b.score ? a.score > b.score : a.place < b.place;
     }
 
-    void prefetch(int64_t place) const {  // the vectors are anywhere in memory
-        const SparseRow row = vector_at(vectors_, place);
-        for (const int32_t* at = row.indices; at < row.indices + 2 * row.size; at += 16) __builtin_prefetch(at);
-    }
-
-    // Looks up the columns of the next hit, and its mean cosine with the first hits, weighted by their scores.
-    void match(int64_t place) {
-        const double product = seeds_.match(vector_at(vectors_, place), matches_);
-        ends_.push_back(matches_.size());
-        similarity_.push_back(weights_ > 0 ? product / weights_ : 0);
+    // The mean cosine with the first hits, weighted by their scores.
+    double similarity(std::span<const Match> matches) const {
+        return weights_ > 0 ? seeds_.centroid_product(matches) / weights_ : 0;
     }
 
     // The same of one of the first hits, without itself.
-    double likeness(const float* scores, size_t hit, size_t n_first, size_t n_seeds) {
-        products_of(hit, n_seeds);
+    double likeness(const float* scores, size_t hit, size_t n_first) {
+        products_of(seeds_.of_seed(hit), hit, n_first);
         double sum = 0, others = 0;
         for (size_t first = 0; first < n_first; ++first) {
             if (first == hit) continue;
@@ -281,32 +348,34 @@ class Reranker {
     }
 
     // The cosines of a hit with the seeds; nobody is a neighbor of oneself.
-    void products_of(size_t hit, size_t n_seeds) {
+    void products_of(std::span<const Match> matches, size_t hit, size_t n_seeds) {
         cosines_.assign(seeds_.stride(), 0);
-        seeds_.add_products(matches_.data() + ends_[hit], matches_.data() + ends_[hit + 1], cosines_.data());
+        seeds_.add_products(matches, cosines_.data());
         if (hit < n_seeds) cosines_[hit] = 0;
     }
 
     // The mean score of the nearest seeds, weighted by their cosines; of equal cosines the earlier seed is nearer.
     double mean_of_neighbors(const float* scores, size_t n_seeds, double own) {
-        nearest_.clear();
         const size_t most = std::min(how_.neighbors, n_seeds);
+        if (most == 0) return own;
+        nearest_.resize(most);
+        Neighbor* const nearest = nearest_.data();
+        const float* const cosines = cosines_.data();
+        size_t held = 0;
         float least = 0;
-        for (size_t seed = 0; seed < n_seeds && most > 0; ++seed) {
-            if (!(cosines_[seed] > least)) continue;
-            if (nearest_.size() == most) nearest_.pop_back();
-            const Neighbor near = neighbor(cosines_[seed], seed);
-            size_t at = nearest_.size();
-            nearest_.push_back(near);
-            for (; at > 0 && nearest_[at - 1] < near; --at) nearest_[at] = nearest_[at - 1];
-            nearest_[at] = near;
-            if (nearest_.size() == most) least = std::bit_cast<float>(static_cast<uint32_t>(nearest_.back() >> 32));
+        for (size_t seed = 0; seed < n_seeds; ++seed) {
+            if (!(cosines[seed] > least)) continue;
+            const Neighbor near = neighbor(cosines[seed], seed);
+            size_t at = held < most ? held++ : most - 1;
+            for (; at > 0 && nearest[at - 1] < near; --at) nearest[at] = nearest[at - 1];
+            nearest[at] = near;
+            if (held == most) least = std::bit_cast<float>(static_cast<uint32_t>(nearest[most - 1] >> 32));
         }
         double sum = 0, weights = 0;
-        for (Neighbor near : nearest_) {
-            const size_t seed = ~static_cast<uint32_t>(near);
-            sum += static_cast<double>(cosines_[seed]) * scores[seed];
-            weights += cosines_[seed];
+        for (size_t i = 0; i < held; ++i) {
+            const size_t seed = ~static_cast<uint32_t>(nearest[i]);
+            sum += static_cast<double>(cosines[seed]) * scores[seed];
+            weights += cosines[seed];
         }
         return weights > 0 ? sum / weights : own;
     }
@@ -317,7 +386,6 @@ class Reranker {
     double weights_ = 0;  // of the first hits
     SeedColumns& seeds_ = columns_of_thread;
     std::vector<Match> matches_;
-    std::vector<size_t> ends_;  // of the matches per hit
     std::vector<float> cosines_;
     std::vector<Neighbor> nearest_;
     std::vector<Ranked> ranked_;

@@ -26,4 +26,4 @@ def add(
     ):
         put = opened.upsert if replace else opened.add
         count = put(counted(documents, progress, "adding"))
-    typer.echo(f"{collection}: {count:,} documents added", err=True)
+    typer.echo(f"{collection}: {count:,} {'document' if count == 1 else 'documents'} added", err=True)

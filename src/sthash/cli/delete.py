@@ -22,4 +22,4 @@ def delete(
 
     with Collection.open(collection) as opened:
         count = opened.delete(keys, missing_ok=missing_ok)
-    typer.echo(f"{collection}: {count:,} documents deleted", err=True)
+    typer.echo(f"{collection}: {count:,} {'document' if count == 1 else 'documents'} deleted", err=True)

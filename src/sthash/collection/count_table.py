@@ -74,8 +74,8 @@ class CurrentWeights:
         if 4 * len(rows.columns) > self.frequencies.size:
             frequency = self.frequencies.all()
         else:
-            used, position = np.unique(rows.columns, return_inverse=True)
-            frequency = self.frequencies.at(used)
+            position = np.arange(len(rows.columns))
+            frequency = self.frequencies.at(rows.columns)
         n_documents = max(self.n_documents, 1)
         at_most: Any = np.clip(frequency, 1, n_documents / (1 + 0.5 / n_documents))
         statistics = CorpusStatistics(n_documents, at_most, self.mean_length or 1.0)

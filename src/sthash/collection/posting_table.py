@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import astuple, dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from sthash import _core
 from sthash.checks import resolve_threads
@@ -20,6 +19,7 @@ from sthash.collection.code_table import CodeTable
 from sthash.collection.count_table import CountRows, unpacked
 from sthash.collection.packed_vectors import Ids
 from sthash.collection.store import MOST_IDS, Store
+from sthash.collection.term_table import Columns
 
 MOST_PENDING = 4096
 # A segment is indexed in memory: the packed counts of its documents take at most this many bytes, and about twenty
@@ -157,12 +157,13 @@ class PostingTable:
         self._held: set[int] = set()
         self._full = False
 
-    def lists(self, columns: npt.ArrayLike) -> _core.PostingLists:
+    def lists(self, columns: Iterable[int] | Columns) -> _core.PostingLists:
         """Return lists that hold at least these columns."""
         if self._lists is None or self._full:
             self._lists, self._full = self._new_lists(), False
             self._held.clear()
-        lists, missing = self._lists, set(np.asarray(columns).tolist()) - self._held
+        wanted = columns.tolist() if isinstance(columns, np.ndarray) else columns
+        lists, missing = self._lists, set(wanted) - self._held
         for column in sorted(missing):
             if not 0 <= column < self._n_columns:
                 raise ValueError(f"column {column} is not that of a term. Take columns from encoded queries.")

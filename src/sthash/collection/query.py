@@ -48,8 +48,7 @@ def parse_query(text: str) -> ParsedQuery:
     ParsedQuery(text='cat likes fish', required=('cat',), excluded=('dog',), phrases=('likes fish',), \
 excluded_phrases=())
     """
-    signs = QUOTE in text or "+" in text or "-" in text
-    if not signs or len(text) > TYPED_CHARACTERS or "\n" in text.strip():
+    if not has_signs(text) or len(text) > TYPED_CHARACTERS or "\n" in text.strip():
         return ParsedQuery(text)
     wanted = list[str]()
     words: dict[str, list[str]] = {"": [], "+": [], "-": []}
@@ -83,6 +82,11 @@ excluded_phrases=())
         tuple(phrases[""] + phrases["+"]),
         tuple(phrases["-"]),
     )
+
+
+def has_signs(text: str) -> bool:
+    """Whether a query may have other parts than words."""
+    return QUOTE in text or "+" in text or "-" in text
 
 
 def _begins(text: str, at: int) -> bool:

@@ -6,14 +6,24 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+import numpy as np
+import numpy.typing as npt
+
 from sthash.collection.phrases import scan_words
 from sthash.text.analyzer import WordAnalyzer
 
 # Columns of words that have none.
 UNKNOWN_WORD, STOP_WORD = -1, -2
-# So many pieces of queries are remembered, if they are not longer than this.
+# So many pieces of queries are remembered, if they are not longer than this; fewer if the model has long codes.
 REMEMBERED_PIECES = 1 << 16
 MOST_CHARACTERS = 40
+
+
+class ModelTerm(NamedTuple):
+    """What the model knows of a term: in how many documents it was when it was learned, and its weight per bit."""
+
+    frequency: int
+    weights: npt.NDArray[np.float32]
 
 
 class QueryWord(NamedTuple):
@@ -29,12 +39,15 @@ class QueryWord(NamedTuple):
         Number of documents that have it.
     weight : float
         Its inverse document frequency.
+    term : ModelTerm or None
+        What the model knows of it.
     """
 
     word: str
     column: int
     frequency: int = 0
     weight: float = 0.0
+    term: ModelTerm | None = None
 
 
 class QueryWords:
@@ -45,11 +58,19 @@ class QueryWords:
     analyzer : WordAnalyzer
     look_up : callable
         Looks words up that are not known yet.
+    most : int
+        So many pieces of queries are remembered.
     """
 
-    def __init__(self, analyzer: WordAnalyzer, look_up: Callable[[list[str]], Sequence[QueryWord]]) -> None:
+    def __init__(
+        self,
+        analyzer: WordAnalyzer,
+        look_up: Callable[[list[str]], Sequence[QueryWord]],
+        most: int = REMEMBERED_PIECES,
+    ) -> None:
         self._analyzer = analyzer
         self._look_up = look_up
+        self._most = most
         self._known: dict[str, tuple[QueryWord, ...]] = {}
 
     def of(self, texts: list[str]) -> list[list[QueryWord]]:
@@ -64,10 +85,10 @@ class QueryWords:
         words = [
             [word for piece in row for word in (known[piece] if piece in known else scanned[piece])] for row in pieces
         ]
-        if len(known) + len(new) > REMEMBERED_PIECES:
+        if len(known) + len(new) > self._most:
             known.clear()
         short = ((piece, own) for piece, own in scanned.items() if len(piece) <= MOST_CHARACTERS)
-        known.update(itertools.islice(short, REMEMBERED_PIECES))
+        known.update(itertools.islice(short, self._most))
         return words
 
     def _scanned(self, pieces: list[str]) -> dict[str, tuple[QueryWord, ...]]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -57,33 +58,19 @@ class RankingParameters:
 DEFAULTS = RankingParameters()
 
 
-@dataclass(frozen=True)
-class Statistics:
-    """What BM25 depends on in the corpus: the number of documents, and their mean number of words."""
-
-    n_documents: int
-    mean_length: float
-
-
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class QueryRows:
-    """Term counts of queries: the parts of a CSR matrix, in how many documents each of the columns is, and its weight.
-
-    The weights are the inverse frequencies; where they are not given, they are computed.
-    """
+    """Queries as the parts of a CSR matrix; a term weighs its inverse frequency times its count in the query."""
 
     indptr: npt.NDArray[np.int64]
     columns: npt.NDArray[np.int32]
-    counts: npt.NDArray[np.int32]
-    frequencies: npt.NDArray[np.int32]
-    weights: Scores | None = None
+    weights: Scores
 
     def __len__(self) -> int:
         return len(self.indptr) - 1
 
 
-@dataclass(frozen=True)
-class RankedPositions:
+class RankedPositions(NamedTuple):
     """Positions of documents per query, best first, and their scores. A position of -1 ends a row."""
 
     positions: Places
@@ -108,25 +95,25 @@ def inverse_frequencies(frequencies: npt.NDArray[np.int32], n_documents: int) ->
 def rank_by_bm25(
     lists: _core.PostingLists,
     queries: QueryRows,
-    statistics: Statistics,
+    mean_length: float,
     k: int,
     *,
     parameters: RankingParameters = DEFAULTS,
     allowed: Allowed | None = None,
     threads: int | None = None,
 ) -> RankedPositions:
-    """Return the k best documents of each query by BM25, exactly; only those whose byte in ``allowed`` is set."""
-    weights = queries.weights
-    if weights is None:
-        weights = inverse_frequencies(queries.frequencies, statistics.n_documents)
+    """Return the k best documents of each query by BM25, exactly; only those whose byte in ``allowed`` is set.
+
+    ``mean_length`` is the mean number of words of a document.
+    """
     positions, scores = lists.search(
         queries.indptr,
         queries.columns,
-        (queries.counts * weights).astype(np.float32),
+        queries.weights,
         k=k,
         k1=parameters.k1,
         b=parameters.b,
-        mean_length=statistics.mean_length or 1.0,
+        mean_length=mean_length or 1.0,
         allowed=allowed,
         threads=resolve_threads(threads),
     )
@@ -154,8 +141,8 @@ def rank_by_graph(
     """
     places, used = found.positions, None
     if callable(vectors):
-        used = np.unique(places)
-        used = used[used >= 0]
+        # Not np.unique, which imports much more of NumPy than a search needs.
+        used = np.array(sorted(set(places.ravel().tolist()) - {-1}), dtype=np.int64)
         if len(used) == 0:
             return found
         places = np.where(places < 0, -1, np.searchsorted(used, places))

@@ -12,7 +12,8 @@ import numpy.typing as npt
 from sthash import _core
 from sthash.batches import batched
 from sthash.checksums import encode_text
-from sthash.codes import Codes, pack
+from sthash.codes import Codes
+from sthash.collection.code_distances import CodeDistances, QueryTerms
 from sthash.collection.code_table import CodeTable, Positions, load_codes
 from sthash.collection.conditions import Where
 from sthash.collection.count_table import CountRows, CurrentWeights, load_counts, weighted_vectors
@@ -27,8 +28,15 @@ from sthash.collection.document_table import (
 from sthash.collection.filters import ids_where
 from sthash.collection.packed_vectors import Ids, PackedVectors, load_vectors
 from sthash.collection.posting_table import PostingTable
-from sthash.collection.query_words import STOP_WORD, UNKNOWN_WORD, QueryWord, QueryWords
-from sthash.collection.ranking import Statistics, inverse_frequencies
+from sthash.collection.query_words import (
+    REMEMBERED_PIECES,
+    STOP_WORD,
+    UNKNOWN_WORD,
+    ModelTerm,
+    QueryWord,
+    QueryWords,
+)
+from sthash.collection.ranking import inverse_frequencies
 from sthash.collection.store import Store
 from sthash.collection.term_table import Columns, Frequencies, TermTable, hash_terms
 from sthash.index import HammingIndex
@@ -38,6 +46,8 @@ from sthash.sources import Document
 from sthash.text.analyzer import WordAnalyzer
 from sthash.text.counters import WordCounter
 
+# Most bytes of the weights of words of queries.
+WEIGHT_BYTES = 1 << 24
 # Settings of the model that `info` shows, and under which name.
 SHOWN = {
     "kind": "kind",
@@ -198,7 +208,7 @@ class Snapshot:
         """Return in how many documents some words are."""
         return self._frequencies.at(columns)
 
-    def posting_lists(self, columns: npt.ArrayLike) -> _core.PostingLists:
+    def posting_lists(self, columns: Iterable[int] | Columns) -> _core.PostingLists:
         """Return the documents per word, by their positions in `ids`, for these columns at least."""
         return self._postings.lists(columns)
 
@@ -210,7 +220,7 @@ class Snapshot:
     @cached_property
     def query_words(self) -> QueryWords:
         """What makes words of queries."""
-        return QueryWords(self.analyzer, self._look_up)
+        return QueryWords(self.analyzer, self._look_up, min(REMEMBERED_PIECES, WEIGHT_BYTES // (4 * self.n_bits)))
 
     def _look_up(self, words: list[str]) -> list[QueryWord]:
         terms, counted = self.analyzer.terms(words)
@@ -221,12 +231,17 @@ class Snapshot:
         frequencies[held] = self.frequencies(columns[held])
         columns[held[frequencies[held] == 0]] = UNKNOWN_WORD
         weights = inverse_frequencies(frequencies, len(self))
-        return list(map(QueryWord, words, columns.tolist(), frequencies.tolist(), weights.tolist()))
+        known = self._model_terms(columns)
+        return list(map(QueryWord, words, columns.tolist(), frequencies.tolist(), weights.tolist(), known))
 
-    @cached_property
-    def statistics(self) -> Statistics:
-        """What BM25 depends on."""
-        return Statistics(len(self), self.mean_length)
+    def _model_terms(self, columns: Columns) -> list[ModelTerm | None]:
+        known = np.flatnonzero((columns >= 0) & (columns < self.model.n_columns))
+        terms: list[ModelTerm | None] = [None] * len(columns)
+        rows, positions = self._text_model.terms.look_up(columns[known])
+        for place, position in zip(known.tolist(), positions.tolist(), strict=True):
+            # A copy, because the rows are part of a table that is read for many queries.
+            terms[place] = ModelTerm(int(rows.frequency[position]), rows.weights[rows.row[position]].copy())
+        return terms
 
     @cached_property
     def term_hashes(self) -> npt.NDArray[np.int32]:
@@ -332,9 +347,9 @@ class Snapshot:
         rows = self._weights.known(counted)
         return EncodedRows(rows.indptr, rows.columns, self._weights.values(rows), self._margins(counted))
 
-    def codes_of(self, indptr: npt.NDArray[np.int64], columns: Columns, counts: npt.NDArray[np.int32]) -> Codes:
-        """Return the packed codes of term counts, which are the parts of a CSR matrix with ascending columns."""
-        return pack(self._margins(CountRows(indptr, columns, counts)) > 0)
+    def distances(self, queries: list[QueryTerms], positions: list[list[int]]) -> CodeDistances:
+        """Return the distances of queries from documents, whose positions are given for each query."""
+        return CodeDistances(self._text_model, queries, self.codes, positions)
 
     def _margins(self, rows: CountRows) -> Margins:
         own = rows.below(self.model.n_columns)

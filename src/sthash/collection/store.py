@@ -68,7 +68,7 @@ from sthash.collection.schema import (
     restrict,
     strange_schema,
 )
-from sthash.deadline import check_time, time_is_up, time_limit
+from sthash.deadline import check_time, has_time_limit, time_is_up, time_limit
 
 __all__ = ["CHUNK", "FORMAT", "MOST_IDS", "TABLES", "WAIT_SECONDS", "CollectionBusyError", "CollectionError", "Store"]
 
@@ -285,9 +285,13 @@ class Store:
 
     def _end(self, how: str) -> None:
         # A full disk or an unreadable file ends the transaction by itself.
-        if self._in_transaction:
+        if not self._in_transaction:
+            return
+        if has_time_limit():
             with time_limit(None):
                 self.connection.execute(how)
+        else:
+            self.connection.execute(how)
 
     def compact(self) -> None:
         """Write the file anew without the space of what was deleted."""
@@ -304,10 +308,9 @@ class Store:
 
     def version(self) -> int:
         """Return a number that grows with every change of the file, by this connection or another one."""
-        with self.clear_errors():
-            changes_of_others: int = self.connection.execute("PRAGMA data_version").fetchone()[0]
-            self._last_version = changes_of_others + self._own_changes
-            return self._last_version
+        changes_of_others: int = self.connection.execute("PRAGMA data_version").fetchone()[0]
+        self._last_version = changes_of_others + self._own_changes
+        return self._last_version
 
     def origin(self) -> tuple[int, int]:
         """Return what changes when the whole file is replaced, in place or by another one."""

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from sthash.checks import resolve_threads
-from sthash.codes import row_distances
+from sthash.collection.code_distances import QueryTerms
+from sthash.collection.hit import deferred_hit
 from sthash.collection.hits import Hit, HitRanking, Hits
 from sthash.collection.phrases import Phrase, holds_phrases
-from sthash.collection.query import ParsedQuery, parse_query
+from sthash.collection.query import ParsedQuery, has_signs, parse_query
 from sthash.collection.query_words import STOP_WORD, UNKNOWN_WORD, QueryWord
 from sthash.collection.ranking import (
     DEFAULTS,
@@ -39,26 +39,32 @@ MOST_TERMS = 1024
 QUERIES_TOGETHER = 512
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class AnalyzedQueries:
-    """Queries as words: the columns that are in documents, and those words that are not searched for."""
+    """Queries as words: the terms that are in documents, and those words that are not searched for."""
 
     rows: QueryRows
+    terms: list[QueryTerms]
+    entries: list[int]  # of the posting lists of all terms of a query
     ignored: list[tuple[str, ...]]
     unknown: list[tuple[str, ...]]
 
-    def part(self, queries: Sequence[int]) -> QueryRows:
-        """Return some of the rows."""
+    def part(self, queries: Sequence[int]) -> AnalyzedQueries:
+        """Return some of the queries."""
         rows = self.rows
         if len(queries) == len(rows):
-            return rows
+            return self
         inside = np.concatenate(
             [np.zeros(0, np.int64), *(np.arange(rows.indptr[query], rows.indptr[query + 1]) for query in queries)]
         )
-        sizes = np.diff(rows.indptr)[list(queries)]
-        bounds = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
-        weights = None if rows.weights is None else rows.weights[inside]
-        return QueryRows(bounds, rows.columns[inside], rows.counts[inside], rows.frequencies[inside], weights)
+        bounds = np.cumsum([0, *(len(self.terms[query]) for query in queries)])
+        return AnalyzedQueries(
+            QueryRows(bounds, rows.columns[inside], rows.weights[inside]),
+            [self.terms[query] for query in queries],
+            [self.entries[query] for query in queries],
+            [self.ignored[query] for query in queries],
+            [self.unknown[query] for query in queries],
+        )
 
 
 def answer_queries(snapshot: Snapshot, queries: list[Any], options: SearchOptions) -> list[Hits]:
@@ -82,73 +88,79 @@ def answer_texts(snapshot: Snapshot, texts: list[str], options: SearchOptions) -
 
 def _answer_batch(snapshot: Snapshot, texts: list[str], options: SearchOptions) -> list[Hits]:
     by_codes = options.ranking == "cosine" or options.by_codes
-    parsed = [ParsedQuery(text) if by_codes else parse_query(text) for text in texts]
-    words = analyze(snapshot, [query.text for query in parsed])
-    chosen = [not by_codes and _by_postings(words.rows, at, query, options) for at, query in enumerate(parsed)]
-    plain = [at for at, query in enumerate(parsed) if chosen[at] and query.plain]
+    parsed = dict[int, ParsedQuery]()
+    if not by_codes:
+        parsed = {at: parse_query(text) for at, text in enumerate(texts) if has_signs(text)}
+    words = analyze(snapshot, [parsed[at].text if at in parsed else text for at, text in enumerate(texts)])
+    special = {at: query for at, query in parsed.items() if not query.plain}
     found = dict[int, Hits]()
+    plain, left = list[int](), list[int]()
+    for at in range(len(texts)):
+        if by_codes or not _by_postings(words, at, at in special, options):
+            left.append(at)
+        elif at in special:
+            own = words.part([at])
+            allowed = _allowed_by(snapshot, special[at], own.rows, options)
+            found[at] = _ranked_hits(snapshot, own, options, allowed)[0]
+        else:
+            plain.append(at)
     if plain:
-        allowed = _allowed_where(snapshot, options)
-        hits = _ranked_hits(snapshot, words, plain, options, allowed)
+        allowed_here = None if options.where is None else _allowed_where(snapshot, options)
+        hits = _ranked_hits(snapshot, words.part(plain), options, allowed_here)
+        if len(plain) == len(texts):
+            return hits
         found.update(zip(plain, hits, strict=True))
-    for at, query in enumerate(parsed):
-        if chosen[at] and not query.plain:
-            allowed = _allowed_by(snapshot, query, words.part([at]), options)
-            found[at] = _ranked_hits(snapshot, words, [at], options, allowed)[0]
-    left = [at for at in range(len(texts)) if not chosen[at]]
     if left:
         near = answer(snapshot, snapshot.encode([texts[at] for at in left]), replace(options, ranking="cosine"))
-        for at, own in zip(left, near, strict=True):
-            own.ignored, own.unknown = words.ignored[at], words.unknown[at]
-            found[at] = own
+        for at, by_code in zip(left, near, strict=True):
+            by_code.ignored, by_code.unknown = words.ignored[at], words.unknown[at]
+            found[at] = by_code
     return [found[at] for at in range(len(texts))]
 
 
-def _by_postings(rows: QueryRows, query: int, parsed: ParsedQuery, options: SearchOptions) -> bool:
-    own = slice(rows.indptr[query], rows.indptr[query + 1])
-    count = int(rows.indptr[query + 1] - rows.indptr[query])
-    if options.ranking != "auto" or not parsed.plain:
+def _by_postings(words: AnalyzedQueries, query: int, special: bool, options: SearchOptions) -> bool:
+    count = len(words.terms[query])
+    if options.ranking != "auto" or special:
         if count > MOST_TERMS:
             raise ValueError(
                 f"The query has {count:,} different words, but ranking={options.ranking!r} takes {MOST_TERMS:,} at "
                 "most. Shorten it, or search with ranking='cosine'."
             )
         return True
-    return count <= TYPED_TERMS or (count <= MOST_TERMS and int(rows.frequencies[own].sum()) <= MOST_ENTRIES)
+    return count <= TYPED_TERMS or (count <= MOST_TERMS and words.entries[query] <= MOST_ENTRIES)
 
 
 def analyze(snapshot: Snapshot, texts: list[str]) -> AnalyzedQueries:
     """Return the words of texts: those that documents have as columns, the others by name."""
     ignored, unknown = list[tuple[str, ...]](), list[tuple[str, ...]]()
-    columns, counts, frequencies, weights, indptr = list[int](), list[int](), list[int](), list[float](), [0]
+    columns, weights, indptr = list[int](), list[float](), [0]
+    terms, entries = list[QueryTerms](), list[int]()
     for words in snapshot.query_words.of(texts):
-        found, others = dict[int, QueryWord](), list[QueryWord]()
-        often = dict[int, int]()
+        found, counts, others = dict[int, QueryWord](), dict[int, int](), list[QueryWord]()
         for word in words:
             column = word.column
             if column < 0:
                 others.append(word)
-            elif column in found:
-                often[column] = often.get(column, 1) + 1
             else:
                 found[column] = word
+                counts[column] = counts.get(column, 0) + 1
+        own, size = QueryTerms(), 0
         for column in sorted(found):
-            _, _, frequency, weight = found[column]
+            _, _, frequency, weight, term = found[column]
+            count = counts[column]
             columns.append(column)
-            counts.append(often.get(column, 1))
-            frequencies.append(frequency)
-            weights.append(weight)
+            weights.append(count * weight)
+            own.append((column, count, term))
+            size += frequency
         indptr.append(len(columns))
+        terms.append(own)
+        entries.append(size)
         ignored.append(_names(others, STOP_WORD) if others else ())
         unknown.append(_names(others, UNKNOWN_WORD) if others else ())
     rows = QueryRows(
-        np.array(indptr, dtype=np.int64),
-        np.array(columns, dtype=np.int32),
-        np.array(counts, dtype=np.int32),
-        np.array(frequencies, dtype=np.int32),
-        np.array(weights, dtype=np.float32),
+        np.array(indptr, dtype=np.int64), np.array(columns, dtype=np.int32), np.array(weights, dtype=np.float32)
     )
-    return AnalyzedQueries(rows, ignored, unknown)
+    return AnalyzedQueries(rows, terms, entries, ignored, unknown)
 
 
 def _names(words: list[QueryWord], column: int) -> tuple[str, ...]:
@@ -158,74 +170,47 @@ def _names(words: list[QueryWord], column: int) -> tuple[str, ...]:
 def _ranked_hits(
     snapshot: Snapshot,
     words: AnalyzedQueries,
-    chosen: list[int],
     options: SearchOptions,
     allowed: Allowed | None,
 ) -> list[Hits]:
-    rows = words.part(chosen)
+    rows = words.rows
     k = min(options.k, len(snapshot))
     ranking: HitRanking = "bm25" if options.ranking == "bm25" else "graph"
+    if k == 0:
+        return [
+            Hits(ignored=ignored, unknown=unknown, strategy="postings", ranking=ranking)
+            for ignored, unknown in zip(words.ignored, words.unknown, strict=True)
+        ]
     width = min(k if ranking == "bm25" else max(k, DEFAULTS.candidates), len(snapshot))
-    if width == 0:
-        ranked = RankedPositions(np.zeros((len(rows), 0), np.int64), np.zeros((len(rows), 0), np.float32))
-    else:
-        ranked = rank_by_bm25(
-            snapshot.posting_lists(rows.columns),
-            rows,
-            snapshot.statistics,
-            width,
-            allowed=allowed,
-            threads=snapshot.threads,
-        )
-    if ranking == "graph" and width:
-        ranked = rank_by_graph(ranked, snapshot.vectors_by_position(), k=k, threads=snapshot.threads)
-    answers = _hits(snapshot, rows, ranked, k, options.explain)
+    lists, threads = snapshot.posting_lists(rows.columns), snapshot.threads
+    ranked = rank_by_bm25(lists, rows, snapshot.mean_length, width, allowed=allowed, threads=threads)
+    if ranking == "graph":
+        ranked = rank_by_graph(ranked, snapshot.vectors_by_position(), k=k, threads=threads)
     return [
-        Hits(hits, ignored=words.ignored[at], unknown=words.unknown[at], strategy="postings", ranking=ranking)
-        for at, hits in zip(chosen, answers, strict=True)
+        Hits(hits, ignored=ignored, unknown=unknown, strategy="postings", ranking=ranking)
+        for hits, ignored, unknown in zip(
+            _hits(snapshot, words, ranked, options.explain), words.ignored, words.unknown, strict=True
+        )
     ]
 
 
-def _hits(snapshot: Snapshot, rows: QueryRows, ranked: RankedPositions, k: int, explain: bool) -> list[list[Hit]]:
-    positions, scores = ranked.positions[:, :k], ranked.scores[:, :k].tolist()
-    held = positions >= 0
-    found = positions[held]
-    if len(found) == 0:
-        return [[] for _ in range(len(rows))]
-    counts = held.sum(axis=1).tolist()
-    ids = snapshot.ids[found].tolist()
-    documents = snapshot.fields(dict.fromkeys(ids))
-    codes = snapshot.codes_of(rows.indptr, rows.columns, rows.counts)
-    distances = row_distances(snapshot.codes[found], codes if len(rows) == 1 else np.repeat(codes, counts, axis=0))
-    of_hits = zip(ids, distances.tolist(), strict=True)
-    answers = []
-    for query, count in enumerate(counts):
-        own = list(itertools.islice(of_hits, count))
-        terms: list[tuple[str, ...]] = [()] * count
+def _hits(snapshot: Snapshot, words: AnalyzedQueries, ranked: RankedPositions, explain: bool) -> list[list[Hit]]:
+    positions, ids = ranked.positions.tolist(), snapshot.ids[ranked.positions].tolist()
+    for place, own in enumerate(positions):
+        if own[-1] < 0:
+            size = own.index(-1)
+            del own[size:], ids[place][size:]
+    documents = snapshot.fields(ids[0] if len(ids) == 1 else dict.fromkeys(itertools.chain.from_iterable(ids)))
+    distances = snapshot.distances(words.terms, positions)
+    answers, start = list[list[Hit]](), 0
+    for query, (numbers, scores) in enumerate(zip(ids, ranked.scores.tolist(), strict=True)):
+        terms: Iterable[tuple[str, ...]] = itertools.repeat(())
         if explain:
-            terms = _matching_terms(snapshot, rows, query, [number for number, _ in own])
-        answers.append(
-            [
-                _hit(*documents[number], distance, score, matching)
-                for (number, distance), score, matching in zip(own, scores[query], terms, strict=False)
-            ]
-        )
+            terms = _matching_terms(snapshot, words.rows, query, numbers)
+        hits = zip(itertools.count(start), numbers, scores, terms, strict=False)
+        answers.append([deferred_hit(documents[number], score, own, distances, at) for at, number, score, own in hits])
+        start += len(numbers)
     return answers
-
-
-def _hit(
-    key: str,
-    text: str,
-    label: str | None,
-    metadata: dict[str, Any],
-    distance: int,
-    score: float,
-    terms: tuple[str, ...],
-) -> Hit:
-    """Make a hit. Its class sets one field after the other, which takes longer than to find the document."""
-    hit = object.__new__(Hit)
-    hit.__dict__.update(key=key, text=text, label=label, metadata=metadata, distance=distance, score=score, terms=terms)
-    return hit
 
 
 def _matching_terms(snapshot: Snapshot, rows: QueryRows, query: int, ids: list[int]) -> list[tuple[str, ...]]:
@@ -289,10 +274,10 @@ def _keep_phrases(
     excluded = [phrase for text in parsed.excluded_phrases if (phrase := Phrase(text, snapshot.analyzer)).terms]
     checked: npt.NDArray[np.bool_] = np.zeros(len(snapshot), dtype=bool)
     width = max(options.k, DEFAULTS.candidates)
-    lists, threads = snapshot.posting_lists(rows.columns), resolve_threads(snapshot.threads)
+    lists, threads, mean_length = snapshot.posting_lists(rows.columns), snapshot.threads, snapshot.mean_length
     while True:
         width = min(width, len(snapshot))
-        best = rank_by_bm25(lists, rows, snapshot.statistics, width, allowed=allowed, threads=threads).positions[0]
+        best = rank_by_bm25(lists, rows, mean_length, width, allowed=allowed, threads=threads).positions[0]
         new = best[best >= 0]
         new = np.sort(new[~checked[new]])
         if len(new) == 0:

@@ -261,6 +261,17 @@ class TextModel:
     ) -> EncodedRows:
         """Return the unit rows and the margins of term counts: the parts of a CSR matrix with sorted columns."""
         terms, position = self.terms.look_up(indices)
+        return self.encode_terms(indptr, indices, counts, terms, position)
+
+    def encode_terms(
+        self,
+        indptr: npt.NDArray[np.int64],
+        indices: npt.NDArray[np.int32],
+        counts: npt.NDArray[np.int32],
+        terms: TermRows,
+        position: npt.NDArray[np.integer],
+    ) -> EncodedRows:
+        """Return the same as `encode_counts`, for terms that were looked up before."""
         n_documents, mean_length = self.settings["n_documents"], self.settings["mean_length"]
         statistics = CorpusStatistics(n_documents, terms.frequency, mean_length)
         values = term_weights(indptr, position, counts, self._weighting, statistics)

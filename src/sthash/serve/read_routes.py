@@ -236,7 +236,10 @@ async def documents(
     after: Annotated[int, Query(ge=-1, le=2**63 - 1, description="The value of next on the page before.")] = -1,
     limit: Annotated[int, Query(ge=1, le=limits.MAX_PAGE)] = limits.PAGE,
 ) -> Response:
-    """Return one page of the documents, in the order in which they were added. Large documents make it shorter."""
+    """Return one page of the documents, in the order in which they were added. Large documents make it shorter.
+
+    Each page is one state of the collection. What changes between two pages may be on the later one or not.
+    """
 
     def job(collection: Collection) -> tuple[list[StoredDocument], int]:
         with collection.snapshot() as snapshot:
