@@ -123,6 +123,19 @@ def fit_svm_bank(
 ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32], npt.NDArray[np.int32]]: ...
 def project(rows: CsrView, weights: npt.NDArray[np.float32], *, threads: int) -> npt.NDArray[np.float32]: ...
 
+# spectral
+
+def filter_step(
+    matrix: CsrView,
+    now: npt.NDArray[np.float32],
+    next: npt.NDArray[np.float32],
+    *,
+    scale: float,
+    shift: float,
+    past: float,
+    threads: int,
+) -> None: ...
+
 # hamming
 
 _Codes = npt.NDArray[np.uint8]

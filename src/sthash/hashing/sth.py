@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from functools import partial
-from typing import Any, Literal, Protocol, Self, get_args, runtime_checkable
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -20,20 +18,26 @@ from sthash.hashing.classifier_per_bit import ClassifierPerBit
 from sthash.hashing.embedding import TooFewDocumentsError, check_graph, laplacian_eigenmap
 from sthash.hashing.gaussian_svm import GaussianSVM
 from sthash.hashing.graph import knn_graph
-from sthash.hashing.hasher import Hasher, check_features, check_seed, saved_seed
+from sthash.hashing.hasher import Hasher, check_features, check_seed, learner_of, saved_seed
 from sthash.hashing.linear_embedding import LinearEmbedding
 from sthash.hashing.linear_hash import LinearHash
 from sthash.hashing.neighbors import balanced_bits, neighbor_places
 from sthash.hashing.nystrom import NystromExtension
+from sthash.hashing.stages import (
+    Binarizer,
+    Embedding,
+    EmbeddingExtension,
+    Graph,
+    HashFunction,
+    StageClock,
+    SupervisedGraph,
+)
 from sthash.hashing.svm import LinearSVMBank
 from sthash.hashing.topics import learn_topic_codes
+from sthash.progress import Progress, silent
 from sthash.rows import Vectors
 
 Recipe = Literal["paper", "topics", "neighbors"]
-Graph = Callable[[Vectors], Any]
-Embedding = Callable[[Any, int], npt.NDArray[Any]]
-Binarizer = Callable[[npt.NDArray[Any]], Bits]
-
 
 # Stages that a recipe has of its own, so that the user cannot give them.
 OWN_STAGES: dict[Recipe, tuple[str, ...]] = {
@@ -43,55 +47,12 @@ OWN_STAGES: dict[Recipe, tuple[str, ...]] = {
 }
 
 
-class HashFunction(Protocol):
-    """Stage 2: learns to predict bits from vectors."""
-
-    def fit(self, X: Vectors, bits: Bits) -> Self:
-        """Learn to predict each column of ``bits``."""
-
-    def decision_function(self, X: Vectors) -> npt.NDArray[Any]:
-        """Return one column of margins per bit; the bit is on where they are positive."""
-
-
-@runtime_checkable
-class SupervisedGraph(Protocol):
-    """Stage 1, first step, with the categories of the documents, which ``fit(X, y)`` passes on."""
-
-    def from_labels(self, X: Vectors, y: npt.NDArray[Any]) -> Any:
-        """Return the graph W of the rows of X, whose categories are y."""
-
-
-@runtime_checkable
-class EmbeddingExtension(Protocol):
-    """Stage 2 that extends the real-valued embedding to unseen vectors instead of learning the bits."""
-
-    def extend(self, X: Vectors, W: Any, embedding: npt.NDArray[Any], bits: Bits) -> Self:
-        """Learn from the documents that have neighbors: their vectors, graph, embedding and bits."""
-
-    def decision_function(self, X: Vectors) -> npt.NDArray[Any]:
-        """Return one column of margins per bit; the bit is on where they are positive."""
-
-
 # Hash functions that a model file may hold.
 SAVED_FUNCTIONS: dict[str, Any] = {
     cls.__name__: cls for cls in (LinearHash, LinearSVMBank, GaussianSVM, LinearEmbedding, NystromExtension)
 }
 
 SAVED_SETTINGS = {"n_bits", "n_neighbors", "recipe", "C", "random_state"}
-
-
-class StageClock:
-    """Runs the stages and keeps the seconds that each one took."""
-
-    def __init__(self) -> None:
-        self.seconds: dict[str, float] = {}
-
-    def run(self, stage: str, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Run one stage and return its result."""
-        start = time.perf_counter()
-        result = function(*arguments)
-        self.seconds[stage] = time.perf_counter() - start
-        return result
 
 
 class SelfTaughtHashing(Hasher):
@@ -201,7 +162,35 @@ class SelfTaughtHashing(Hasher):
         self.random_state = random_state
         self.threads = threads
 
-    def _fit(self, X: Vectors, y: object) -> None:
+    def fit(
+        self, X: Vectors, y: object = None, *, start: npt.ArrayLike | None = None, progress: Progress = silent
+    ) -> Self:
+        """Learn the codes of a corpus and the functions that give unseen documents theirs.
+
+        A fit that fails or is interrupted leaves the hasher as it was.
+
+        Parameters
+        ----------
+        X : sparse or dense matrix of shape (n, m)
+            One row per document. Its arrays may be memory-mapped: CSR parts that are float32 and int32, with sorted
+            columns, are read where they are.
+        y : array of shape (n,), optional
+            Categories of the documents. Only a supervised graph uses them.
+        start : array of shape (n, any), optional
+            What is known about the documents already: an earlier ``embedding_``, or the margins of an earlier model.
+            A row of zeros means that nothing is known. The eigensolver for large corpora starts from it and takes
+            fewer steps; small corpora, and the recipe ``topics``, do not need it.
+        progress : callable, optional
+            Called with the name of the stage (graph, embedding, bits, hash functions; for ``topics``: graph, topics),
+            how much of it is done, and of how much (None if not known).
+        """
+        with learner_of(self) as learner:
+            learner._fit(X, y, start, progress)
+        return self
+
+    def _fit(
+        self, X: Vectors, y: object, start: npt.ArrayLike | None = None, progress: Progress = silent
+    ) -> None:
         check_choice("recipe", self.recipe, get_args(Recipe))
         own = OWN_STAGES[self.recipe]
         if any(getattr(self, stage) is not None for stage in own):
