@@ -128,7 +128,7 @@ def project(rows: CsrView, weights: npt.NDArray[np.float32], *, threads: int) ->
 def filter_step(
     matrix: CsrView,
     now: npt.NDArray[np.float32],
-    next: npt.NDArray[np.float32],
+    following: npt.NDArray[np.float32],
     *,
     scale: float,
     shift: float,

@@ -31,7 +31,7 @@ void filter(const CsrArrays& matrix, Matrix<float> now, Block next, float scale,
 }  // namespace
 
 void bind_spectral(nb::module_& module) {
-    module.def("filter_step", &filter, nb::arg("matrix"), nb::arg("now"), nb::arg("next"), nb::kw_only(),
+    module.def("filter_step", &filter, nb::arg("matrix"), nb::arg("now"), nb::arg("following"), nb::kw_only(),
                nb::arg("scale"), nb::arg("shift"), nb::arg("past"), nb::arg("threads"));
 }
 

@@ -17,7 +17,7 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from sthash.blas import one_blas_thread
 from sthash.checks import check_whole
-from sthash.hashing.filtered import LARGE, NormalizedGraph, Report, filtered_pairs
+from sthash.hashing.filtered import LARGE, NormalizedGraph, Report, degrees_of, filtered_pairs
 from sthash.rows import check_structure
 
 Array = npt.NDArray[np.float64]
@@ -104,7 +104,7 @@ def eigenpairs_of_checked(
     ``start``, ``threads`` and ``report`` concern large graphs only; see `filtered_pairs`.
     """
     n = W.shape[0]
-    degrees = np.asarray(W.sum(axis=1, dtype=np.float64)).ravel()
+    degrees = degrees_of(W)
     joined = np.flatnonzero(degrees > 0)
     n_components = check_whole("n_components", n_components)
     if n_components > len(joined) - 2:
@@ -116,6 +116,7 @@ def eigenpairs_of_checked(
         if len(joined) >= LARGE and n_components <= len(joined) // 4:
             return _solve_large(W, degrees, n_components, start, threads, report)
         W = W.astype(np.float64, copy=False)
+        degrees = np.asarray(W.sum(axis=1)).ravel()
         pairs = _solve(W[joined][:, joined] if len(joined) < n else W, degrees[joined], n_components)
     vectors = np.zeros((n, n_components))
     vectors[joined] = pairs.vectors

@@ -32,6 +32,15 @@ FIRST_CUT = 0.3
 LEAST_SPREAD = 1e-6
 
 
+def degrees_of(W: sp.csr_array) -> Array:
+    """Return the sums of the rows, added up in double precision."""
+    degrees = np.zeros(W.shape[0])
+    filled = np.diff(W.indptr) > 0
+    if filled.any():
+        degrees[filled] = np.add.reduceat(W.data, W.indptr[:-1][filled], dtype=np.float64)
+    return degrees
+
+
 class NormalizedGraph:
     """A = D^-½ W D^-½ in single precision, D being the degrees; the columns of W are shared, not copied.
 
@@ -48,7 +57,7 @@ class NormalizedGraph:
     def __init__(self, W: sp.csr_array, parts: npt.NDArray[Any] | None = None, threads: int | None = None) -> None:
         self.n = W.shape[0]
         self.threads = resolve_threads(threads)
-        degrees = np.asarray(W.sum(axis=1, dtype=np.float64)).ravel()
+        degrees = degrees_of(W)
         self.joined = degrees > 0
         self.root = np.sqrt(degrees)
         self.inverse = np.zeros(self.n, dtype=np.float32)
@@ -116,7 +125,7 @@ def filtered_pairs(
     degrees : tuple of int
         The degree of each filter.
     tol : float, default=0
-        Ends before the last filter if no wanted pair has a residual \\|A u − θ u\\| above this.
+        Ends before the last filter if no wanted pair has a residual ‖A u − θ u‖ above this.
     start : array of shape (n, any), optional
         Vectors to start from, as functions on the nodes; the others are random.
     report : callable, optional

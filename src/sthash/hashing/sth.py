@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any, Literal, Self, get_args
 
@@ -15,7 +16,8 @@ from sthash.checks import check_choice, check_positive, check_whole, resolve_thr
 from sthash.codes import Bits
 from sthash.hashing.binarizer import median_bits
 from sthash.hashing.classifier_per_bit import ClassifierPerBit
-from sthash.hashing.embedding import TooFewDocumentsError, check_graph, laplacian_eigenmap
+from sthash.hashing.embedding import TooFewDocumentsError, check_graph, eigenpairs_of_checked
+from sthash.hashing.filtered import degrees_of
 from sthash.hashing.gaussian_svm import GaussianSVM
 from sthash.hashing.graph import knn_graph
 from sthash.hashing.hasher import Hasher, check_features, check_seed, learner_of, saved_seed
@@ -103,7 +105,7 @@ class SelfTaughtHashing(Hasher):
         Packed codes of the corpus, from stage 1.
     embedding_ : array, shape (n, n_bits)
         The values that were binarized; zero for a document without neighbors. With ``recipe="topics"`` it has another
-        width: the places that the bits were made of.
+        width: the places that the bits were made of. Large corpora have it in single precision.
     hash_function_ : HashFunction
     n_features_in_ : int
     stage_seconds_ : dict of str to float
@@ -188,9 +190,7 @@ class SelfTaughtHashing(Hasher):
             learner._fit(X, y, start, progress)
         return self
 
-    def _fit(
-        self, X: Vectors, y: object, start: npt.ArrayLike | None = None, progress: Progress = silent
-    ) -> None:
+    def _fit(self, X: Vectors, y: object, start: npt.ArrayLike | None = None, progress: Progress = silent) -> None:
         check_choice("recipe", self.recipe, get_args(Recipe))
         own = OWN_STAGES[self.recipe]
         if any(getattr(self, stage) is not None for stage in own):
@@ -206,22 +206,28 @@ class SelfTaughtHashing(Hasher):
                 "Ask for fewer bits or bring more documents."
             )
         self._check_corpus(X)
-        clock = StageClock()
+        known = None if start is None else _checked_start(start, n)
+        clock = StageClock(progress)
         W = clock.run("graph", self._build_graph, X, y)
-        joined = np.asarray(abs(W).sum(axis=1)).ravel() > 0
+        joined = degrees_of(W) > 0
         if self.recipe == "topics":
             self._fit_topics(X, W, joined, clock)
             return
-        embed, binarize = self._stage_1_steps(X)
+        embed, binarize = self._stage_1_steps(X, known, partial(progress, "embedding"))
         embedding = clock.run("embedding", embed, W, self.n_bits)
-        embedding = _checked_stage("embedding", embedding, (n, self.n_bits)).astype(np.float64, copy=False)
-        bits = clock.run("binarizer", binarize, embedding[joined])
-        bits = _checked_stage("binarizer", bits, (int(joined.sum()), self.n_bits)).astype(bool)
+        embedding = _checked_stage("embedding", embedding, (n, self.n_bits))
+        if embedding.dtype != np.float32:
+            embedding = embedding.astype(np.float64, copy=False)
+        everyone = bool(joined.all())
+        bits = clock.run("binarizer", binarize, embedding if everyone else embedding[joined])
+        bits = _checked_stage("binarizer", bits, (int(joined.sum()), self.n_bits)).astype(bool, copy=False)
         function = self._new_hash_function()
+        rows = X if everyone else X[joined]
         if isinstance(function, EmbeddingExtension):
-            clock.run("hash_function", function.extend, X[joined], W[joined][:, joined], embedding[joined], bits)
+            clock.run("hash_function", function.extend, rows, W[joined][:, joined], embedding[joined], bits)
         else:
-            clock.run("hash_function", function.fit, X[joined], bits)
+            del W
+            clock.run("hash_function", function.fit, rows, bits)
         self._keep(X, joined, bits, embedding, function, clock)
 
     def _fit_topics(self, X: Vectors, W: Any, joined: npt.NDArray[np.bool_], clock: StageClock) -> None:
@@ -250,10 +256,13 @@ class SelfTaughtHashing(Hasher):
         self.hash_function_ = function
         self.stage_seconds_ = clock.seconds
 
-    def _stage_1_steps(self, X: Vectors) -> tuple[Embedding, Binarizer]:
+    def _stage_1_steps(
+        self, X: Vectors, start: npt.NDArray[Any] | None, report: Callable[[int, int], None]
+    ) -> tuple[Embedding, Binarizer]:
+        common: dict[str, Any] = {"start": start, "threads": self.threads, "report": report}
         if self.recipe == "neighbors":
-            return partial(neighbor_places, rng=self._generator(), X=X, threads=self.threads), balanced_bits
-        return self.embedding or laplacian_eigenmap, self.binarizer or median_bits
+            return partial(neighbor_places, rng=self._generator(), X=X, **common), balanced_bits
+        return self.embedding or partial(_eigenmap, **common), self.binarizer or median_bits
 
     def _build_graph(self, X: Vectors, y: object) -> Any:
         if not isinstance(self.graph, SupervisedGraph):
@@ -304,7 +313,8 @@ class SelfTaughtHashing(Hasher):
             "hash_function": {"kind": kind, "settings": own, "default": self.hash_function is None},
         }
         arrays = {f"function.{name}": array for name, array in function._arrays().items()}
-        return config, arrays | {"codes": self.codes_, "embedding": self.embedding_}
+        embedding = self.embedding_.astype(np.float64, copy=False)
+        return config, arrays | {"codes": self.codes_, "embedding": embedding}
 
     @classmethod
     def _restored(cls, config: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Self:
@@ -339,6 +349,19 @@ class SelfTaughtHashing(Hasher):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = isinstance(self.graph, SupervisedGraph)
         return tags
+
+
+def _eigenmap(W: Any, n_components: int, **more: Any) -> npt.NDArray[Any]:
+    return eigenpairs_of_checked(W, n_components, **more).vectors
+
+
+def _checked_start(start: npt.ArrayLike, n: int) -> npt.NDArray[Any]:
+    known = np.asarray(start)
+    if known.ndim != 2 or len(known) != n or known.shape[1] == 0:
+        raise ValueError(f"start must have one row per document, {n}, and a column, got shape {known.shape}.")
+    if known.dtype.kind not in "fiub" or not np.isfinite(known).all():
+        raise ValueError("start must hold finite numbers. Pass margins or an embedding of these documents.")
+    return known
 
 
 def _checked_graph(W: Any, n: int) -> Any:
