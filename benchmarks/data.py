@@ -115,6 +115,22 @@ def passages(quick: bool, number: int) -> list[str]:
     return [kept[place] for place in rng.permutation(len(kept))[:number].tolist()]
 
 
+def sentences(quick: bool) -> Descriptions:
+    """Vulnerabilities, Debian packages and 20Newsgroups, cut at the ends of sentences: over a million short texts."""
+    texts = made_up_texts()
+    if not quick:
+        groups = news(quick)
+        whole = [text for name in ("cve", "debian_packages") for _, text in records(name)]
+        whole += [*groups.train, *groups.test]
+        texts = [part for text in whole for part in SENTENCE_END.split(text) if part.strip()]
+    order = np.random.default_rng(0).permutation(len(texts)).tolist()
+    asked = QUICK_QUERIES if quick else QUERIES
+    return Descriptions(
+        [{"key": str(place), "text": texts[place]} for place in order[asked:]],
+        [texts[place] for place in order[:asked]],
+    )
+
+
 def labeled_passages(quick: bool) -> Split:
     """Messages of 20Newsgroups cut into passages of three sentences, with the group as their label."""
     whole = news(quick)
