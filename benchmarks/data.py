@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import lzma
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -22,6 +23,7 @@ Labels = npt.NDArray[np.int64]
 
 QUERIES, QUICK_QUERIES = 1000, 50
 QUICK_TEXTS, TOPICS, WORDS = 700, 7, 900
+SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n\s*\n")
 
 
 @dataclass(frozen=True)
@@ -88,6 +90,57 @@ def descriptions(quick: bool) -> Descriptions:
         [{"key": f"{found[place][0]}-{place}", "text": found[place][1]} for place in order[asked:]],
         [found[place][1] for place in order[:asked]],
     )
+
+
+def passages(quick: bool, number: int) -> list[str]:
+    """Passages of one to three sentences of all raw corpora, in a random order that is always the same.
+
+    Texts are cut at the ends of sentences, at first after one to three; then again with other lengths, for as long as
+    more passages are wanted. No passage occurs twice.
+    """
+    rng = np.random.default_rng(0)
+    texts = made_up_texts() if quick else [*descriptions(quick).texts, *news(quick).train]
+    found: dict[str, None] = {}
+    for _ in range(1 if quick else 6):
+        for text in texts:
+            sentences = [sentence for sentence in SENTENCE_END.split(text) if sentence.strip()]
+            at = 0
+            while at < len(sentences):
+                length = int(rng.integers(1, 4))
+                found[" ".join(sentences[at : at + length])] = None
+                at += length
+        if len(found) >= number:
+            break
+    kept = list(found)
+    return [kept[place] for place in rng.permutation(len(kept))[:number].tolist()]
+
+
+def sentences(quick: bool) -> Descriptions:
+    """Vulnerabilities, Debian packages and 20Newsgroups, cut at the ends of sentences: over a million short texts."""
+    texts = made_up_texts()
+    if not quick:
+        groups = news(quick)
+        whole = [text for name in ("cve", "debian_packages") for _, text in records(name)]
+        whole += [*groups.train, *groups.test]
+        texts = [part for text in whole for part in SENTENCE_END.split(text) if part.strip()]
+    order = np.random.default_rng(0).permutation(len(texts)).tolist()
+    asked = QUICK_QUERIES if quick else QUERIES
+    return Descriptions(
+        [{"key": str(place), "text": texts[place]} for place in order[asked:]],
+        [texts[place] for place in order[:asked]],
+    )
+
+
+def labeled_passages(quick: bool) -> Split:
+    """Messages of 20Newsgroups cut into passages of three sentences, with the group as their label."""
+    whole = news(quick)
+
+    def cut(texts: list[str], labels: Labels) -> tuple[list[str], Labels]:
+        parts = [[s for s in SENTENCE_END.split(text) if s.strip()] for text in texts]
+        pieces = [[" ".join(part[at : at + 3]) for at in range(0, len(part), 3)] for part in parts]
+        return [one for piece in pieces for one in piece], np.repeat(labels, [len(piece) for piece in pieces])
+
+    return Split(*cut(whole.train, whole.train_labels), *cut(whole.test, whole.test_labels))
 
 
 def records(name: str) -> list[tuple[str, str]]:

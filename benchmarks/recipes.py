@@ -26,7 +26,8 @@ from library import Neighbors, nearest_neighbors, unit_rows
 from sthash import SelfTaughtHashing, TextVectorizer, baselines, codes, knn_graph, median_bits
 from sthash.evaluation import Topics, score
 from sthash.hashing import landmarks, laplacian_eigenpairs, neighbors, ridge, topics
-from sthash.hashing.neighbors import balanced_bits, neighbor_places, normal_scores
+from sthash.hashing.neighbors import balanced_bits, neighbor_places
+from sthash.hashing.normal_scores import normal_scores
 from sthash.hashing.rotation import principal_axes, quantizing_frames
 from sthash.hashing.subspace import STRONG, WEAK, spectral_subspace
 from sthash.reproduction.datasets import tfidf_counts

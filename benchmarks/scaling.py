@@ -1,25 +1,117 @@
-"""What the plan in docs/scaling.md rests on: bytes of indexes and files, how alike real codes are, speed of a task.
+"""What docs/scaling.md rests on.
 
-tools/scaling_plan.py has these figures as `Measured`: put them there when they change, and run it.
+Part ``million``: a collection of a million sentences, learned from samples of several sizes and from all. Time per
+stage, memory, what the codes find, and how fast it answers. Part ``plan``: bytes of indexes and files, how alike real
+codes are, speed of a task.
+
+tools/scaling_plan.py reads the results of ``million``. It has those of ``plan`` as `Measured`: put them there when they
+change. Then run it.
 """
 
 from __future__ import annotations
 
 import tempfile
+import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 import data
-from harness import OURS, Run, figure, main
+from harness import OURS, Row, Run, compare, figure, main
+from library import nearest_neighbors
 from sthash import Collection, HammingIndex
 from sthash.codes import prefix
-from stored import model_bytes, stored
-from timing import time_in_turns
+from stored import model_bytes, query_rows, stored
+from timing import Isolated, in_own_process, peak_memory, time_in_turns, timed
 
 BITS, RADIUS = 64, 3
 ALL_BITS, RADII = (64, 128, 256), (1, 3, 5)
 BUCKETS, CODES_IN_BUCKET = 16, 15_259  # some of the buckets of a billion random codes: 10**9 / 2**16 codes each
+
+
+SAMPLES = (20_000, 80_000, 250_000, None)
+TOP, NEAREST = 10, 100
+WORDS = 4  # of a typed query
+
+
+def built(path: Path, quick: bool, sample_size: int | None) -> dict[str, float]:
+    """Build a collection of the sentences; give the seconds of each stage."""
+    seconds: dict[str, float] = {}
+    stage, start = "", time.perf_counter()
+
+    def report(name: str, _done: int, _total: int | None) -> None:
+        nonlocal stage, start
+        now = time.perf_counter()
+        if stage:
+            seconds[stage] = seconds.get(stage, 0.0) + now - start
+        stage, start = name, now
+
+    documents = data.sentences(quick).documents
+    report("reading", 0, None)
+    settings = {"n_bits": 16, "n_neighbors": 10} if quick else {"n_bits": BITS}
+    Collection.create(path, documents, sample_size=sample_size, progress=report, **settings).close()  # type: ignore[arg-type]
+    report("", 0, None)
+    return seconds
+
+
+def million(run: Run) -> None:
+    """Measure a collection of a million sentences against the number of documents that it was learned from."""
+    queries = data.sentences(run.quick).queries
+    truth: npt.NDArray[np.int64] | None = None
+    with tempfile.TemporaryDirectory() as name:
+        for size in run.choose(SAMPLES, (200, None)):
+            path = Path(name, f"{size}.sth")
+            work = partial(built, path, run.quick, size)
+            isolated = (
+                Isolated(timed(work), peak_memory(), peak_memory())
+                if run.quick
+                else in_own_process(built, path, run.quick, size)
+            )
+            with Collection.open(path) as collection:
+                if truth is None:
+                    truth = nearest_neighbors(stored(collection).matrix(), query_rows(collection, queries), TOP)
+                learned = "all" if size is None else str(size)
+                run.add(build_row(learned, isolated, collection))
+                measure_answers(run, learned, collection, queries, truth)
+            path.unlink()
+
+
+def build_row(learned: str, isolated: Isolated, collection: Collection) -> Row:
+    """Describe a build."""
+    facts, stages = collection.info(), isolated.timing.result
+    learning = sum(stages.get(stage, 0.0) for stage in ("graph", "embedding", "bits", "hash functions"))
+    setting = {"documents": facts["documents"], "learned on": facts["learned_on"], "bits": facts["n_bits"]}
+    details = {
+        "GiB peak": isolated.peak / 1024,
+        "learning s": learning,
+        "stages": {stage: round(seconds, 1) for stage, seconds in stages.items()},
+        "file bytes": facts["bytes"],
+    }
+    what = f"build, learned from {facts['learned_on']:,}"
+    return compare(f"build-{learned}", what, {OURS: isolated.timing}, setting=setting, details=details)
+
+
+def measure_answers(
+    run: Run, learned: str, collection: Collection, queries: list[str], truth: npt.NDArray[np.int64]
+) -> None:
+    """Measure what the codes find, and how long typed queries and whole sentences take."""
+    setting = {"documents": len(collection), "learned on": collection.info()["learned_on"]}
+    index = HammingIndex(collection.n_bits)
+    index.add(stored(collection).codes)
+    found, _ = index.search(collection.encode(queries), NEAREST)
+    share = float(np.mean([len(np.intersect1d(*pair)) for pair in zip(truth, found, strict=True)])) / TOP
+    what = f"share of the true top {TOP} in the {NEAREST} nearest codes"
+    run.add(figure(f"share-{learned}", what, share, "share", setting=setting))
+    typed = [" ".join(query.split()[:WORDS]) for query in queries]
+    works = {
+        "typed": lambda: [collection.search(query, TOP) for query in typed[:200]],
+        "passages": lambda: collection.search_many(queries, TOP, ranking="cosine"),
+    }
+    for kind, timing in time_in_turns(works, repetitions=run.choose(3, 1), at_least=1).items():
+        per = timing.per(len(timing.result))
+        run.add(compare(f"{kind}-{learned}", f"queries: {kind}", {OURS: per}, "ms per query", setting=setting))
 
 
 def sharing(codes: data.Codes, radius: int) -> float:
@@ -108,4 +200,4 @@ def measure_codes(run: Run, codes: data.Codes) -> None:
 
 
 if __name__ == "__main__":
-    main(__file__, __doc__, measure)
+    main(__file__, __doc__, {"million": million, "plan": measure})

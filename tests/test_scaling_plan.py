@@ -1,5 +1,6 @@
 """The figures of docs/scaling.md are those that its formulas give."""
 
+import json
 import math
 
 import numpy as np
@@ -46,3 +47,30 @@ def test_numbers_are_short():
     assert plan.bytes_(1.234e12) == "1.2 TB"
     assert plan.bytes_(16e9) == "16 GB"
     assert plan.count(2.04e13) == "2.0 · 10^13"
+
+
+def test_a_million_documents_are_shown_as_they_were_measured(tmp_path, monkeypatch):
+    rows = []
+    for learned, on, share in (("all", 1_000_000, 0.61), ("20000", 20_000, 0.3)):
+        stages = {"reading": 9.0, "graph": 60.0, "embedding": 90.4, "bits": 1.0, "hash functions": 30.0}
+        details = {"stages": stages, "learning s": 181.4, "GiB peak": 6.25}
+        build = {"id": f"build-{learned}", "ours": 240.2, "details": details}
+        rows.append(build | {"setting": {"documents": 1_000_000, "learned on": on}})
+        rows += [{"id": f"{kind}-{learned}", "ours": share} for kind in ("share", "typed", "passages")]
+    path = tmp_path / "scaling-million.json"
+    path.write_text(json.dumps({"quick": False, "rows": rows}))
+    monkeypatch.setattr(plan, "RESULTS", path)
+    plan.million.cache_clear()
+    try:
+        head, few, whole = plan.million_rows()
+        assert len(head) == len(few) == len(whole)
+        assert few[:2] == ["20,000", "0.300"]
+        assert whole[:5] == ["all 1,000,000", "0.610", "240 s", "181 s (60, 90, 1, 30)", "6.2 GiB"]
+        assert plan.Measured().learned_per_second == pytest.approx(1_000_000 / 181.4)
+        assert "| all 1,000,000 | 0.610 |" in plan.filled(plan.PAGE.read_text(encoding="utf-8"))
+        path.write_text(json.dumps({"quick": True, "rows": rows}))
+        plan.million.cache_clear()
+        with pytest.raises(ValueError, match="quick run"):
+            plan.million()
+    finally:
+        plan.million.cache_clear()

@@ -1,22 +1,78 @@
 """Compute the plan for a billion documents, and write it between the marks of docs/scaling.md.
 
 Run it without arguments. Each figure is a function of what was measured (`Measured`, by benchmarks/scaling.py and
-benchmarks/encoding.py) and of what is assumed (`Assumed`). tests/test_scaling_plan.py checks that the page has the
-figures of this file.
+benchmarks/encoding.py) and of what is assumed (`Assumed`). The table of a million documents and the speed of learning
+come from the results of benchmarks/scaling.py, part ``million``, if they are there. tests/test_scaling_plan.py checks
+that the page has the figures of this file.
 """
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 from pages import table, with_block
 
 PAGE = Path(__file__).parents[1] / "docs" / "scaling.md"
+RESULTS = PAGE.parents[1] / "benchmarks" / "results" / "scaling-million.json"
+LEARNED_PER_SECOND = 8_000.0  # until a million documents have been measured
+STAGES = ("graph", "embedding", "bits", "hash functions")
 MARK = "<!-- {} of the plan: made by tools/scaling_plan.py -->"
 BLOCK = 200_000  # codes beyond which the join cuts a bucket: sthash.spark.join.BLOCK
+
+
+@cache
+def million() -> list[dict[str, Any]]:
+    """Rows of the builds of a million documents, by the number that was learned from; empty if not measured."""
+    if not RESULTS.exists():
+        return []
+    result = json.loads(RESULTS.read_text(encoding="utf-8"))
+    if result["quick"]:
+        raise ValueError(f"{RESULTS} is of a quick run, which means nothing. Run: python benchmarks/scaling.py million")
+    rows = {row["id"]: row for row in result["rows"]}
+    builds = [row for name, row in rows.items() if name.startswith("build-")]
+    for build in builds:
+        for kind in ("share", "typed", "passages"):
+            build[kind] = rows[build["id"].replace("build", kind)]["ours"]
+    return sorted(builds, key=lambda build: int(build["setting"]["learned on"]))
+
+
+def learned_per_second() -> float:
+    """Documents that were learned from per second, in the largest build."""
+    if not million():
+        return LEARNED_PER_SECOND
+    largest = million()[-1]
+    return float(largest["setting"]["learned on"] / largest["details"]["learning s"])
+
+
+def million_rows() -> Iterator[list[str]]:
+    """Rows of the table of a million documents."""
+    yield [
+        "learned from",
+        "share of the true top 10 in the 100 nearest codes",
+        "build",
+        f"of it learning ({', '.join(STAGES)})",
+        "memory",
+        "typed query",
+        "passage as a query, in batch",
+    ]
+    for build in million():
+        on, documents, details = build["setting"]["learned on"], build["setting"]["documents"], build["details"]
+        stages = ", ".join(f"{details['stages'].get(stage, 0):.0f}" for stage in STAGES)
+        yield [
+            f"all {on:,}" if on == documents else f"{on:,}",
+            f"{build['share']:.3f}",
+            f"{build['ours']:.0f} s",
+            f"{details['learning s']:.0f} s ({stages})",
+            f"{details['GiB peak']:.1f} GiB",
+            f"{build['typed']:.2f} ms",
+            f"{build['passages']:.2f} ms",
+        ]
 
 
 @dataclass(frozen=True)
@@ -29,7 +85,7 @@ class Measured:
     index_bytes: float = 24.4  # with codes of 8 bytes
     index_bytes_with_tables: float = 72.7
     encoded_per_core_second: float = 65_500
-    learned_per_second: float = 8_000
+    learned_per_second: float = field(default_factory=learned_per_second)
     comparisons_per_core_second: float = 4.5e9
     compressed: float = 0.35  # what is left of a shuffle: benchmarks/spark.py, beside the formula
 
@@ -68,7 +124,7 @@ class Assumed:
     bits: int = 128
     radius: int = 3
     terms: int = 10**6
-    sample_size: int = 20_000
+    sample_size: int = 250_000  # sthash.spark.params.SAMPLE_SIZE
     key_bytes: int = 20
     shuffled_per_core_second: float = 1e8
     core_hour: float = 0.05
@@ -182,6 +238,8 @@ def count(number: float) -> str:
 def filled(page: str) -> str:
     """Put the tables between their marks."""
     measured, assumed = Measured(), Assumed()
+    content = table(million_rows()) if million() else "*Not measured yet.*"
+    page = with_block(page, MARK.format("Table 0"), MARK.format("End of Table 0"), content)
     for name, rows in (("Table 1", plan_rows(measured, assumed)), ("Table 2", join_rows(measured, assumed))):
         page = with_block(page, MARK.format(name), MARK.format(f"End of {name}"), table(rows))
     return page

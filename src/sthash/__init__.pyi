@@ -15,6 +15,7 @@ from sthash.duplicates import near_duplicates as near_duplicates
 from sthash.duplicates import shared_passages as shared_passages
 from sthash.hashing import LinearSVMBank as LinearSVMBank
 from sthash.hashing import SelfTaughtHashing as SelfTaughtHashing
+from sthash.hashing import graph_recall as graph_recall
 from sthash.hashing import knn_graph as knn_graph
 from sthash.hashing import laplacian_eigenmap as laplacian_eigenmap
 from sthash.hashing import median_bits as median_bits

@@ -100,6 +100,9 @@ def dense_neighbors(
     k: int,
     threads: int,
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]: ...
+def approximate_neighbors(
+    rows: CsrView, *, n_columns: int, k: int, seed: int, threads: int
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]: ...
 def largest_in_rows(
     scores: npt.NDArray[np.float32], *, k: int, threads: int
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]: ...
@@ -123,6 +126,19 @@ def fit_svm_bank(
     threads: int,
 ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32], npt.NDArray[np.int32]]: ...
 def project(rows: CsrView, weights: npt.NDArray[np.float32], *, threads: int) -> npt.NDArray[np.float32]: ...
+
+# spectral
+
+def filter_step(
+    matrix: CsrView,
+    now: npt.NDArray[np.float32],
+    following: npt.NDArray[np.float32],
+    *,
+    scale: float,
+    shift: float,
+    past: float,
+    threads: int,
+) -> None: ...
 
 # hamming
 

@@ -19,6 +19,7 @@ from sthash.duplicates.grouping import Grouping
 from sthash.duplicates.measures import Measure, check_measure
 from sthash.duplicates.result import Duplicates
 from sthash.duplicates.similarity_join import SimilarPairs
+from sthash.progress import Progress, silent
 from sthash.serve import limits
 from sthash.sources import Document, FieldNames, paired, with_fields
 
@@ -129,15 +130,31 @@ class Client:
 
     # Changes
 
-    def add(self, documents: Any, *, vectors: Iterable[Any] | None = None, **fields: Unpack[FieldNames]) -> int:
+    def add(
+        self,
+        documents: Any,
+        *,
+        vectors: Iterable[Any] | None = None,
+        progress: Progress | None = None,
+        **fields: Unpack[FieldNames],
+    ) -> int:
         """Add documents, all or, on an error, none; a key that exists is an error. Return how many were added."""
-        return self._put(with_fields(documents, fields), vectors, "add")
+        return self._put(with_fields(documents, fields), vectors, progress, "add")
 
-    def upsert(self, documents: Any, *, vectors: Iterable[Any] | None = None, **fields: Unpack[FieldNames]) -> int:
+    def upsert(
+        self,
+        documents: Any,
+        *,
+        vectors: Iterable[Any] | None = None,
+        progress: Progress | None = None,
+        **fields: Unpack[FieldNames],
+    ) -> int:
         """Add documents, each in place of the one with the same key. Return how many there were."""
-        return self._put(with_fields(documents, fields), vectors, "upsert")
+        return self._put(with_fields(documents, fields), vectors, progress, "upsert")
 
-    def _put(self, documents: Iterable[Any], vectors: Iterable[Any] | None, mode: str) -> int:
+    def _put(
+        self, documents: Iterable[Any], vectors: Iterable[Any] | None, progress: Progress | None, mode: str
+    ) -> int:
         pairs = list(paired(documents, vectors))
         rows = [
             {"key": document.key, "text": document.text, "label": document.label, "metadata": document.metadata}
@@ -146,7 +163,11 @@ class Client:
         body: dict[str, Any] = {"documents": rows, "mode": mode}
         if vectors is not None:
             body["vectors"] = [_numbers(vector) for _, vector in pairs]
-        return int(self._ask("POST", "/documents", body)["count"])
+        report = progress or silent
+        report("adding", 0, len(rows))
+        count = int(self._ask("POST", "/documents", body)["count"])
+        report("adding", len(rows), len(rows))
+        return count
 
     def delete(self, keys: str | Iterable[str], *, missing_ok: bool = False) -> int:
         """Delete documents by key, none if one is missing. Return how many were deleted."""

@@ -14,7 +14,7 @@ from sthash import Collection
 from sthash.cli import COMMANDS
 from sthash.cli.conditions import parse_conditions
 from sthash.cli.option_groups import spread
-from sthash.cli.options import LearningOptions, SourceOptions
+from sthash.cli.options import LearningOptions, SourceOptions, parse_bytes
 from support.corpus import make_documents
 
 QUICK = ("--bits", 8, "--neighbors", 5)
@@ -35,18 +35,67 @@ def codes(path):
 
 def test_a_seed_and_a_sample_size(sth, jsonl, tmp_path):
     for name, seed in {"a": 1, "b": 1, "c": 2}.items():
-        sth("build", f"{name}.sth", jsonl, *QUICK, "--sample-size", 60, "--seed", seed)
+        sth("build", f"{name}.sth", jsonl, *QUICK, "--learn-on", 60, "--seed", seed)
     assert codes(tmp_path / "a.sth") == codes(tmp_path / "b.sth")
     assert codes(tmp_path / "a.sth") != codes(tmp_path / "c.sth")
     before = codes(tmp_path / "a.sth")
-    sth("relearn", "a.sth", "--sample-size", 60, "--seed", 2)
+    sth("relearn", "a.sth", "--sample-size", 60, "--seed", 2)  # the other name of the option
     assert codes(tmp_path / "a.sth") == codes(tmp_path / "c.sth") != before
-    sth("build", "all.sth", jsonl, *QUICK, "--sample-size", 0)
-    with Collection.open(tmp_path / "all.sth") as collection:
-        assert 120 in collection.info().values()
+    for name, words in {"all": (), "zero": ("--sample-size", 0), "word": ("--learn-on", "all")}.items():
+        sth("build", f"{name}.sth", jsonl, *QUICK, *words)
+        with Collection.open(tmp_path / f"{name}.sth") as collection:
+            assert collection.info()["learned_on"] == 120
 
 
-@pytest.mark.parametrize("old", [("build", "c.sth", "docs.jsonl", "--learn-on", "9"), ("tune", "a", "--sample", "9")])
+def test_what_learning_from_fewer_documents_gives_up_is_said(sth, jsonl):
+    said = sth("build", "c.sth", jsonl, *QUICK, "--learn-on", "60").err.splitlines()
+    assert said == [
+        "c.sth: 120 documents",
+        "Learned from 60 of 120 documents; learning from all takes about 1 s and finds more: "
+        "sth relearn c.sth --learn-on all",
+    ]
+    assert sth("info", "c.sth").out.splitlines()[-1] == said[1]
+    assert "advice" not in sth("info", "c.sth").out
+    assert sth("relearn", "c.sth").err.splitlines() == ["c.sth: learned anew from 60 documents", said[1]]
+    assert sth("relearn", "c.sth", "--learn-on", "all").err == "c.sth: learned anew from 120 documents\n"
+    assert "find less" in sth("build", "--help").out
+
+
+def test_limits_of_learning(sth, jsonl, tmp_path):
+    refused = sth("build", "c.sth", jsonl, *QUICK, "--learn-memory", "1KiB", status=1).err
+    assert "of memory, but learning_bytes allows 1 KiB. Raise it (--learn-memory)" in refused
+    assert not list(tmp_path.glob("*.sth*"))
+    sth("build", "c.sth", jsonl, *QUICK, "--learn-memory", "1.5GiB", "--learn-seconds", "20")
+    with Collection.open(tmp_path / "c.sth") as collection:
+        facts = collection.info()
+        assert (facts["learning_seconds"], facts["learning_bytes"]) == (20, 3 << 29)
+    sth("relearn", "c.sth", "--learn-seconds", "30")
+    with Collection.open(tmp_path / "c.sth") as collection:
+        assert collection.info()["learning_seconds"] == 30
+        assert collection.info()["learning_bytes"] == 3 << 29
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [("4GiB", 4 << 30), ("4 gib", 4 << 30), ("2.5MB", 2_500_000), ("4G", 4 * 10**9), ("512", 512), ("512B", 512)],
+)
+def test_amounts_of_memory(text, count):
+    assert parse_bytes(text) == count
+
+
+@pytest.mark.parametrize(
+    ("option", "text"),
+    [
+        *(("--learn-memory", text) for text in ("", "much", "-1GiB", "4XB", "1e9")),
+        ("--learn-on", "some"),
+        ("--learn-on", "-3"),
+    ],
+)
+def test_amounts_that_are_none(sth, jsonl, option, text):
+    assert "Use " in sth("build", "c.sth", jsonl, f"{option}={text}", status=2).err
+
+
+@pytest.mark.parametrize("old", [("tune", "a", "--sample", "9"), ("build", "c.sth", "docs.jsonl", "--sample", "9")])
 def test_old_spellings_are_gone(sth, jsonl, old):
     assert "No such option" in sth(*old, status=2).err
 
@@ -114,7 +163,8 @@ def test_words_of_sources_are_those_that_were_given():
 def test_settings_that_are_not_given_are_left_to_the_library():
     assert LearningOptions().settings() == {}
     assert LearningOptions(bits=8, scatter=0.0, seed=0).settings() == {"n_bits": 8, "scatter": 0.0, "random_state": 0}
-    assert list(LearningOptions(sample_size=0).settings().values()) == [None]
+    assert LearningOptions(learn_on="all").settings() == {"sample_size": None}
+    assert LearningOptions(learn_on="20,000").settings() == {"sample_size": 20_000}
 
 
 @pytest.mark.parametrize(

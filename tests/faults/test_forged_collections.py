@@ -292,7 +292,16 @@ def test_documents_of_earlier_formats(tmp_path, golden, change):
 
 
 @pytest.mark.parametrize(
-    "changes", [{"random_state": -1}, {"sample_size": "all"}, {"min_df": "x"}, {"max_df": -3}], ids=str
+    "changes",
+    [
+        {"random_state": -1},
+        {"sample_size": "all"},
+        {"learning_seconds": 0},
+        {"learning_bytes": 1},
+        {"min_df": "x"},
+        {"max_df": -3},
+    ],
+    ids=str,
 )
 def test_settings_to_learn_with(whole, tmp_path, changes):
     """They matter only to who learns again, and are then those of the file, not of the caller."""
@@ -300,6 +309,31 @@ def test_settings_to_learn_with(whole, tmp_path, changes):
     settings(path, **changes)
     with pytest.raises(CollectionError), Collection.open(path) as collection:
         collection.relearn()
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"learned_of": -1},
+        {"learned_of": "all"},
+        {"next_id": 1 << 70},
+        {"next_id": None},
+        {"seen_terms": 7},
+        {"cost_of_all": 3},
+        {"cost_of_all": {"seconds": "long", "bytes": 1}},
+        {"cost_of_all": {"seconds": 1e400, "bytes": 1}},
+        {"learning_seconds": -1},
+        {"learning_bytes": "much"},
+    ],
+    ids=str,
+)
+def test_settings_that_only_advice_rests_on(whole, tmp_path, changes):
+    path = texts(whole, tmp_path)
+    settings(path, **changes)
+    with Collection.open(path) as collection:
+        assert collection.search("kitten", 1)
+        with pytest.raises(CollectionError, match="settings of its model cannot be used"):
+            collection.info()
 
 
 def test_settings_to_learn_with_that_are_missing(whole, tmp_path):

@@ -9,7 +9,8 @@ import sthash
 from sthash import SelfTaughtHashing, codes, knn_graph
 from sthash.evaluation import nearest_neighbors
 from sthash.hashing import laplacian_eigenpairs, neighbors, subspace
-from sthash.hashing.neighbors import balanced_bits, neighbor_places, normal_scores
+from sthash.hashing.neighbors import balanced_bits, neighbor_places
+from sthash.hashing.normal_scores import normal_scores
 from sthash.hashing.subspace import spectral_subspace
 from sthash.reproduction.datasets import (
     load_20newsgroups,

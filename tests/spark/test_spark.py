@@ -383,6 +383,33 @@ def test_a_model_of_format_1_is_read(spark):
     assert model.model.settings["learnt_on"] == 80
 
 
+def test_limits_decide_how_many_documents_are_learned_from(spark, table, monkeypatch):
+    """By default from all, up to a number; fewer where time, memory or what the driver may collect forbid it."""
+    from sthash.hashing import cost
+    from sthash.model import learning_limits
+    from sthash.spark import SelfTaughtHashing, corpus_statistics, estimator
+
+    fresh = SelfTaughtHashing(inputCol="text", numBits=BITS, numNeighbors=8)
+    assert (fresh.getSampleSize(), fresh.getLearningSeconds(), fresh.getLearningBytes()) == (250_000, 300.0, 0)
+    assert fresh.fit(table).model.settings["learnt_on"] == len(TEXTS)
+    monkeypatch.setattr(cost, "learning_cost", lambda n, *_, **__: cost.LearningCost(float(n), 1e6 * n))
+    monkeypatch.setattr(learning_limits, "FEWEST_DOCUMENTS", 20)
+    assert fresh.copy().setLearningSeconds(91.5).fit(table).model.settings["learnt_on"] == 91
+    assert fresh.copy().setLearningBytes(83_300_000).fit(table).model.settings["learnt_on"] == 83
+    with pytest.raises(ValueError, match="learning_bytes allows"):
+        fresh.copy().setLearningBytes(1000).fit(table)
+    mean = corpus_statistics.mean_length(table, "text")
+    assert mean == pytest.approx(np.mean([len(text.encode()) for text in TEXTS]))
+    monkeypatch.setattr(estimator, "COLLECTED_BYTES", int(77.5 * mean))
+    assert fresh.fit(table).model.settings["learnt_on"] == 77
+    X = np.random.default_rng(0).normal(size=(120, 10))
+    vectors = spark.createDataFrame([(row,) for row in X.tolist()], "vector array<double>")
+    assert corpus_statistics.vector_width(vectors, "vector") == 10
+    monkeypatch.setattr(estimator, "COLLECTED_BYTES", 50 * 80)
+    own = SelfTaughtHashing(inputCol="vector", numBits=8, numNeighbors=5)
+    assert own.fit(vectors).model.settings["learnt_on"] == 50
+
+
 def test_scatter(table, model):
     """Random hyperplanes take part in the codes, on the driver and on the executors alike."""
     from sthash.spark import SelfTaughtHashing

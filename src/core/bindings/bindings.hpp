@@ -94,6 +94,7 @@ void interruptible_unless(bool brief, Work&& work) {
 void bind_text(nb::module_& module);
 void bind_graph(nb::module_& module);
 void bind_svm(nb::module_& module);
+void bind_spectral(nb::module_& module);
 void bind_hamming(nb::module_& module);
 void bind_collection(nb::module_& module);
 void bind_postings(nb::module_& module);

@@ -44,6 +44,7 @@ NB_MODULE(_core, module) {
     bind_text(module);
     bind_graph(module);
     bind_svm(module);
+    bind_spectral(module);
     bind_hamming(module);
     bind_collection(module);
     bind_postings(module);

@@ -16,7 +16,7 @@ def add(
     threads: options.Threads = None,
 ) -> None:
     """Add documents: all of them or, on an error, none."""
-    from sthash.cli.output import counted, progress_bar
+    from sthash.cli.output import progress_bar
     from sthash.collection import Collection
 
     with (
@@ -25,5 +25,5 @@ def add(
         progress_bar() as progress,
     ):
         put = opened.upsert if replace else opened.add
-        count = put(counted(documents, progress, "adding"))
+        count = put(documents, progress=progress)
     typer.echo(f"{collection}: {count:,} {'document' if count == 1 else 'documents'} added", err=True)

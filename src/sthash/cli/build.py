@@ -9,7 +9,7 @@ import typer
 from sthash.cli import options
 
 DEFAULTS = options.LearningOptions(
-    bits=64, neighbors=25, recipe="neighbors", sample_size=20_000, scatter=0.0, seed=0
+    bits=64, neighbors=25, recipe="neighbors", learn_on="all", learn_seconds=300, scatter=0.0, seed=0
 )  # fmt: skip
 
 
@@ -25,8 +25,14 @@ def build(
     force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
     threads: options.Threads = None,
 ) -> None:
-    """Learn codes for documents, and store both in a new collection."""
-    from sthash.cli.output import progress_bar
+    """Learn codes for documents, and store both in a new collection.
+
+    Codes are learned from all documents, as long as that takes no more than --learn-seconds and --learn-memory, and
+    from a random sample beyond. --learn-on and shorter limits are for those in a hurry: codes that are learned from
+    fewer documents find less. Of the true 10 nearest of 244,163 texts the 100 nearest codes hold .64 if they are
+    learned from all, .51 from 80,000, and .38 from 20,000. Typed queries find the same, however much was learned.
+    """
+    from sthash.cli.output import advice_line, progress_bar
     from sthash.collection import Collection
 
     with (
@@ -44,5 +50,7 @@ def build(
             **learning.settings(),
         ) as built,
     ):
-        count = len(built)
-    typer.echo(f"{collection}: {count:,} documents", err=True)
+        facts = built.info()
+    typer.echo(f"{collection}: {facts['documents']:,} documents", err=True)
+    if 0 < facts["learned_on"] < facts["documents"]:
+        typer.echo(advice_line(facts), err=True)

@@ -5,6 +5,7 @@ A group is a dataclass; a command takes it as one parameter, and `sthash.cli.opt
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,6 +18,9 @@ from sthash.cli.conditions import parse_conditions
 
 if TYPE_CHECKING:
     from sthash.sources import Document
+
+# An amount of memory: 4GiB and 4GB are what they are; 4G is 4GB.
+SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*(?:([KMGT])(i)?)?B?", re.IGNORECASE | re.ASCII)
 
 Path = Annotated[str, typer.Argument(metavar="COLLECTION", help="The file of the collection.", show_default=False)]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")]
@@ -44,6 +48,25 @@ Where = Annotated[
 def text_of(words: list[str]) -> str:
     """Give the text that arguments stand for: their words, or standard input."""
     return sys.stdin.read() if words == ["-"] else " ".join(words)
+
+
+def parse_count(text: str) -> int | None:
+    """Return a number of documents; None for all."""
+    if text.strip().lower() in ("all", "0"):
+        return None
+    digits = text.replace(",", "").replace("_", "")
+    if not (digits.isascii() and digits.isdigit()):
+        raise typer.BadParameter(f"--learn-on {text!r} is not a number of documents. Use a number, or: all.")
+    return int(digits)
+
+
+def parse_bytes(text: str) -> int:
+    """Return an amount of memory: a number with a unit, or of bytes."""
+    found = SIZE.fullmatch(text.strip())
+    if found is None:
+        raise typer.BadParameter(f"--learn-memory {text!r} is not an amount of memory. Use one like 500MiB or 4GiB.")
+    number, prefix, binary = found.groups()
+    return int(float(number) * (1000 if prefix and binary is None else 1024) ** "BKMGT".index((prefix or "B").upper()))
 
 
 @dataclass(frozen=True)
@@ -125,8 +148,25 @@ class LearningOptions:
     recipe: Annotated[
         str | None, typer.Option(help="How codes are learned: paper, topics or neighbors; sth tune finds the best.")
     ] = None
-    sample_size: Annotated[
-        int | None, typer.Option(help="Learn from a random sample of this many documents; 0 for all.")
+    learn_on: Annotated[
+        str | None,
+        typer.Option(
+            "--learn-on",
+            "--sample-size",
+            metavar="N|all",
+            help="Learn from a random sample of at most this many documents; all for as many as the limits allow.",
+        ),
+    ] = None
+    learn_seconds: Annotated[
+        float | None, typer.Option(help="Learn from as many documents as take about so long on two cores.")
+    ] = None
+    learn_memory: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZE",
+            help="Learn from as many documents as take about so much memory: 500MiB, 4GiB.  "
+            "[default: half of the machine's]",
+        ),
     ] = None
     scatter: Annotated[
         float | None, typer.Option(help="Weight of random hyperplanes; 4 with --bits 512 finds more by cosine.")
@@ -139,11 +179,13 @@ class LearningOptions:
             "n_bits": self.bits,
             "n_neighbors": self.neighbors,
             "recipe": self.recipe,
+            "learning_seconds": self.learn_seconds,
+            "learning_bytes": None if self.learn_memory is None else parse_bytes(self.learn_memory),
             "scatter": self.scatter,
             "random_state": self.seed,
         }
         given = {name: value for name, value in settings.items() if value is not None}
-        return given if self.sample_size is None else given | {"sample_size": self.sample_size or None}
+        return given if self.learn_on is None else given | {"sample_size": parse_count(self.learn_on)}
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
@@ -14,8 +15,6 @@ from sthash.progress import Progress
 if TYPE_CHECKING:
     from sthash.collection import Hits
     from sthash.sources import Document
-
-Item = TypeVar("Item")
 
 
 def print_json(row: dict[str, Any]) -> None:
@@ -39,6 +38,11 @@ def print_document(document: Document) -> None:
         console.print(f"{one_line(name)}: {one_line(value)}", style="dim")
     # Lines stay; what would steer the terminal does not.
     console.print("\n".join(one_line(line, len(line), squeeze=False) for line in document.text.split("\n")) + "\n")
+
+
+def advice_line(facts: dict[str, Any]) -> str:
+    """Return the advice of `Collection.info`, with the command as it can be run."""
+    return str(facts["advice"]).replace("COLLECTION", shlex.quote(one_line(facts["path"])))
 
 
 RANKED_BY = {
@@ -133,16 +137,21 @@ def one_line(value: Any, most: int = 1000, *, squeeze: bool = True) -> str:
 
 @contextmanager
 def progress_bar() -> Iterator[Progress]:
-    """Show progress on standard error, if that is a terminal; a step whose end is not known ends with the next one."""
+    """Show stages with their progress and the time left on standard error, if that is a terminal.
+
+    A stage whose end is not known ends with the next one.
+    """
     from rich import progress as bars
     from rich.console import Console
 
     columns = (
         bars.TextColumn("{task.description}"),
-        bars.BarColumn(),
+        bars.BarColumn(bar_width=20),
         bars.TaskProgressColumn(),
         bars.MofNCompleteColumn(),
         bars.TimeElapsedColumn(),
+        bars.TimeRemainingColumn(),
+        bars.TextColumn("left"),
     )
     console = Console(stderr=True)
     with bars.Progress(*columns, console=console, disable=not console.is_terminal) as display:
@@ -162,13 +171,3 @@ def progress_bar() -> Iterator[Progress]:
 
         yield report
         finish(all_steps=True)
-
-
-def counted(items: Iterable[Item], report: Progress, step: str) -> Iterator[Item]:
-    """Give items, and report how many there were."""
-    number = 0
-    for number, item in enumerate(items, 1):
-        yield item
-        if number % 256 == 0:
-            report(step, number, None)
-    report(step, number, None)

@@ -33,7 +33,9 @@ def tune(
     aim: Annotated[
         str, typer.Option(help="neighbors: find the nearest documents; topics: find documents with the same label.")
     ] = "neighbors",
-    sample_size: Annotated[int, typer.Option(help="Use a random sample of this many documents; 0 for all.")] = 20_000,
+    sample_size: Annotated[
+        int, typer.Option(help="Try the settings on a random sample of this many documents; 0 for all.")
+    ] = 20_000,
     seed: Annotated[int, typer.Option(help="Seed of the sample, of the held-out queries and of the learning.")] = 0,
     picture: Annotated[
         str | None, typer.Option(metavar="FILE", help=f"File of the plot.  [default: {PICTURE}, with matplotlib]")
@@ -45,7 +47,8 @@ def tune(
 ) -> None:
     """Find the best settings for a corpus.
 
-    Code lengths, neighbors and recipes are tried on held-out documents. The best build command is printed.
+    Code lengths, neighbors and recipes are tried on held-out documents of a sample. The best build command is printed;
+    it then learns from all documents, so its codes find more than the trials did.
     """
     from sthash.cli.output import progress_bar
     from sthash.evaluation.tuning import N_BITS, N_NEIGHBORS, RECIPES

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from sthash.collection.builder import LearningPlan
 from sthash.collection.collection import Collection
 from sthash.collection.conditions import Condition, FieldKinds, Filter, Where
 from sthash.collection.display import facts_html, hits_frame, hits_html, matched_words
 from sthash.collection.document_table import AnswerTooLargeError, StoredDocument
 from sthash.collection.hits import Hit, Hits
+from sthash.collection.learning_plan import LearningPlan
 from sthash.collection.packed_vectors import PackedVectors, packed
 from sthash.collection.protocol import DocumentCollection
 from sthash.collection.search_options import SearchKeywords, SearchOptions

@@ -3,98 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict, get_args
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 import numpy.typing as npt
 
 from sthash.batches import batched
-from sthash.checks import check_choice, check_positive, check_whole
 from sthash.collection.corpus import FEW_DOCUMENTS, LearningCorpus, TextCorpus, VectorCorpus
-from sthash.collection.document_table import all_ids, count_documents, put_documents, read_texts
+from sthash.collection.document_table import all_ids, count_documents, next_id, put_documents, read_texts
+from sthash.collection.learning_plan import LearningPlan
 from sthash.collection.replacement import write_new
 from sthash.collection.store import Store
 from sthash.collection.stored_model import load_model, write_model
 from sthash.collection.writers import writer_for
-from sthash.index.hamming import MAX_BITS
 from sthash.model import Model
-from sthash.model.linear import new_hasher, sample
+from sthash.model.learning_limits import LEARNING_SECONDS
+from sthash.model.linear import sample
 from sthash.progress import Progress, silent
 from sthash.sources import Document, paired
 
 if TYPE_CHECKING:
-    from sthash.hashing import SelfTaughtHashing
     from sthash.hashing.sth import Recipe
     from sthash.text import TextVectorizer
 
-SAMPLE_SIZE = 20_000
 # A collection without hash functions learns them in the `add` that brings it to this number of documents. Up to it, a
 # search compares the query with all documents, exactly and fast.
 LEARN_AT = FEW_DOCUMENTS
-MOST_SCATTER = 1e6  # far beyond use; weights are float32
-LAST_SEED = 2**32 - 1  # of NumPy
-
-
-@dataclass(frozen=True)
-class LearningPlan:
-    """How to learn, as `Collection.create` describes it."""
-
-    n_bits: int = 64
-    n_neighbors: int = 25
-    recipe: Recipe = "neighbors"
-    sample_size: int | None = SAMPLE_SIZE
-    scatter: float = 0.0
-    vectorizer: TextVectorizer | None = None
-    hasher: SelfTaughtHashing | None = None
-    random_state: int = 0
-    threads: int | None = None
-    language: str | None = None
-    fold_accents: bool = False
-
-    def __post_init__(self) -> None:
-        if check_whole("n_bits", self.n_bits) > MAX_BITS:
-            raise ValueError(f"n_bits={self.n_bits} must be at most {MAX_BITS}. Ask for fewer bits.")
-        check_whole("n_neighbors", self.n_neighbors)
-        if self.sample_size is not None:
-            check_whole("sample_size", self.sample_size)
-        check_positive("scatter", self.scatter, or_zero=True, most=MOST_SCATTER)
-        check_whole("random_state", self.random_state, least=0, most=LAST_SEED)
-        # Before all documents are read, not when they have been.
-        from sthash.hashing.sth import Recipe
-
-        check_choice("recipe", self.recipe, get_args(Recipe))
-        if self.language is not None:
-            from sthash.text.languages import check_language
-
-            check_language(self.language)
-        if not isinstance(self.fold_accents, bool | np.bool_):
-            raise TypeError(f"fold_accents={self.fold_accents!r} must be True or False.")
-        if self.vectorizer is not None and (self.language is not None or self.fold_accents):
-            raise TypeError("a vectorizer has its own language and fold_accents. Set them there, or leave it out.")
-
-    def new_hasher(self) -> SelfTaughtHashing:
-        """Return the user's hasher, or one with the settings of the plan."""
-        return new_hasher(self.hasher, self.n_bits, self.n_neighbors, self.recipe, self.random_state, self.threads)
-
-    def new_vectorizer(self) -> TextVectorizer:
-        """Return the user's vectorizer, or the default one."""
-        from sklearn.base import clone
-
-        from sthash.text import TextVectorizer
-
-        if self.vectorizer is None:
-            return TextVectorizer(
-                language=self.language or "english",
-                stop_words="function words",
-                fold_accents=bool(self.fold_accents),
-                threads=self.threads,
-            )
-        if callable(self.vectorizer.analyzer):
-            raise TypeError("a collection cannot store a vectorizer whose analyzer is a callable. Use analyzer='word'.")
-        vectorizer: TextVectorizer = clone(self.vectorizer)
-        return vectorizer
 
 
 def build(
@@ -142,46 +78,59 @@ def _stored(
         done, added = done + len(batch), added + len(kept)
         report("reading", done, None)
     if texts_only and count_documents(store) < added:  # a later batch has replaced documents of an earlier one
-        return stored_texts(store, plan.new_vectorizer())
+        return stored_texts(store, plan.new_vectorizer(), report)
     return corpus
 
 
-def stored_texts(store: Store, vectorizer: TextVectorizer) -> TextCorpus:
+def stored_texts(store: Store, vectorizer: TextVectorizer, report: Progress) -> TextCorpus:
     """Return the corpus of the texts that are in the file."""
     corpus = TextCorpus(store, vectorizer)
+    done, total = 0, count_documents(store)
+    report("reading", done, total)
     for batch in batched(read_texts(store), length=lambda pair: len(pair[1])):
         corpus.add([number for number, _ in batch], [text for _, text in batch])
+        done += len(batch)
+        report("reading", done, total)
     return corpus
 
 
 def learn(
-    store: Store, corpus: LearningCorpus, plan: LearningPlan, generation: int, report: Progress, *, strict: bool = False
+    store: Store,
+    corpus: LearningCorpus,
+    plan: LearningPlan,
+    generation: int,
+    report: Progress,
+    *,
+    present: Model | None = None,
+    strict: bool = False,
 ) -> None:
     """Learn a model from a corpus, write it, and encode all documents by it.
 
     If there is too little to learn from, that is an error if ``strict``; otherwise the model has no hash functions, and
-    all codes are zero.
+    all codes are zero. Learning starts from the ``present`` model, if there is one.
     """
-    report("learning", 0, None)
     ids = np.array(all_ids(store), dtype=np.int64)
-    model = _learned(corpus, ids, plan, strict=strict)
-    model.settings |= {
-        "generation": generation,
-        "sample_size": plan.sample_size,
-        "random_state": plan.random_state,
-    }
-    if not model.learned:
+    model = _learned(corpus, ids, plan, present, report, strict=strict)
+    model.settings |= {"generation": generation, "learned_of": len(ids), "next_id": next_id(store), **plan.kept}
+    if model.learned:
+        # Who asks later whether to learn anew needs no part of the learner for it.
+        model.settings["cost_of_all"] = plan.cost(corpus.size()).rounded()
+    else:
         model.settings["tried_on"] = len(ids)
     write_model(store, model)
-    done = 0
-    for count in corpus.encode(model):
-        done += count
-        report("encoding", done, len(ids))
+    corpus.encode(model, report)
 
 
-def _learned(corpus: LearningCorpus, ids: npt.NDArray[np.int64], plan: LearningPlan, *, strict: bool) -> Model:
+def _learned(
+    corpus: LearningCorpus,
+    ids: npt.NDArray[np.int64],
+    plan: LearningPlan,
+    present: Model | None,
+    report: Progress,
+    *,
+    strict: bool,
+) -> Model:
     hasher = plan.new_hasher()
-    chosen = ids[sample(len(ids), plan.sample_size, plan.random_state)]
     common: dict[str, Any] = {
         "scatter": float(plan.scatter),
         "random_state": plan.random_state,
@@ -191,9 +140,11 @@ def _learned(corpus: LearningCorpus, ids: npt.NDArray[np.int64], plan: LearningP
 
     try:
         corpus.finish()
-        if len(chosen) == 0:
+        if len(ids) == 0:
             return corpus.unlearned(hasher, **common)
-        hasher.fit(corpus.sample(chosen))
+        chosen = ids[sample(len(ids), plan.n_documents(corpus.size()), plan.random_state)]
+        start = None if present is None else corpus.margins(chosen, present)
+        hasher.fit(corpus.sample(chosen), start=start, progress=report)
     except TooFewDocumentsError:
         if strict:
             raise
@@ -208,6 +159,8 @@ class RelearnChanges(TypedDict, total=False):
     n_neighbors: int | None
     recipe: Recipe | None
     sample_size: int | None
+    learning_seconds: float | None
+    learning_bytes: int | None
     scatter: float | None
     random_state: int | None
 
@@ -218,14 +171,17 @@ def relearn(store: Store, changes: dict[str, Any], threads: int | None, report: 
     if unknown := set(changes) - set(known):
         raise TypeError(f"relearn has no parameter {min(unknown)!r}. It takes: {', '.join(known)}.")
     given = {name: value for name, value in changes.items() if value is not None or name == "sample_size"}
-    present = load_model(store, threads).settings
+    model = load_model(store, threads)
+    present = model.settings
     try:
         plan = LearningPlan(
             n_bits=present["n_bits"],
             n_neighbors=present["n_neighbors"],
             recipe=present.get("recipe", "paper"),
             scatter=present.get("scatter", 0.0),
-            sample_size=present.get("sample_size", SAMPLE_SIZE),
+            sample_size=present.get("sample_size"),
+            learning_seconds=present.get("learning_seconds", LEARNING_SECONDS),
+            learning_bytes=present.get("learning_bytes"),
             random_state=present.get("random_state", 0),
             threads=threads,
         )
@@ -235,9 +191,13 @@ def relearn(store: Store, changes: dict[str, Any], threads: int | None, report: 
         raise store.damaged(f"the settings of its model cannot be used ({error})") from error
     plan = replace(plan, **given)
     corpus: LearningCorpus
-    corpus = VectorCorpus(store, present["n_columns"]) if vectorizer is None else stored_texts(store, vectorizer)
+    if vectorizer is None:
+        corpus = VectorCorpus(store, present["n_columns"])
+    else:
+        corpus = stored_texts(store, vectorizer, report)
     # Hash functions are not given up for settings that cannot be met.
-    learn(store, corpus, plan, generation, report, strict=bool(given) and present["learnt_on"] > 0)
+    strict = bool(given) and model.learned
+    learn(store, corpus, plan, generation, report, present=model if model.learned else None, strict=strict)
 
 
 def _same_vectorizer(settings: dict[str, Any], threads: int | None) -> TextVectorizer:
@@ -286,7 +246,7 @@ def add_documents(
     if not model.learned and _is_enough(store, model):
         relearn(store, {}, threads, progress)
     else:
-        writer.finish()
+        writer.finish(progress)
     return done
 
 

@@ -9,17 +9,21 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from sthash.batches import batched
 from sthash.codes import pack
 from sthash.collection.code_table import put_codes
-from sthash.collection.count_table import CountRows
-from sthash.collection.document_table import read_texts
+from sthash.collection.count_table import CountRows, load_counts
+from sthash.collection.document_table import count_documents, read_texts
 from sthash.collection.packed_vectors import Ids, dense_vectors
+from sthash.collection.row_buffer import RowBuffer
 from sthash.collection.store import Store
-from sthash.collection.term_table import append_terms
+from sthash.collection.term_table import append_terms, count_terms
 from sthash.collection.writers import TextWriter
-from sthash.model import Model, TextModel, VectorModel
+from sthash.model import Margins, Model, TextModel, VectorModel
+from sthash.model.learning_limits import CorpusSize
+from sthash.progress import Progress
 from sthash.rows import check_dense, unit_rows
 
 if TYPE_CHECKING:
@@ -40,8 +44,14 @@ class LearningCorpus(Protocol):
     def finish(self) -> None:
         """Take note that all documents have been added; ValueError if there is nothing to learn from."""
 
+    def size(self) -> CorpusSize:
+        """Return how large the corpus is, when all documents have been added."""
+
     def sample(self, ids: Ids) -> Any:
-        """Return the unit rows of some documents, for `SelfTaughtHashing.fit`."""
+        """Return the unit rows of some documents, whose ids ascend, for `SelfTaughtHashing.fit`."""
+
+    def margins(self, ids: Ids, model: Any) -> Margins:
+        """Return the margins of documents by the model that is still in the file."""
 
     def model(self, hasher: SelfTaughtHashing, **settings: Any) -> Model:
         """Return the model that a fitted hasher makes."""
@@ -49,8 +59,8 @@ class LearningCorpus(Protocol):
     def unlearned(self, hasher: SelfTaughtHashing, **settings: Any) -> Model:
         """Return the model of documents that nothing can be learned from."""
 
-    def encode(self, model: Any) -> Iterator[int]:
-        """Write what follows from the documents anew; yield how many there are per batch."""
+    def encode(self, model: Any, report: Progress) -> None:
+        """Write what follows from the documents anew."""
 
 
 class TextCorpus:
@@ -63,10 +73,11 @@ class TextCorpus:
         self._counter = CorpusCounter(vectorizer)
         self._vectorizer = vectorizer
         self._kept: list[tuple[list[int], Any]] | None = []
-        self._bytes = 0
+        self._bytes = self._n_documents = 0
 
     def add(self, ids: list[int], inputs: list[str]) -> None:
         """Count the terms of texts."""
+        self._n_documents += len(ids)
         counts = self._counter.add(inputs)
         self._bytes += counts.data.nbytes + counts.indices.nbytes + counts.indptr.nbytes
         if self._bytes > KEPT_BYTES:
@@ -87,39 +98,67 @@ class TextCorpus:
                 raise
             raise TooFewDocumentsError(str(error)) from error
 
-    def sample(self, ids: Ids) -> Any:
-        """Return the unit rows of some documents."""
-        from scipy.sparse import vstack
+    def size(self) -> CorpusSize:
+        """Return how large the corpus is."""
+        frequency = self._vectorizer.statistics_.document_frequency
+        return CorpusSize(self._n_documents, int(frequency.sum()), len(frequency))
 
-        wanted = set(ids.tolist())
+    def sample(self, ids: Ids) -> Any:
+        """Return the unit rows of some documents, whose ids ascend."""
+        size = self.size()
+        buffer = RowBuffer(len(ids), size.columns, expected=size.values * len(ids) / size.documents)
+        for rows in self._sampled(ids):
+            buffer.add(rows)
+        return buffer.matrix()
+
+    def _sampled(self, ids: Ids) -> Iterator[Any]:
         if self._kept is None:
-            return self._vectorizer.transform(text for number, text in read_texts(self._store) if number in wanted)
-        parts = []
-        for batch, counts in self._kept:
-            chosen = np.array([number in wanted for number in batch], dtype=bool)
+            for batch in batched(read_texts(self._store), length=lambda pair: len(pair[1])):
+                chosen = _is_in(ids, [number for number, _ in batch])
+                if chosen.any():
+                    yield self._vectorizer.transform(batch[place][1] for place in np.flatnonzero(chosen))
+            return
+        for numbers, counts in self._kept:
+            chosen = _is_in(ids, numbers)
             if chosen.any():
-                parts.append(self._counter.rows(counts if chosen.all() else counts[chosen]))
-        return vstack(parts, format="csr") if len(parts) > 1 else parts[0]
+                yield self._counter.rows(counts if chosen.all() else counts[chosen])
+
+    def margins(self, ids: Ids, model: TextModel) -> Margins:
+        """Return the margins of documents by the model that is still in the file."""
+        margins, done = np.empty((len(ids), model.n_bits), dtype=np.float32), 0
+        whole = len(ids) == count_documents(self._store)
+        for rows in load_counts(self._store, ids, count_terms(self._store), whole=whole):
+            own = rows.below(len(model.terms))
+            margins[done : done + len(rows)] = model.encode_counts(own.indptr, own.columns, own.counts).margins
+            done += len(rows)
+        return margins
 
     def model(self, hasher: SelfTaughtHashing, **settings: Any) -> TextModel:
         """Return the model that a fitted hasher makes."""
-        return TextModel.of(self._vectorizer, hasher, frequent_first=True, **settings)
+        model = TextModel.of(self._vectorizer, hasher, frequent_first=True, **settings)
+        terms, _ = model.terms.look_up(np.arange(len(model.terms), dtype=np.int32))
+        # A term that is in no document of the sample has no weights.
+        model.settings["seen_terms"] = float(terms.frequency[terms.row > 0].sum() / max(terms.frequency.sum(), 1))
+        return model
 
     def unlearned(self, hasher: SelfTaughtHashing, **settings: Any) -> TextModel:
         """Return the model of documents that nothing can be learned from."""
         return TextModel.unlearned(self._vectorizer, hasher, **settings)
 
-    def encode(self, model: TextModel) -> Iterator[int]:
+    def encode(self, model: TextModel, report: Progress) -> None:
         """Write words, counts, codes and lists of all documents anew; the model and its terms are there already."""
+        done, total = 0, self._n_documents
+        report("encoding", done, total)
         for table in ("frequencies", "counts", "codes", "segments", "postings"):
             self._store.execute(f"DELETE FROM {table}")  # noqa: S608
         column_of = self._append_words(model)
         writer = TextWriter(self._store, model, self._vectorizer.threads)
         for ids, rows in self._counted(column_of):
             writer.put_rows(ids, rows)
-            yield len(ids)
+            done += len(ids)
+            report("encoding", done, total)
         self._kept = None
-        writer.finish()
+        writer.finish(report)
 
     def _append_words(self, model: TextModel) -> dict[str, int]:
         """Append the words that the model does not have, by falling frequency; return the columns of all."""
@@ -147,6 +186,13 @@ class TextCorpus:
             yield ids, _count_rows(take_columns(provisional, columns, len(columns)))
 
 
+def _is_in(ids: Ids, numbers: list[int]) -> npt.NDArray[np.bool_]:
+    """Return which of some numbers are among the ids, which ascend."""
+    wanted = np.asarray(numbers, dtype=np.int64)
+    found: npt.NDArray[np.bool_] = ids[np.minimum(np.searchsorted(ids, wanted), len(ids) - 1)] == wanted
+    return found
+
+
 def _count_rows(counts: Any) -> CountRows:
     return CountRows(counts.indptr.astype(np.int64), counts.indices, counts.data)
 
@@ -169,11 +215,36 @@ class VectorCorpus:
         if self._width is None:
             raise ValueError("the corpus is empty. Pass at least one document.")
 
+    def size(self) -> CorpusSize:
+        """Return how large the corpus is."""
+        count, width = count_documents(self._store), self._width or 0
+        return CorpusSize(count, count * width, width)
+
     def sample(self, ids: Ids) -> Any:
-        """Return the unit rows of some documents."""
-        rows = (row for number in ids.tolist() for row in self._store.rows("vectors", "WHERE id = ?", (number,)))
-        vectors = dense_vectors(self._store, [content for _, content in rows], self._width or 0)
-        return vectors.content.view(np.float32).reshape(-1, self._width or 0)
+        """Return the unit rows of some documents, whose ids ascend."""
+        rows = np.empty((len(ids), self._width or 0), dtype=np.float32)
+        done = 0
+        for page in batched(self._contents(ids)):
+            vectors = dense_vectors(self._store, page, rows.shape[1])
+            rows[done : done + len(page)] = vectors.content.view(np.float32).reshape(len(page), -1)
+            done += len(page)
+        return rows
+
+    def _contents(self, ids: Ids) -> Iterator[bytes]:
+        if len(ids) == count_documents(self._store):
+            yield from (content for _, content in self._store.rows("vectors", "ORDER BY id"))
+            return
+        for number in ids.tolist():
+            yield from (content for _, content in self._store.rows("vectors", "WHERE id = ?", (number,)))
+
+    def margins(self, ids: Ids, model: VectorModel) -> Margins:
+        """Return the margins of documents by the model that is still in the file."""
+        margins, done = np.empty((len(ids), model.n_bits), dtype=np.float32), 0
+        for page in batched(self._contents(ids)):
+            vectors = dense_vectors(self._store, page, model.n_columns)
+            margins[done : done + len(page)] = model.margins(vectors.encoded(model.n_bits))
+            done += len(page)
+        return margins
 
     def model(self, hasher: SelfTaughtHashing, **settings: Any) -> VectorModel:
         """Return the model that a fitted hasher makes."""
@@ -184,11 +255,14 @@ class VectorCorpus:
         settings.pop("random_state")  # there are no random weights to draw
         return VectorModel.unlearned(self._width or 0, hasher, **settings)
 
-    def encode(self, model: VectorModel) -> Iterator[int]:
+    def encode(self, model: VectorModel, report: Progress) -> None:
         """Write the codes of all documents anew."""
+        done, total = 0, count_documents(self._store)
+        report("encoding", done, total)
         self._store.execute("DELETE FROM codes")
         for page in batched(self._store.rows("vectors", "ORDER BY id")):
             vectors = dense_vectors(self._store, [content for _, content in page], model.n_columns)
             margins = model.margins(vectors.encoded(model.n_bits))
             put_codes(self._store, [number for number, _ in page], pack(margins > 0))
-            yield len(page)
+            done += len(page)
+            report("encoding", done, total)

@@ -20,6 +20,7 @@ from sthash.collection.count_table import CountRows, unpacked
 from sthash.collection.packed_vectors import Ids
 from sthash.collection.store import MOST_IDS, Store
 from sthash.collection.term_table import Columns
+from sthash.progress import Progress, silent
 
 MOST_PENDING = 4096
 # A segment is indexed in memory: the packed counts of its documents take at most this many bytes, and about twenty
@@ -74,22 +75,22 @@ def note_removed(store: Store, ids: Iterable[int]) -> None:
             _put(store, replace(segment, live=segment.live - lost))
 
 
-def settle(store: Store, n_columns: int, threads: int | None = None) -> None:
+def settle(store: Store, n_columns: int, threads: int | None = None, report: Progress = silent) -> None:
     """Index what has changed, as far as it is due; once at the end of each change."""
     segments = load_segments(store)
     for segment in segments:
         if 4 * (segment.indexed - segment.live) > segment.indexed:
             _drop(store, segment)
-            _index(store, segment.first, segment.last, n_columns, threads)
+            _index(store, segment.first, segment.last, n_columns, threads, report)
     first = indexed_end(store)
     (pending,), *_ = store.execute("SELECT count(*) FROM counts WHERE id >= ?", (first,))
     if pending > MOST_PENDING:
-        _index(store, first, MOST_IDS, n_columns, threads)
+        _index(store, first, MOST_IDS, n_columns, threads, report)
     segments = load_segments(store)
     while len(segments) > 1 and _alike(*segments[-2:]):
         for segment in segments[-2:]:
             _drop(store, segment)
-        _index(store, segments[-2].first, segments[-1].last, n_columns, threads)
+        _index(store, segments[-2].first, segments[-1].last, n_columns, threads, report)
         segments = load_segments(store)
 
 
@@ -97,8 +98,11 @@ def _alike(left: Segment, right: Segment) -> bool:
     return left.size < 2 * right.size and left.size + right.size <= SEGMENT_BYTES
 
 
-def _index(store: Store, first: int, last: int, n_columns: int, threads: int | None) -> None:
+def _index(store: Store, first: int, last: int, n_columns: int, threads: int | None, report: Progress) -> None:
     """Turn the counts of a range of ids into lists, in as many segments as their size asks for."""
+    (total,), *_ = store.execute("SELECT count(*) FROM counts WHERE id BETWEEN ? AND ?", (first, last))
+    done = 0
+    report("posting lists", done, total)
     number = int(store.value("SELECT coalesce(max(segment) + 1, 0) FROM segments"))
     for ids, contents in _pieces(store, first, last):
         rows = unpacked(store, contents, n_columns, threads)
@@ -119,7 +123,8 @@ def _index(store: Store, first: int, last: int, n_columns: int, threads: int | N
             [(start + column, content[bounds[i] : bounds[i + 1]]) for i, column in enumerate(columns.tolist())],
         )
         _put(store, segment)
-        number, first = number + 1, ids[-1] + 1
+        number, first, done = number + 1, ids[-1] + 1, done + len(ids)
+        report("posting lists", done, total)
 
 
 def _pieces(store: Store, first: int, last: int) -> Iterator[tuple[list[int], list[bytes]]]:

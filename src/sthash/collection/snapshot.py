@@ -38,7 +38,7 @@ from sthash.collection.query_words import (
 )
 from sthash.collection.ranking import inverse_frequencies
 from sthash.collection.store import Store
-from sthash.collection.term_table import Columns, Frequencies, TermTable, hash_terms
+from sthash.collection.term_table import Columns, Frequencies, TermTable
 from sthash.index import HammingIndex
 from sthash.model import EncodedRows, Margins, Model, TextModel
 from sthash.model.encoded import Row, shared_columns, stacked
@@ -242,11 +242,6 @@ class Snapshot:
             # A copy, because the rows are part of a table that is read for many queries.
             terms[place] = ModelTerm(int(rows.frequency[position]), rows.weights[rows.row[position]].copy())
         return terms
-
-    @cached_property
-    def term_hashes(self) -> npt.NDArray[np.int32]:
-        """A number per word that depends on the word alone, whatever its column is."""
-        return hash_terms(self._store, len(self.terms))
 
     def matching_terms(self, query: Row, document: Row, most: int = 5) -> tuple[str, ...]:
         """Return the words that two rows share, the one with the greatest part in their cosine first."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Sequence
 
 import numpy as np
@@ -119,18 +118,6 @@ def append_terms(store: Store, names: Sequence[str]) -> None:
     """Append words, none of which may be there."""
     start = next_column(store)
     store.put_many("terms", [(start + place, encode_text(name), 0, b"") for place, name in enumerate(names)])
-
-
-def hash_terms(store: Store, size: int) -> Columns:
-    """Return the CRC-32 of each word without its highest bit, in the order of the columns."""
-    rows = store.execute("SELECT term FROM terms ORDER BY column LIMIT ?", (size,))
-    try:
-        hashes = np.fromiter((zlib.crc32(term) & 0x7FFFFFFF for (term,) in rows), dtype=np.int32)
-    except TypeError as error:
-        raise store.damaged("a term cannot be read") from error
-    if len(hashes) != size:
-        raise store.damaged(f"it has {len(hashes)} of {size} terms")
-    return hashes
 
 
 class Frequencies:

@@ -11,6 +11,7 @@ from sthash.collection.posting_table import settle
 from sthash.collection.store import Store
 from sthash.collection.term_table import TermTable, change_frequencies
 from sthash.model import Model, TextModel, VectorModel
+from sthash.progress import Progress, silent
 
 
 class Writer(Protocol):
@@ -19,7 +20,7 @@ class Writer(Protocol):
     def put(self, ids: list[int], inputs: list[Any]) -> None:
         """Write what follows from texts or vectors."""
 
-    def finish(self) -> None:
+    def finish(self, report: Progress = silent) -> None:
         """Do what is due once per change."""
 
 
@@ -47,9 +48,9 @@ class TextWriter:
         codes = self._model.encode_counts(own.indptr, own.columns, own.counts).codes
         put_codes(self._store, ids, codes, rows.lengths())
 
-    def finish(self) -> None:
+    def finish(self, report: Progress = silent) -> None:
         """Bring the posting lists up to date."""
-        settle(self._store, len(self._terms), self._threads)
+        settle(self._store, len(self._terms), self._threads, report)
 
 
 class VectorWriter:
@@ -68,7 +69,7 @@ class VectorWriter:
         self._store.put_many("vectors", [(number, row.tobytes()) for number, row in zip(ids, values, strict=True)])
         put_codes(self._store, ids, rows.codes)
 
-    def finish(self) -> None:
+    def finish(self, report: Progress = silent) -> None:
         """Do nothing: vectors have no lists."""
 
 

@@ -134,7 +134,8 @@ def tune(
         What the recommendation is for: the true nearest documents after re-ranking, or documents with the label of the
         query among the nearest codes.
     sample_size : int or None
-        Use a random sample of this many documents; None takes all.
+        Try the settings on a random sample of this many documents; None takes all. A collection learns from all of
+        its documents, so its codes find more than those of the trials.
     vectorizer : TextVectorizer, optional
         A vectorizer with other settings than the default ones.
     random_state : int

@@ -17,6 +17,7 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from sthash.blas import one_blas_thread
 from sthash.checks import check_whole
+from sthash.hashing.filtered import LARGE, NormalizedGraph, Report, degrees_of, filtered_pairs
 from sthash.rows import check_structure
 
 Array = npt.NDArray[np.float64]
@@ -27,6 +28,9 @@ TOLERANCE = 1e-6
 # Eigenvalues closer than this count as equal in the search for missed copies.
 MISSED_GAP = 1e-4
 BLOCK_DEPTH, BLOCK_ROUNDS = 4, 100
+# Degrees of the filters for large graphs, and the residual at which they end early. The median cut of an eigenvector
+# does not need more.
+LARGE_DEGREES, LARGE_TOLERANCE = (8, 12, 12, 12, 12), 3e-3
 
 
 class TooFewDocumentsError(ValueError):
@@ -34,13 +38,16 @@ class TooFewDocumentsError(ValueError):
 
 
 class Eigenpairs(NamedTuple):
-    """Solutions of L v = λ D v: ``values`` ascending, ``vectors`` in columns with vᵀ D v = 1."""
+    """Solutions of L v = λ D v: ``values`` ascending, ``vectors`` in columns with vᵀ D v = 1.
+
+    Vectors of large graphs are in single precision.
+    """
 
     values: Array
-    vectors: Array
+    vectors: npt.NDArray[Any]
 
 
-def laplacian_eigenmap(W: Any, n_components: int) -> Array:
+def laplacian_eigenmap(W: Any, n_components: int) -> npt.NDArray[Any]:
     """Embed the nodes of a graph: the smallest non-trivial solutions of L v = λ D v.
 
     The constant vector (λ = 0) is left out. A graph of c components has c − 1 further solutions with λ = 0, which
@@ -48,6 +55,9 @@ def laplacian_eigenmap(W: Any, n_components: int) -> Array:
     the problem; its row is zero. Signs are such that the first of the largest entries of a vector is positive.
     The result is the same in every run and for any number of threads; on another kind of processor it
     may differ by rounding.
+
+    From 30,000 nodes with edges on, vectors are approximate: they have small residuals, and those that belong to
+    eigenvalues close to each other may be mixed (see `sthash.hashing.filtered`).
 
     Parameters
     ----------
@@ -58,7 +68,8 @@ def laplacian_eigenmap(W: Any, n_components: int) -> Array:
 
     Returns
     -------
-    embedding : array of float64, shape (n, n_components)
+    embedding : array of shape (n, n_components)
+        In double precision; in single precision if the graph is large.
 
     Examples
     --------
@@ -77,9 +88,23 @@ def laplacian_eigenmap(W: Any, n_components: int) -> Array:
 
 def laplacian_eigenpairs(W: Any, n_components: int) -> Eigenpairs:
     """Return the solutions as `laplacian_eigenmap` does, with their eigenvalues."""
-    W = check_graph(W)
+    return eigenpairs_of_checked(check_graph(W), n_components)
+
+
+def eigenpairs_of_checked(
+    W: sp.csr_array,
+    n_components: int,
+    *,
+    start: npt.NDArray[Any] | None = None,
+    threads: int | None = None,
+    report: Report | None = None,
+) -> Eigenpairs:
+    """Do what `laplacian_eigenpairs` does, for a graph that is known to be valid.
+
+    ``start``, ``threads`` and ``report`` concern large graphs only; see `filtered_pairs`.
+    """
     n = W.shape[0]
-    degrees = np.asarray(W.sum(axis=1), dtype=np.float64).ravel()
+    degrees = degrees_of(W)
     joined = np.flatnonzero(degrees > 0)
     n_components = check_whole("n_components", n_components)
     if n_components > len(joined) - 2:
@@ -88,6 +113,10 @@ def laplacian_eigenpairs(W: Any, n_components: int) -> Eigenpairs:
             f"got {len(joined)} of {n}. Ask for fewer bits, bring more documents, or raise n_neighbors."
         )
     with one_blas_thread():
+        if len(joined) >= LARGE and n_components <= len(joined) // 4:
+            return _solve_large(W, degrees, n_components, start, threads, report)
+        W = W.astype(np.float64, copy=False)
+        degrees = np.asarray(W.sum(axis=1)).ravel()
         pairs = _solve(W[joined][:, joined] if len(joined) < n else W, degrees[joined], n_components)
     vectors = np.zeros((n, n_components))
     vectors[joined] = pairs.vectors
@@ -125,11 +154,7 @@ def check_graph(W: Any) -> sp.csr_array:
 def _solve(W: sp.csr_array, degrees: Array, n_components: int) -> Eigenpairs:
     """Solve each component on its own, so that equal components cannot hide each other's eigenvalues."""
     n = W.shape[0]
-    n_parts, part_of = connected_components(W, directed=False)
-    volumes: Array = np.bincount(part_of, weights=degrees, minlength=n_parts).astype(np.float64)
-    first_node = np.full(n_parts, n)
-    np.minimum.at(first_node, part_of, np.arange(n))
-    parts = np.lexsort((first_node, -volumes))
+    part_of, volumes, parts = _components(W, degrees)
     indicators = _component_vectors(part_of, volumes, parts[: n_components + 1])
     wanted = n_components - indicators.shape[1]
     if wanted == 0:
@@ -153,6 +178,43 @@ def _solve(W: sp.csr_array, degrees: Array, n_components: int) -> Eigenpairs:
     return Eigenpairs(np.concatenate([np.zeros(indicators.shape[1]), merged[chosen]]), np.hstack([indicators, spread]))
 
 
+def _solve_large(
+    W: sp.csr_array,
+    degrees: Array,
+    n_components: int,
+    start: npt.NDArray[Any] | None,
+    threads: int | None,
+    report: Report | None,
+) -> Eigenpairs:
+    """Solve all components at once, each without its constant vector; nodes without edges have zero rows."""
+    part_of, volumes, parts = _components(W, degrees)
+    parts = parts[volumes[parts] > 0][: n_components + 1]
+    first = len(parts) - 1
+    vectors = np.zeros((W.shape[0], n_components), dtype=np.float32)
+    vectors[:, :first] = _component_vectors(part_of, volumes, parts)
+    values = np.zeros(n_components)
+    if first < n_components:
+        A = NormalizedGraph(W, part_of, threads)
+        found, block = filtered_pairs(
+            A, n_components - first, LARGE_DEGREES, tol=LARGE_TOLERANCE, start=start, report=report
+        )
+        values[first:] = np.maximum(1 - found, 0)
+        np.multiply(block, A.inverse[:, None], out=vectors[:, first:])
+    for column in vectors.T:
+        column *= _signs(column[:, None])
+    return Eigenpairs(values, vectors)
+
+
+def _components(W: sp.csr_array, degrees: Array) -> tuple[npt.NDArray[Any], Array, npt.NDArray[Any]]:
+    """Return the component of each node, the volumes of the components, and the components, largest first."""
+    n = W.shape[0]
+    n_parts, part_of = connected_components(W, directed=False)
+    volumes: Array = np.bincount(part_of, weights=degrees, minlength=n_parts).astype(np.float64)
+    first_node = np.full(n_parts, n)
+    np.minimum.at(first_node, part_of, np.arange(n))
+    return part_of, volumes, np.lexsort((first_node, -volumes))
+
+
 def _component_vectors(part_of: npt.NDArray[Any], volumes: Array, parts: npt.NDArray[Any]) -> Array:
     """Return D-orthonormal vectors, constant on components, orthogonal to the constant: part j against parts 0 … j − 1.
 
@@ -160,11 +222,14 @@ def _component_vectors(part_of: npt.NDArray[Any], volumes: Array, parts: npt.NDA
     because each of them sums to zero over the volumes.
     """
     vectors = np.zeros((len(part_of), len(parts) - 1))
+    places = np.full(len(volumes), len(parts))
+    places[parts] = np.arange(len(parts))
+    place_of = places[part_of]
     for j in range(1, len(parts)):
         before, own = volumes[parts[:j]].sum(), volumes[parts[j]]
         scale = np.sqrt(before * own * (before + own))
-        vectors[np.isin(part_of, parts[:j]), j - 1] = own / scale
-        vectors[part_of == parts[j], j - 1] = -before / scale
+        vectors[place_of < j, j - 1] = own / scale
+        vectors[place_of == j, j - 1] = -before / scale
     return vectors
 
 

@@ -20,22 +20,25 @@ training documents of the paper's three corpora (docs/better-codes.md).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from scipy.special import ndtri
-from scipy.stats import rankdata
 
 from sthash.blas import one_blas_thread
 from sthash.codes import Bits
+from sthash.hashing.filtered import LARGE, NormalizedGraph, Report, degrees_of, filtered_pairs
+from sthash.hashing.normal_scores import normal_scores, score_columns
 from sthash.hashing.rotation import principal_axes, quantizing_frames
+from sthash.hashing.row_blocks import Tall, each_block, over_blocks
 from sthash.hashing.subspace import WEAK, spectral_subspace
 from sthash.hashing.topics import balanced_thresholds
 from sthash.rows import Vectors, unit_rows
 
 Array = npt.NDArray[np.float64]
+RowSource = Callable[[slice], Tall]
 
 COMPONENTS_PER_BIT = 3
 MOST_COMPONENTS = 512
@@ -45,14 +48,22 @@ SMOOTH_BITS = 32
 SHORT, VECTOR_SHARE = 1024, 0.8
 # With short vectors the bits choose their directions among more principal axes than there are bits.
 SHORT_AXES_PER_BIT = 2
-# Values of an eigenvector that differ by less than this share of the largest count as equal: a graph of several
-# components has eigenvectors that are constant on each component, except for rounding.
-EQUAL_SHARE = 1e-5
+# Degrees of the filters for a large graph. The more documents, the fewer steps of the graph make a neighborhood.
+LARGE_DEGREES = (2, 2)
+# A rotation is found on so many rows of a large corpus.
+ROTATION_ROWS = 1 << 15
 
 
 def neighbor_places(
-    W: Any, n_bits: int, rng: np.random.Generator, X: Vectors | None = None, threads: int | None = None
-) -> Array:
+    W: Any,
+    n_bits: int,
+    rng: np.random.Generator,
+    X: Vectors | None = None,
+    threads: int | None = None,
+    *,
+    start: npt.NDArray[Any] | None = None,
+    report: Report | None = None,
+) -> npt.NDArray[Any]:
     """Place the nodes of a graph such that the signs of ``n_bits`` coordinates keep neighbors together.
 
     Parameters
@@ -67,11 +78,13 @@ def neighbor_places(
         The vectors that the graph was built from; used if they are short.
     threads : int or None, default=None
         None takes one per available core. The result does not depend on it.
+    start, report
+        For large graphs; see `sthash.hashing.filtered.filtered_pairs`.
 
     Returns
     -------
     places : array of shape (n, n_bits)
-        Zero for nodes without edges.
+        Zero for nodes without edges. In single precision if the graph is large.
 
     Examples
     --------
@@ -82,9 +95,14 @@ def neighbor_places(
     >>> neighbor_places(knn_graph(rng.normal(size=(100, 8)), 10), 16, rng).shape
     (100, 16)
     """
-    joined = np.asarray(W.sum(axis=1)).ravel() > 0
+    W = sp.csr_array(W)
+    joined = degrees_of(W) > 0
     wanted = min(COMPONENTS_PER_BIT * n_bits, max(MOST_COMPONENTS, n_bits))
-    wanted = max(n_bits, min(wanted, int(joined.sum()) - 2))
+    n_joined = int(joined.sum())
+    wanted = max(n_bits, min(wanted, n_joined - 2))
+    if n_joined >= LARGE and wanted <= n_joined // 4:
+        with one_blas_thread():
+            return _large_places(W, wanted, n_bits, rng, X, threads, start, report)
     values, vectors = spectral_subspace(W, wanted, degrees=WEAK, threads=threads)
     scores = normal_scores(vectors[joined]) * np.maximum(1 - values, 0) ** min(1.0, SMOOTH_BITS / n_bits)
     rows, n_axes = unit_rows(scores), n_bits
@@ -100,22 +118,81 @@ def neighbor_places(
     return places
 
 
-def normal_scores(values: Array) -> Array:
-    """Replace the values of each column by normal quantiles of their ranks; equal values get equal quantiles.
+def _large_places(
+    W: sp.csr_array,
+    n_components: int,
+    n_bits: int,
+    rng: np.random.Generator,
+    X: Vectors | None,
+    threads: int | None,
+    start: npt.NDArray[Any] | None,
+    report: Report | None,
+) -> Tall:
+    """Take the same steps in single precision, in place, block by block."""
+    A = NormalizedGraph(W, threads=threads)
+    values, scores = filtered_pairs(A, n_components, LARGE_DEGREES, start=start, report=report)
+    scores *= A.inverse[:, None]
+    if not A.joined.all():
+        scores = scores[A.joined]
+    score_columns(scores, np.maximum(values, 0) ** min(1.0, SMOOTH_BITS / n_bits), threads)
+    rows_of, n_axes = _scaled_rows(scores), n_bits
+    if X is not None and X.shape[1] <= SHORT:
+        rows_of, n_axes = _beside(rows_of, X if A.joined.all() else X[A.joined], threads), SHORT_AXES_PER_BIT * n_bits
+    reduced = _on_principal_axes(rows_of, len(scores), n_axes, threads)
+    n = len(reduced)
+    chosen = np.linspace(0, n - 1, min(n, ROTATION_ROWS)).astype(np.int64)
+    directions = quantizing_frames(reduced[chosen], n_bits, rng).astype(np.float32)
+    places = np.zeros((len(A.joined), n_bits), dtype=np.float32)
+    at = np.flatnonzero(A.joined)
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sthash.hashing.neighbors import normal_scores
-    >>> print(normal_scores(np.array([[0.0], [900.0], [3.0]])).round(2).ravel())
-    [-0.97  0.97  0.  ]
-    """
-    largest = np.abs(values).max(axis=0)
-    steps = np.rint(values / np.where(largest > 0, largest * EQUAL_SHARE, 1))
-    return np.asarray(ndtri((rankdata(steps, axis=0) - 0.5) / len(values)))
+    def place(rows: slice) -> None:
+        places[at[rows]] = reduced[rows] @ directions
+
+    each_block(n, place, threads)
+    return places
 
 
-def balanced_bits(places: Array) -> Bits:
+def _on_principal_axes(rows_of: RowSource, n: int, n_axes: int, threads: int | None) -> Tall:
+    """Return the coordinates of rows on the axes of the largest second moments."""
+
+    def moments_of(rows: slice) -> Tall:
+        own = rows_of(rows)
+        return np.asarray(own.T @ own)
+
+    moments = sum(over_blocks(n, moments_of, threads), np.zeros(1))
+    axes = np.linalg.eigh(moments)[1][:, ::-1][:, :n_axes].astype(np.float32)
+    reduced = np.empty((n, axes.shape[1]), dtype=np.float32)
+
+    def reduce(rows: slice) -> None:
+        np.matmul(rows_of(rows), axes, out=reduced[rows])
+
+    each_block(n, reduce, threads)
+    return reduced
+
+
+def _scaled_rows(scores: Tall) -> RowSource:
+    return lambda rows: np.asarray(unit_rows(scores[rows]))
+
+
+def _beside(rows_of: RowSource, X: Vectors, threads: int | None) -> RowSource:
+    """Put the vectors themselves, centered, beside the rows."""
+
+    def unit(rows: slice) -> Tall:
+        block = X[rows]
+        return np.asarray(unit_rows((block.toarray() if sp.issparse(block) else block).astype(np.float32)))
+
+    parts = over_blocks(X.shape[0], lambda rows: unit(rows).sum(axis=0, dtype=np.float64), threads)
+    mean = (sum(parts, np.zeros(X.shape[1])) / X.shape[0]).astype(np.float32)
+
+    def both(rows: slice) -> Tall:
+        own = unit_rows(unit(rows) - mean)
+        shares = np.sqrt(np.array([1 - VECTOR_SHARE, VECTOR_SHARE], dtype=np.float32))
+        return np.hstack([shares[0] * rows_of(rows), shares[1] * own])
+
+    return both
+
+
+def balanced_bits(places: npt.NDArray[Any]) -> Bits:
     """Return bits that are on above zero, or above the value nearest to zero that leaves the column balanced."""
     bits: Bits = places > balanced_thresholds(places)
     return bits

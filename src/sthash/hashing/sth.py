@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Literal, Protocol, Self, get_args, runtime_checkable
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -17,23 +16,30 @@ from sthash.checks import check_choice, check_positive, check_whole, resolve_thr
 from sthash.codes import Bits
 from sthash.hashing.binarizer import median_bits
 from sthash.hashing.classifier_per_bit import ClassifierPerBit
-from sthash.hashing.embedding import TooFewDocumentsError, check_graph, laplacian_eigenmap
+from sthash.hashing.embedding import TooFewDocumentsError, check_graph, eigenpairs_of_checked
+from sthash.hashing.filtered import degrees_of
 from sthash.hashing.gaussian_svm import GaussianSVM
 from sthash.hashing.graph import knn_graph
-from sthash.hashing.hasher import Hasher, check_features, check_seed, saved_seed
+from sthash.hashing.hasher import Hasher, check_features, check_seed, learner_of, saved_seed
 from sthash.hashing.linear_embedding import LinearEmbedding
 from sthash.hashing.linear_hash import LinearHash
 from sthash.hashing.neighbors import balanced_bits, neighbor_places
 from sthash.hashing.nystrom import NystromExtension
+from sthash.hashing.stages import (
+    Binarizer,
+    Embedding,
+    EmbeddingExtension,
+    Graph,
+    HashFunction,
+    StageClock,
+    SupervisedGraph,
+)
 from sthash.hashing.svm import LinearSVMBank
 from sthash.hashing.topics import learn_topic_codes
+from sthash.progress import Progress, silent
 from sthash.rows import Vectors
 
 Recipe = Literal["paper", "topics", "neighbors"]
-Graph = Callable[[Vectors], Any]
-Embedding = Callable[[Any, int], npt.NDArray[Any]]
-Binarizer = Callable[[npt.NDArray[Any]], Bits]
-
 
 # Stages that a recipe has of its own, so that the user cannot give them.
 OWN_STAGES: dict[Recipe, tuple[str, ...]] = {
@@ -43,55 +49,12 @@ OWN_STAGES: dict[Recipe, tuple[str, ...]] = {
 }
 
 
-class HashFunction(Protocol):
-    """Stage 2: learns to predict bits from vectors."""
-
-    def fit(self, X: Vectors, bits: Bits) -> Self:
-        """Learn to predict each column of ``bits``."""
-
-    def decision_function(self, X: Vectors) -> npt.NDArray[Any]:
-        """Return one column of margins per bit; the bit is on where they are positive."""
-
-
-@runtime_checkable
-class SupervisedGraph(Protocol):
-    """Stage 1, first step, with the categories of the documents, which ``fit(X, y)`` passes on."""
-
-    def from_labels(self, X: Vectors, y: npt.NDArray[Any]) -> Any:
-        """Return the graph W of the rows of X, whose categories are y."""
-
-
-@runtime_checkable
-class EmbeddingExtension(Protocol):
-    """Stage 2 that extends the real-valued embedding to unseen vectors instead of learning the bits."""
-
-    def extend(self, X: Vectors, W: Any, embedding: npt.NDArray[Any], bits: Bits) -> Self:
-        """Learn from the documents that have neighbors: their vectors, graph, embedding and bits."""
-
-    def decision_function(self, X: Vectors) -> npt.NDArray[Any]:
-        """Return one column of margins per bit; the bit is on where they are positive."""
-
-
 # Hash functions that a model file may hold.
 SAVED_FUNCTIONS: dict[str, Any] = {
     cls.__name__: cls for cls in (LinearHash, LinearSVMBank, GaussianSVM, LinearEmbedding, NystromExtension)
 }
 
 SAVED_SETTINGS = {"n_bits", "n_neighbors", "recipe", "C", "random_state"}
-
-
-class StageClock:
-    """Runs the stages and keeps the seconds that each one took."""
-
-    def __init__(self) -> None:
-        self.seconds: dict[str, float] = {}
-
-    def run(self, stage: str, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Run one stage and return its result."""
-        start = time.perf_counter()
-        result = function(*arguments)
-        self.seconds[stage] = time.perf_counter() - start
-        return result
 
 
 class SelfTaughtHashing(Hasher):
@@ -142,7 +105,7 @@ class SelfTaughtHashing(Hasher):
         Packed codes of the corpus, from stage 1.
     embedding_ : array, shape (n, n_bits)
         The values that were binarized; zero for a document without neighbors. With ``recipe="topics"`` it has another
-        width: the places that the bits were made of.
+        width: the places that the bits were made of. Large corpora have it in single precision.
     hash_function_ : HashFunction
     n_features_in_ : int
     stage_seconds_ : dict of str to float
@@ -201,7 +164,33 @@ class SelfTaughtHashing(Hasher):
         self.random_state = random_state
         self.threads = threads
 
-    def _fit(self, X: Vectors, y: object) -> None:
+    def fit(
+        self, X: Vectors, y: object = None, *, start: npt.ArrayLike | None = None, progress: Progress = silent
+    ) -> Self:
+        """Learn the codes of a corpus and the functions that give unseen documents theirs.
+
+        A fit that fails or is interrupted leaves the hasher as it was.
+
+        Parameters
+        ----------
+        X : sparse or dense matrix of shape (n, m)
+            One row per document. Its arrays may be memory-mapped: CSR parts that are float32 and int32, with sorted
+            columns, are read where they are.
+        y : array of shape (n,), optional
+            Categories of the documents. Only a supervised graph uses them.
+        start : array of shape (n, any), optional
+            What is known about the documents already: an earlier ``embedding_``, or the margins of an earlier model.
+            A row of zeros means that nothing is known. The eigensolver for large corpora starts from it and takes
+            fewer steps; small corpora, and the recipe ``topics``, do not need it.
+        progress : callable, optional
+            Called with the name of the stage (graph, embedding, bits, hash functions; for ``topics``: graph, topics),
+            how much of it is done, and of how much (None if not known).
+        """
+        with learner_of(self) as learner:
+            learner._fit(X, y, start, progress)
+        return self
+
+    def _fit(self, X: Vectors, y: object, start: npt.ArrayLike | None = None, progress: Progress = silent) -> None:
         check_choice("recipe", self.recipe, get_args(Recipe))
         own = OWN_STAGES[self.recipe]
         if any(getattr(self, stage) is not None for stage in own):
@@ -217,22 +206,28 @@ class SelfTaughtHashing(Hasher):
                 "Ask for fewer bits or bring more documents."
             )
         self._check_corpus(X)
-        clock = StageClock()
+        known = None if start is None else _checked_start(start, n)
+        clock = StageClock(progress)
         W = clock.run("graph", self._build_graph, X, y)
-        joined = np.asarray(abs(W).sum(axis=1)).ravel() > 0
+        joined = degrees_of(W) > 0
         if self.recipe == "topics":
             self._fit_topics(X, W, joined, clock)
             return
-        embed, binarize = self._stage_1_steps(X)
+        embed, binarize = self._stage_1_steps(X, known, partial(progress, "embedding"))
         embedding = clock.run("embedding", embed, W, self.n_bits)
-        embedding = _checked_stage("embedding", embedding, (n, self.n_bits)).astype(np.float64, copy=False)
-        bits = clock.run("binarizer", binarize, embedding[joined])
-        bits = _checked_stage("binarizer", bits, (int(joined.sum()), self.n_bits)).astype(bool)
+        embedding = _checked_stage("embedding", embedding, (n, self.n_bits))
+        if embedding.dtype != np.float32:
+            embedding = embedding.astype(np.float64, copy=False)
+        everyone = bool(joined.all())
+        bits = clock.run("binarizer", binarize, embedding if everyone else embedding[joined])
+        bits = _checked_stage("binarizer", bits, (int(joined.sum()), self.n_bits)).astype(bool, copy=False)
         function = self._new_hash_function()
+        rows = X if everyone else X[joined]
         if isinstance(function, EmbeddingExtension):
-            clock.run("hash_function", function.extend, X[joined], W[joined][:, joined], embedding[joined], bits)
+            clock.run("hash_function", function.extend, rows, W[joined][:, joined], embedding[joined], bits)
         else:
-            clock.run("hash_function", function.fit, X[joined], bits)
+            del W
+            clock.run("hash_function", function.fit, rows, bits)
         self._keep(X, joined, bits, embedding, function, clock)
 
     def _fit_topics(self, X: Vectors, W: Any, joined: npt.NDArray[np.bool_], clock: StageClock) -> None:
@@ -261,10 +256,13 @@ class SelfTaughtHashing(Hasher):
         self.hash_function_ = function
         self.stage_seconds_ = clock.seconds
 
-    def _stage_1_steps(self, X: Vectors) -> tuple[Embedding, Binarizer]:
+    def _stage_1_steps(
+        self, X: Vectors, start: npt.NDArray[Any] | None, report: Callable[[int, int], None]
+    ) -> tuple[Embedding, Binarizer]:
+        common: dict[str, Any] = {"start": start, "threads": self.threads, "report": report}
         if self.recipe == "neighbors":
-            return partial(neighbor_places, rng=self._generator(), X=X, threads=self.threads), balanced_bits
-        return self.embedding or laplacian_eigenmap, self.binarizer or median_bits
+            return partial(neighbor_places, rng=self._generator(), X=X, **common), balanced_bits
+        return self.embedding or partial(_eigenmap, **common), self.binarizer or median_bits
 
     def _build_graph(self, X: Vectors, y: object) -> Any:
         if not isinstance(self.graph, SupervisedGraph):
@@ -315,7 +313,8 @@ class SelfTaughtHashing(Hasher):
             "hash_function": {"kind": kind, "settings": own, "default": self.hash_function is None},
         }
         arrays = {f"function.{name}": array for name, array in function._arrays().items()}
-        return config, arrays | {"codes": self.codes_, "embedding": self.embedding_}
+        embedding = self.embedding_.astype(np.float64, copy=False)
+        return config, arrays | {"codes": self.codes_, "embedding": embedding}
 
     @classmethod
     def _restored(cls, config: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Self:
@@ -350,6 +349,19 @@ class SelfTaughtHashing(Hasher):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = isinstance(self.graph, SupervisedGraph)
         return tags
+
+
+def _eigenmap(W: Any, n_components: int, **more: Any) -> npt.NDArray[Any]:
+    return eigenpairs_of_checked(W, n_components, **more).vectors
+
+
+def _checked_start(start: npt.ArrayLike, n: int) -> npt.NDArray[Any]:
+    known = np.asarray(start)
+    if known.ndim != 2 or len(known) != n or known.shape[1] == 0:
+        raise ValueError(f"start must have one row per document, {n}, and a column, got shape {known.shape}.")
+    if known.dtype.kind not in "fiub" or not np.isfinite(known).all():
+        raise ValueError("start must hold finite numbers. Pass margins or an embedding of these documents.")
+    return known
 
 
 def _checked_graph(W: Any, n: int) -> Any:

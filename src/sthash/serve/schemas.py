@@ -378,6 +378,10 @@ class StatsAnswer(BaseModel):
     bytes: int
     kind: str
     n_bits: int
+    learned_on: int = Field(description="Number of documents that the hash functions were learned from; 0 for none.")
+    unseen_documents: float = Field(description="Share of the documents that they were not learned from.")
+    unseen_terms: float = Field(description="Share of the words of all documents that they do not know.")
+    advice: str = Field(description="Whether it is worth to learn anew, and how.")
 
 
 class HealthAnswer(BaseModel):

@@ -16,6 +16,9 @@ from sthash.spark.columns import quoted
 from sthash.spark.params import new_vectorizer
 from sthash.text.counters import CorpusCounts
 
+# Most bytes of the contents of a sample: half of what Spark lets a driver collect, unless it is told otherwise.
+COLLECTED_BYTES = 1 << 29
+
 
 def count_rows(dataset: DataFrame, name: str) -> int:
     """Count the rows; refuse nulls and an empty corpus."""
@@ -26,6 +29,18 @@ def count_rows(dataset: DataFrame, name: str) -> int:
     if n == 0:
         raise ValueError("the corpus is empty. Pass at least one document.")
     return int(n)
+
+
+def mean_length(dataset: DataFrame, name: str) -> float:
+    """Return the mean number of bytes of a column of texts."""
+    (mean,) = dataset.select(F.avg(F.octet_length(F.col(quoted(name))))).collect()[0]
+    return float(mean or 0.0)
+
+
+def vector_width(dataset: DataFrame, name: str) -> int:
+    """Return the number of values of the vectors of a column, as the first one has them."""
+    (vector,) = dataset.select(F.col(quoted(name))).head(1)[0]
+    return len(vector)
 
 
 def count_terms(dataset: DataFrame, name: str, n_documents: int, settings: dict[str, Any]) -> CorpusCounts:

@@ -12,11 +12,20 @@ from pyspark.sql import DataFrame
 from sthash.checks import check_whole
 from sthash.hashing import SelfTaughtHashing as Hasher
 from sthash.model import TextModel, VectorModel
+from sthash.model.learning_limits import LEARNING_SECONDS, CorpusSize
 from sthash.spark.arrow import column_rows, texts
 from sthash.spark.columns import is_text
-from sthash.spark.corpus_statistics import count_rows, count_terms, draw
+from sthash.spark.corpus_statistics import (
+    COLLECTED_BYTES,
+    count_rows,
+    count_terms,
+    draw,
+    mean_length,
+    vector_width,
+)
 from sthash.spark.model import SelfTaughtHashingModel
-from sthash.spark.params import SelfTaughtHashingParams, new_vectorizer
+from sthash.spark.params import SAMPLE_SIZE, SelfTaughtHashingParams, new_vectorizer
+from sthash.text import TextVectorizer
 
 
 class SelfTaughtHashing(
@@ -28,8 +37,10 @@ class SelfTaughtHashing(
     """Learn binary codes from a column of texts or vectors; `sthash.SelfTaughtHashing` for Spark.
 
     Executors count the vocabulary and the document frequencies of the whole corpus. The hash functions are learned on
-    the driver, from a sample, by the same code as on one machine. The sample depends on the contents and the seed,
-    not on how the corpus is partitioned. The executors need sthash installed.
+    the driver, by the same code as on one machine: from all documents if there are few, from a sample otherwise. It is
+    as large as ``sampleSize``, ``learningSeconds`` and ``learningBytes`` allow, and its contents take at most 512 MiB,
+    half of what Spark lets a driver collect. Which documents it has depends on the contents and the seed, not on how
+    the corpus is partitioned. The executors need sthash installed.
 
     A column of texts is of type string, one of vectors of type vector or array<float>; vectors are scaled to unit
     length, as in a collection.
@@ -39,7 +50,13 @@ class SelfTaughtHashing(
     inputCol, outputCol : str
         What to encode, and the binary column of the codes, by default ``code``.
     numBits, numNeighbors : int, default=64, 25
-    sampleSize : int, default=20000
+    sampleSize : int, default=250000
+        Most documents to learn from. Fewer are learned from sooner, and codes then find less (docs/scaling.md).
+    learningSeconds : float, default=300
+        Learn from as many documents as take about so long on two cores of the driver. The time is estimated from
+        counts, not measured.
+    learningBytes : int, default=0
+        Learn from as many documents as take about so much memory of the driver; 0 for half of it.
     recipe : {"paper", "topics", "neighbors"}, default="paper"
     scatter : float, default=0
         How much random hyperplanes are mixed into the learned ones; see `sthash.Collection.create`.
@@ -77,7 +94,9 @@ class SelfTaughtHashing(
         outputCol: str = "code",
         numBits: int = 64,
         numNeighbors: int = 25,
-        sampleSize: int = 20_000,
+        sampleSize: int = SAMPLE_SIZE,
+        learningSeconds: float = LEARNING_SECONDS,
+        learningBytes: int = 0,
         recipe: str = "paper",
         scatter: float = 0.0,
         seed: int = 0,
@@ -113,8 +132,16 @@ class SelfTaughtHashing(
         return self._set(numNeighbors=value)
 
     def setSampleSize(self, value: int) -> Self:
-        """Set the size of the learning sample."""
+        """Set the most documents of the learning sample."""
         return self._set(sampleSize=value)
+
+    def setLearningSeconds(self, value: float) -> Self:
+        """Set the most seconds that learning may take, as estimated for two cores."""
+        return self._set(learningSeconds=value)
+
+    def setLearningBytes(self, value: int) -> Self:
+        """Set the most memory that learning may take; 0 for half of the driver's."""
+        return self._set(learningBytes=value)
 
     def setScatter(self, value: float) -> Self:
         """Set how much random hyperplanes are mixed into the learned ones."""
@@ -130,10 +157,11 @@ class SelfTaughtHashing(
         for param in (self.numBits, self.numNeighbors, self.sampleSize):
             check_whole(param.name, self.getOrDefault(param))
         n_rows = count_rows(dataset, name)
+        check_whole(self.learningBytes.name, self.getLearningBytes(), 0)
         seed = self.getSeed()
         settings = self._text_settings()
         vectorizer = new_vectorizer(settings).fit_counts(count_terms(dataset, name, n_rows, settings)) if text else None
-        sample = draw(dataset, name, n_rows, self.getSampleSize(), seed)
+        sample = draw(dataset, name, n_rows, self._sample_size(dataset, n_rows, vectorizer), seed)
         hasher = Hasher(self.getNumBits(), self.getNumNeighbors(), recipe=self.getRecipe(), random_state=seed % 2**32)
         given: dict[str, Any] = {"scatter": self.getScatter(), "random_state": seed % 2**32, "learned_on": len(sample)}
         if vectorizer is None:
@@ -142,3 +170,15 @@ class SelfTaughtHashing(
             hasher.fit(vectorizer.transform(texts(sample, name)))
             model = SelfTaughtHashingModel(TextModel.of(vectorizer, hasher, **given))
         return self._copyValues(model)
+
+    def _sample_size(self, dataset: DataFrame, n_rows: int, vectorizer: TextVectorizer | None) -> int:
+        """From how many documents to learn."""
+        name, bits, recipe = self.getInputCol(), self.getNumBits(), self.getRecipe()
+        if vectorizer is None:
+            width = vector_width(dataset, name)
+            size, length = CorpusSize(n_rows, n_rows * width, width), 8.0 * width
+        else:
+            frequency = vectorizer.statistics_.document_frequency
+            size, length = CorpusSize(n_rows, int(frequency.sum()), len(frequency)), mean_length(dataset, name)
+        limits = self._limits(max(1, int(COLLECTED_BYTES / max(length, 1.0))))
+        return limits.documents(n_rows, lambda count: size.cost(count, bits, recipe))

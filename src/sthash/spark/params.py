@@ -8,9 +8,11 @@ from pyspark.ml.param import Param, Params, TypeConverters
 from pyspark.ml.param.shared import HasInputCol, HasOutputCol, HasSeed
 
 from sthash.hashing.sth import Recipe
+from sthash.model.learning_limits import LEARNING_SECONDS, LearningLimits
 from sthash.text import TextVectorizer
 
 _NO_LIMIT = float(2**63 - 1)
+SAMPLE_SIZE = 250_000
 
 
 class SelfTaughtHashingParams(HasInputCol, HasOutputCol, HasSeed):
@@ -23,8 +25,20 @@ class SelfTaughtHashingParams(HasInputCol, HasOutputCol, HasSeed):
     sampleSize: Param[int] = Param(
         Params._dummy(),
         "sampleSize",
-        "how many documents, drawn at random, the hash functions are learned from on the driver; "
+        "how many documents, drawn at random, the hash functions are learned from on the driver, at most; "
         "vocabulary and document frequencies are always those of all documents",
+        TypeConverters.toInt,
+    )
+    learningSeconds: Param[float] = Param(
+        Params._dummy(),
+        "learningSeconds",
+        "learn from as many documents as take about so long on two cores of the driver (> 0)",
+        TypeConverters.toFloat,
+    )
+    learningBytes: Param[int] = Param(
+        Params._dummy(),
+        "learningBytes",
+        "learn from as many documents as take about so much memory of the driver; 0 for half of it",
         TypeConverters.toInt,
     )
     recipe: Param[str] = Param(
@@ -79,7 +93,9 @@ class SelfTaughtHashingParams(HasInputCol, HasOutputCol, HasSeed):
             outputCol="code",
             numBits=64,
             numNeighbors=25,
-            sampleSize=20_000,
+            sampleSize=SAMPLE_SIZE,
+            learningSeconds=LEARNING_SECONDS,
+            learningBytes=0,
             recipe="paper",
             scatter=0.0,
             seed=0,
@@ -100,8 +116,21 @@ class SelfTaughtHashingParams(HasInputCol, HasOutputCol, HasSeed):
         return self.getOrDefault(self.numNeighbors)
 
     def getSampleSize(self) -> int:
-        """Size of the learning sample."""
+        """Most documents of the learning sample."""
         return self.getOrDefault(self.sampleSize)
+
+    def getLearningSeconds(self) -> float:
+        """Most seconds that learning may take, as estimated for two cores."""
+        return self.getOrDefault(self.learningSeconds)
+
+    def getLearningBytes(self) -> int:
+        """Most memory that learning may take; 0 for half of the driver's."""
+        return self.getOrDefault(self.learningBytes)
+
+    def _limits(self, most_documents: int) -> LearningLimits:
+        """The limits of learning, with no more documents than can be brought to the driver."""
+        most = min(self.getSampleSize(), most_documents)
+        return LearningLimits(most, self.getLearningSeconds(), self.getLearningBytes() or None)
 
     def getScatter(self) -> float:
         """How much random hyperplanes are mixed into the learned ones."""
