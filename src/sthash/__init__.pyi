@@ -11,6 +11,7 @@ from sthash.collection import SearchOptions as SearchOptions
 from sthash.collection import Snapshot as Snapshot
 from sthash.hashing import LinearSVMBank as LinearSVMBank
 from sthash.hashing import SelfTaughtHashing as SelfTaughtHashing
+from sthash.hashing import graph_recall as graph_recall
 from sthash.hashing import knn_graph as knn_graph
 from sthash.hashing import laplacian_eigenmap as laplacian_eigenmap
 from sthash.hashing import median_bits as median_bits

@@ -99,6 +99,9 @@ def dense_neighbors(
     k: int,
     threads: int,
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]: ...
+def approximate_neighbors(
+    rows: CsrView, *, n_columns: int, k: int, seed: int, threads: int
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]: ...
 def largest_in_rows(
     scores: npt.NDArray[np.float32], *, k: int, threads: int
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]: ...

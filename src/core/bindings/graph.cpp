@@ -1,5 +1,6 @@
 // Python's view of the searches for nearest neighbors.
 #include "bindings.hpp"
+#include "graph/approximate.hpp"
 #include "graph/dense_neighbors.hpp"
 #include "graph/sparse_neighbors.hpp"
 #include "views.hpp"
@@ -48,6 +49,16 @@ nb::tuple of_dense(Matrix<float> rows, nb::ndarray<float, nb::ndim<2>, nb::c_con
     return find_neighbors(block.count, k, [&](StopFlag& stop) { return dense_neighbors(block, k, threads, stop); });
 }
 
+nb::tuple approximately(const CsrArrays& rows, Whole<size_t> n_columns, Whole<size_t> k, uint64_t seed,
+                        Threads threads) {
+    check(n_columns <= most_rows, "Rows may have at most 2147483647 columns. Leave some out.");
+    const CsrView view = rows.view(n_columns);
+    check(view.n_rows <= most_rows, "A graph may have at most 2147483647 rows. Take a sample.");
+    const ApproximateOptions options{k, seed};
+    return find_neighbors(
+        view.n_rows, k, [&](StopFlag& stop) { return approximate_neighbors(view, n_columns, options, threads, stop); });
+}
+
 nb::tuple of_scores(Matrix<float> scores, Whole<size_t> k, Threads threads) {
     check(scores.shape(1) <= most_rows, "Rows may have at most 2147483647 columns. Leave some out.");
     const ScoreMatrix matrix{scores.data(), scores.shape(0), scores.shape(1)};
@@ -61,6 +72,8 @@ void bind_graph(nb::module_& module) {
                nb::arg("k"), nb::arg("common_share"), nb::arg("threads"));
     module.def("dense_neighbors", &of_dense, nb::arg("rows"), nb::arg("products"), nb::kw_only(), nb::arg("first"),
                nb::arg("penalty"), nb::arg("norms"), nb::arg("largest_norm"), nb::arg("k"), nb::arg("threads"));
+    module.def("approximate_neighbors", &approximately, nb::arg("rows"), nb::kw_only(), nb::arg("n_columns"),
+               nb::arg("k"), nb::arg("seed"), nb::arg("threads"));
     module.def("largest_in_rows", &of_scores, nb::arg("scores"), nb::kw_only(), nb::arg("k"), nb::arg("threads"));
 }
 

@@ -5,7 +5,7 @@ from sthash.hashing.class_graph import ClassGraph
 from sthash.hashing.classifier_per_bit import ClassifierPerBit
 from sthash.hashing.embedding import laplacian_eigenmap, laplacian_eigenpairs
 from sthash.hashing.gaussian_svm import GaussianSVM
-from sthash.hashing.graph import knn_graph
+from sthash.hashing.graph import graph_recall, knn_graph
 from sthash.hashing.linear_embedding import LinearEmbedding
 from sthash.hashing.nystrom import NystromExtension
 from sthash.hashing.ridge import ridge_map
@@ -20,6 +20,7 @@ __all__ = [
     "LinearSVMBank",
     "NystromExtension",
     "SelfTaughtHashing",
+    "graph_recall",
     "knn_graph",
     "laplacian_eigenmap",
     "laplacian_eigenpairs",

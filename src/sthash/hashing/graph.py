@@ -1,6 +1,7 @@
 """The k-nearest-neighbor graph of a corpus: stage 1, first step.
 
 W is symmetric and non-negative: ``W[i, j] > 0`` where j is among the k nearest neighbors of i or i among those of j.
+A large corpus gets an approximate graph, which lacks a few percent of these edges: the exact one takes quadratic time.
 """
 
 from __future__ import annotations
@@ -10,11 +11,12 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
+from sklearn.utils import check_random_state
 
 from sthash import _core
 from sthash.checks import check_choice, check_positive, check_whole, resolve_threads
 from sthash.hashing.embedding import TooFewDocumentsError
-from sthash.rows import Vectors, check_vectors, row_parts, scaled_rows, squared_norms, unit_factors
+from sthash.rows import Vectors, check_structure, check_vectors, row_parts, scaled_rows, squared_norms, unit_factors
 
 Metric = Literal["cosine", "euclidean"]
 
@@ -24,6 +26,10 @@ COMMON_SHARE = 0.2
 PRODUCTS_BYTES = 1 << 27
 # Below this largest value, or above its reciprocal, rows are scaled before they are squared in single precision.
 LEAST_VALUE = 2.0**-30
+# From this number of rows on the approximate search is the faster one.
+APPROXIMATE_ROWS = 30_000
+# Cosines that differ by less are equal where recall is counted.
+ROUNDING = 1e-6
 # Smallest bandwidth after scaling: it must not vanish.
 LEAST_SPREAD = 1e-300
 
@@ -34,12 +40,17 @@ def knn_graph(
     *,
     metric: Metric = "cosine",
     bandwidth: float | None = None,
+    exact: bool | None = None,
+    random_state: int | np.random.RandomState | None = 0,
     threads: int | None = None,
 ) -> sp.csr_array:
     """Build the symmetric k-nearest-neighbor graph of the rows of X.
 
-    The search is exact; of equally near rows, those with smaller numbers come first. A row is never its own neighbor.
-    W = max(W, Wᵀ), so a row has at least as many edges as it has neighbors.
+    Of equally near rows, those with smaller numbers come first. A row is never its own neighbor. W = max(W, Wᵀ), so a
+    row has at least as many edges as it has neighbors.
+
+    The exact search takes quadratic time. The approximate one takes nearly linear time, and finds nearly all neighbors;
+    `graph_recall` measures how many. The weights of the edges that it finds are exact.
 
     Parameters
     ----------
@@ -51,12 +62,20 @@ def knn_graph(
         exp(−d² / bandwidth).
     bandwidth : float or None, default=None
         Bandwidth of the heat kernel; None takes the mean squared distance over all pairs of neighbors.
+    exact : bool or None, default=None
+        None searches exactly up to 30,000 rows, and wherever the metric is ``euclidean``.
+    random_state : int, RandomState or None, default=0
+        Seed of the approximate search. The exact one needs none.
     threads : int or None, default=None
         None takes one per available core. The result does not depend on it.
 
     Returns
     -------
     W : csr_array of float32, shape (n, n)
+
+    See Also
+    --------
+    graph_recall : how many of the true edges a graph has.
 
     Examples
     --------
@@ -79,12 +98,24 @@ def knn_graph(
     check_choice("metric", metric, get_args(Metric))
     if bandwidth is not None:
         bandwidth = check_positive("bandwidth", bandwidth)
+    if exact is None:
+        exact = n < APPROXIMATE_ROWS or metric != "cosine"
+    if not exact and metric != "cosine":
+        raise ValueError(
+            f"The approximate search needs the metric 'cosine', got {metric!r}. Pass exact=True, or scale the rows to "
+            "unit length: cosines then rank them as Euclidean distances do."
+        )
     scale = 1.0
     if metric == "euclidean":
         X, scale = _in_range(X)
     squares = squared_norms(X)
     if metric == "cosine":
-        rows, cosines = nearest_rows(scaled_rows(X, unit_factors(squares)), np.zeros(n), n_neighbors, threads)
+        unit = scaled_rows(X, unit_factors(squares))
+        rows, cosines = (
+            nearest_rows(unit, np.zeros(n), n_neighbors, threads)
+            if exact
+            else _nearly_nearest_rows(unit, n_neighbors, random_state, threads)
+        )
         weights = np.clip(cosines, 0, 1)
     else:
         rows, scores = nearest_rows(X, squares / 2, n_neighbors, threads)
@@ -139,6 +170,91 @@ def nearest_rows(
         for first in range(0, n, block)
     ]
     return np.concatenate([rows for rows, _ in found]), np.concatenate([scores for _, scores in found])
+
+
+def _nearly_nearest_rows(
+    X: Vectors, k: int, random_state: int | np.random.RandomState | None, threads: int | None
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:
+    """Return, for each unit row of X, nearly the k other rows with the largest cosines, and these cosines."""
+    parts = row_parts(X)
+    return _core.approximate_neighbors(
+        _core.CsrView(parts.indptr, parts.indices, parts.values, dense=parts.dense),
+        n_columns=X.shape[1],
+        k=k,
+        seed=int(check_random_state(random_state).randint(2**31)),
+        threads=resolve_threads(threads),
+    )
+
+
+def graph_recall(
+    W: sp.csr_array,
+    X: Vectors,
+    n_neighbors: int = 25,
+    *,
+    sample: int = 1000,
+    random_state: int | np.random.RandomState | None = 0,
+    threads: int | None = None,
+) -> float:
+    """Measure which share of the true nearest neighbors a graph by cosine has, on a sample of its rows.
+
+    A true neighbor is one of the ``n_neighbors`` rows with the largest positive cosines. Where a row has other
+    neighbors with the same cosine as a true one, they count as well.
+
+    Parameters
+    ----------
+    W : sparse matrix of shape (n, n)
+        The graph, such as `knn_graph` returns it.
+    X : sparse or dense matrix of shape (n, m)
+        The rows that it was built from.
+    n_neighbors : int, default=25
+        The number of neighbors that it was built with.
+    sample : int, default=1000
+        Number of rows that are looked at; all rows if there are fewer.
+    random_state : int, RandomState or None, default=0
+        Seed of the sample.
+    threads : int or None, default=None
+        None takes one per available core.
+
+    Returns
+    -------
+    recall : float
+        From 0 to 1; 1 if no row of the sample has any neighbor.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sthash import graph_recall, knn_graph
+    >>> X = np.random.default_rng(0).normal(size=(500, 8))
+    >>> graph_recall(knn_graph(X, 10), X, 10)
+    1.0
+    """
+    X = check_vectors(X)
+    W = _checked_square(W, X.shape[0])
+    n_neighbors = check_whole("n_neighbors", n_neighbors, most=X.shape[0] - 1)
+    sample = min(check_whole("sample", sample), X.shape[0])
+    chosen = np.sort(check_random_state(random_state).permutation(X.shape[0])[:sample])
+    unit = scaled_rows(X, unit_factors(squared_norms(X)))
+    block = max(1, PRODUCTS_BYTES // (16 * X.shape[0]))
+    found = true = 0
+    for rows in np.split(chosen, range(block, sample, block)):
+        products = unit[rows] @ unit.T
+        cosines = np.ascontiguousarray(products.toarray() if sp.issparse(products) else products, dtype=np.float32)
+        cosines[np.arange(len(rows)), rows] = 0
+        _, largest = _core.largest_in_rows(cosines, k=n_neighbors, threads=resolve_threads(threads))
+        for row, own, best in zip(rows, cosines, largest, strict=True):
+            wanted = int((best > 0).sum())
+            if wanted:
+                edges = own[W.indices[W.indptr[row] : W.indptr[row + 1]]]
+                found += min(wanted, int((edges >= best[wanted - 1] - ROUNDING).sum()))
+                true += wanted
+    return found / true if true else 1.0
+
+
+def _checked_square(W: sp.csr_array, n: int) -> sp.csr_array:
+    check_structure(W, "W")
+    if not sp.issparse(W) or W.shape != (n, n):
+        raise ValueError(f"W must be a sparse matrix of shape {(n, n)}, one row per row of X. Pass the graph of X.")
+    return sp.csr_array(W)
 
 
 def symmetric_graph(rows: npt.NDArray[np.int32], weights: npt.NDArray[np.float32]) -> sp.csr_array:

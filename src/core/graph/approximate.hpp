@@ -1,0 +1,29 @@
+// The k nearest rows by cosine, nearly all of them, in nearly linear time.
+#pragma once
+
+#include "csr.hpp"
+#include "graph/neighbors.hpp"
+#include "parallel.hpp"
+
+namespace sthash {
+
+// What bounds the work. None of it depends on the data.
+struct ApproximateOptions {
+    size_t k;
+    uint64_t seed;
+    double cells = 2;              // cells per square root of the number of rows
+    size_t choices = 8;            // nearest cells that each row remembers
+    size_t cell_proposals = 4000;  // rows from cells per block of 32 rows
+    size_t rare_frequency = 256;   // a term of at most so many rows proposes all of them
+    size_t rare_proposals = 1000;  // rows that share rare terms, per block
+    size_t path_proposals = 4000;  // neighbors of neighbors, per block
+    size_t rounds = 2;             // of neighbors of neighbors
+};
+
+// For each row, k other rows with large inner products, nearly always the largest. Rows must have length 1 or 0. Scores
+// are exact, and rows that score 0 or less are no neighbors. Of equal rows only one is searched for, so that many
+// copies take no more time than one. Returns n lists.
+NeighborLists approximate_neighbors(const CsrView& rows, size_t n_columns, const ApproximateOptions& options,
+                                    int threads, StopFlag& stop);
+
+}  // namespace sthash

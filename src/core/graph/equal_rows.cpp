@@ -1,0 +1,109 @@
+#include "graph/equal_rows.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+namespace sthash {
+
+namespace {
+
+uint64_t mixed(uint64_t value) {
+    value = (value ^ (value >> 30)) * 0xBF58476D1CE4E5B9ull;
+    value = (value ^ (value >> 27)) * 0x94D049BB133111EBull;
+    return value ^ (value >> 31);
+}
+
+uint64_t hash_of(const SparseRow& row) {
+    uint64_t hash = static_cast<uint64_t>(row.size);
+    for (long at = 0; at < row.size; ++at) {
+        uint32_t bits;
+        std::memcpy(&bits, row.values + at, sizeof bits);
+        hash = mixed(hash + 0x9E3779B97F4A7C15ull + (static_cast<uint64_t>(row.indices[at]) << 32 | bits));
+    }
+    return hash;
+}
+
+bool equal(const SparseRow& a, const SparseRow& b) {
+    return a.size == b.size && std::equal(a.indices, a.indices + a.size, b.indices) &&
+           std::memcmp(a.values, b.values, sizeof(float) * static_cast<size_t>(a.size)) == 0;
+}
+
+double squared_length(const SparseRow& row) {
+    double sum = 0;
+    for (long at = 0; at < row.size; ++at) sum += static_cast<double>(row.values[at]) * row.values[at];
+    return sum;
+}
+
+}  // namespace
+
+EqualRows find_equal_rows(const CsrView& rows, int threads, StopFlag& stop) {
+    const size_t n = rows.n_rows;
+    std::vector<uint64_t> hashes(n);
+    parallel_for(n, 1024, threads, stop, [&](size_t begin, size_t end, int) {
+        for (size_t i = begin; i < end; ++i) hashes[i] = hash_of(rows.row(i));
+    });
+    EqualRows result;
+    result.group.resize(n);
+    size_t size = 16;
+    while (size < 2 * n) size *= 2;
+    std::vector<int32_t> table(size, -1);  // groups by the hash of their rows
+    for (size_t i = 0; i < n && !stop; ++i) {
+        size_t place = hashes[i] & (size - 1);
+        for (; table[place] >= 0; place = (place + 1) & (size - 1)) {
+            const int32_t first = result.first[table[place]];
+            if (hashes[first] == hashes[i] && equal(rows.row(first), rows.row(i))) break;
+        }
+        if (table[place] < 0) {
+            table[place] = static_cast<int32_t>(result.n());
+            result.first.push_back(static_cast<int32_t>(i));
+        }
+        result.group[i] = table[place];
+    }
+    result.starts.assign(result.n() + 1, 0);
+    for (const int32_t group : result.group) ++result.starts[group + 1];
+    std::partial_sum(result.starts.begin(), result.starts.end(), result.starts.begin());
+    result.members.resize(n);
+    std::vector<int32_t> next(result.starts.begin(), result.starts.end() - 1);
+    for (size_t i = 0; i < n; ++i) result.members[next[result.group[i]]++] = static_cast<int32_t>(i);
+    return result;
+}
+
+NeighborLists with_copies(const CsrView& rows, const EqualRows& equal, const NeighborLists& groups, int threads,
+                          StopFlag& stop) {
+    const size_t k = groups.k;
+    NeighborLists lists(equal.group.size(), k);
+    std::vector<std::vector<Candidate>> scratch(std::max(threads, 1));
+    parallel_for(equal.n(), 64, threads, stop, [&](size_t begin, size_t end, int thread) {
+        std::vector<Candidate>& candidates = scratch[thread];
+        for (size_t g = begin; g < end; ++g) {
+            candidates.clear();
+            // No list has more than k rows of a group, and its own row is one of k + 1.
+            const auto add = [&](size_t group, float score) {
+                const auto first = equal.members.begin() + equal.starts[group];
+                const size_t size = static_cast<size_t>(equal.starts[group + 1] - equal.starts[group]);
+                std::for_each_n(first, std::min(size, k + 1), [&](int32_t row) { candidates.push_back({score, row}); });
+            };
+            for (size_t at = g * k; at < (g + 1) * k && groups.rows[at] >= 0; ++at) {
+                if (candidates.size() > k && groups.scores[at] < candidates.back().score) break;
+                add(static_cast<size_t>(groups.rows[at]), groups.scores[at]);
+            }
+            const auto own = static_cast<float>(squared_length(rows.row(equal.first[g])));
+            if (own > 0) add(g, own);
+            const size_t wanted = std::min(candidates.size(), k + 1);
+            std::partial_sort(candidates.begin(), candidates.begin() + wanted, candidates.end(), better);
+            for (int32_t m = equal.starts[g]; m < equal.starts[g + 1]; ++m) {
+                const auto self = static_cast<size_t>(equal.members[m]);
+                size_t to = self * k;
+                for (size_t place = 0; place < wanted && to < (self + 1) * k; ++place) {
+                    if (static_cast<size_t>(candidates[place].row) == self) continue;
+                    lists.rows[to] = candidates[place].row;
+                    lists.scores[to++] = candidates[place].score;
+                }
+            }
+        }
+    });
+    return lists;
+}
+
+}  // namespace sthash

@@ -1,0 +1,65 @@
+// Unit rows in 16-bit integers, sparse or dense, and blocks of them as queries.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "csr.hpp"
+#include "graph/block_kernels.hpp"
+#include "graph/ranked_rows.hpp"
+
+namespace sthash {
+
+// A weight, at most 1, in 16 bits. A little less than 2^15 times as large, so that no sum leaves the range.
+int16_t quantized(float weight);
+
+// The rows of a matrix, whose lengths are at most 1.
+struct QuantizedRows {
+    size_t n() const { return n_rows; }
+    QuantizedView view() const { return {indptr.data(), width > 0 ? nullptr : columns.data(), weights.data(), width}; }
+
+    size_t n_rows = 0;
+    size_t n_columns = 0;
+    size_t width = 0;              // of dense rows; 0 if sparse
+    std::vector<int64_t> indptr;   // n + 1, if sparse
+    std::vector<int32_t> columns;  // if sparse
+    std::vector<int16_t> weights;
+};
+
+// The sparse rows order[0], order[1], …, without terms that no other row has.
+QuantizedRows quantized_rows(const RankedRows& rows, const std::vector<int32_t>& order);
+
+// The dense rows order[0], order[1], … of a matrix of `width` columns.
+QuantizedRows quantized_rows(const float* rows, size_t width, const std::vector<int32_t>& order, int threads);
+
+// Up to 32 rows as queries. Memory of one thread, kept from block to block.
+class QueryBlock {
+ public:
+    // Takes the rows first … first + count - 1.
+    void load(const QuantizedRows& rows, size_t first, size_t count);
+
+    // Finds, for each query, the k rows of `others` with the largest scores among `proposed`, where each row may occur
+    // only once. Queries are not compared with themselves if `others` are the rows that they come from.
+    // A score must be above thresholds[q], which is raised meanwhile.
+    void search(const QuantizedRows& others, bool same, const std::vector<int32_t>& proposed, size_t k,
+                int16_t* thresholds);
+
+    // What was found for query q, best first: the score in the upper half, and the complement of the row in the lower
+    // one, so that of equal scores the lower row comes first.
+    const std::vector<uint64_t>& best(size_t q, size_t k);
+
+    static int32_t row_of(uint64_t key) { return static_cast<int32_t>(~static_cast<uint32_t>(key)); }
+    static int16_t score_of(uint64_t key) { return static_cast<int16_t>(static_cast<int32_t>(key >> 32) - 32768); }
+
+ private:
+    size_t first_ = 0, count_ = 0;
+    bool dense_ = false;
+    std::vector<uint16_t> slots_;  // by column; zero between blocks
+    std::vector<int32_t> used_;    // columns with a slot
+    std::vector<int16_t> weights_;
+    std::vector<int32_t> reached_;
+    std::vector<int16_t> scores_;
+    std::vector<uint64_t> found_[block_size];
+};
+
+}  // namespace sthash
