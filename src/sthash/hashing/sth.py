@@ -280,7 +280,7 @@ class SelfTaughtHashing(Hasher):
         return _checked_graph(self.graph.from_labels(X, labels), X.shape[0])
 
     def _default_graph(self, X: Vectors) -> Any:
-        return knn_graph(X, self.n_neighbors, threads=self.threads)
+        return knn_graph(X, self.n_neighbors, random_state=self.random_state, threads=self.threads)
 
     def _new_hash_function(self, n: int) -> HashFunction | EmbeddingExtension:
         if self.hash_function is None:
