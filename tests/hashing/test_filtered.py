@@ -8,7 +8,7 @@ from sthash import SelfTaughtHashing, _core, codes, knn_graph
 from sthash.hashing import embedding, neighbors, normal_scores, row_blocks
 from sthash.hashing.embedding import laplacian_eigenpairs
 from sthash.hashing.filtered import NormalizedGraph, filtered_pairs
-from sthash.hashing.neighbors import neighbor_places
+from sthash.hashing.neighbors import filter_degrees, neighbor_places
 
 
 @pytest.fixture
@@ -158,6 +158,11 @@ def test_places_in_place_are_those_of_the_plain_steps(short, monkeypatch):
     if not short:  # with short vectors a frame chooses its subspace, so only what it leads to is alike
         np.testing.assert_allclose(fast @ fast.T, slow @ slow.T, atol=1e-3)
     assert np.abs(fast).mean() == pytest.approx(np.abs(slow).mean(), rel=0.03)
+
+
+def test_more_documents_per_vector_take_more_steps_of_the_graph():
+    steps = [sum(filter_degrees(n, 200)) for n in (15_000, 200_000, 300_000, 1_000_000, 10**8)]
+    assert steps == [3, 3, 4, 5, 5]
 
 
 def test_scores_in_place_are_those_of_the_copies():

@@ -5,8 +5,8 @@
 
 namespace sthash {
 
-// One step of a three-term recurrence, as Chebyshev polynomials have it: next = scale · A now + shift · now + past · next.
-// All of `now` is read, and `next` is read and written row by row, so they must not overlap.
+// One step of a three-term recurrence, as Chebyshev polynomials have it: next = scale · A now + shift · now + past ·
+// next. All of `now` is read, and `next` is read and written row by row, so they must not overlap.
 struct FilterStep {
     CsrView matrix;    // A, sparse
     const float* now;  // a row per column of the matrix, `width` floats each

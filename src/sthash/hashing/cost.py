@@ -16,9 +16,9 @@ EDGES = 40
 # column. Ranks and rotation: per document and column. SVMs: per entry of a row and bit, all rounds. Topics: per entry
 # and per document, all rounds.
 GRAPH_ROW, GRAPH_ENTRY = 20e-6, 1.0e-6
-PRODUCT, SQUARE, COLUMN, SVM, TOPICS_ROW, TOPICS_ENTRY = 0.9e-9, 0.01e-9, 50e-9, 11e-9, 120e-6, 1.5e-6
+PRODUCT, SQUARE, COLUMN, SVM, TOPICS_ROW, TOPICS_ENTRY = 0.9e-9, 0.01e-9, 50e-9, 14e-9, 200e-6, 6.4e-6
 # Products of the graph, and of pairs of columns, that the solvers take.
-NEIGHBORS_PRODUCTS, PAPER_PRODUCTS, NEIGHBORS_SQUARES, PAPER_SQUARES = 4, 57, 7, 19
+NEIGHBORS_PRODUCTS, PAPER_PRODUCTS, NEIGHBORS_SQUARES, PAPER_SQUARES = 4, 32, 7, 19
 GUARDS, COMPONENTS_PER_BIT, MOST_COMPONENTS, TOPIC_COLUMNS = 16, 3, 512, 48
 
 Recipes = Literal["paper", "topics", "neighbors"]
@@ -73,7 +73,7 @@ def learning_cost(
     else:
         seconds += PRODUCT * products * edges * columns + SQUARE * squares * n_rows * columns**2
         seconds += COLUMN * n_rows * columns + SVM * nnz * n_bits
-    graph = 8 * edges
+    graph = 12 * edges
     embedding = 4 * edges + 8 * n_rows * columns
     functions = 8 * nnz + 48 * TOPIC_COLUMNS * n_rows if recipe == "topics" else 14 * n_rows * n_bits
     return LearningCost(seconds / resolve_threads(threads), graph + max(embedding, functions))

@@ -29,9 +29,9 @@ import scipy.sparse as sp
 
 from sthash.blas import one_blas_thread
 from sthash.codes import Bits
-from sthash.hashing.filtered import LARGE, NormalizedGraph, Report, degrees_of, filtered_pairs
+from sthash.hashing.filtered import NormalizedGraph, Report, degrees_of, filtered_pairs
 from sthash.hashing.normal_scores import normal_scores, score_columns
-from sthash.hashing.rotation import principal_axes, quantizing_frames
+from sthash.hashing.rotation import principal_axes, quantizing_frames, rotation_rows
 from sthash.hashing.row_blocks import Tall, each_block, over_blocks
 from sthash.hashing.subspace import WEAK, spectral_subspace
 from sthash.hashing.topics import balanced_thresholds
@@ -48,10 +48,10 @@ SMOOTH_BITS = 32
 SHORT, VECTOR_SHARE = 1024, 0.8
 # With short vectors the bits choose their directions among more principal axes than there are bits.
 SHORT_AXES_PER_BIT = 2
-# Degrees of the filters for a large graph. The more documents, the fewer steps of the graph make a neighborhood.
-LARGE_DEGREES = (2, 2)
-# A rotation is found on so many rows of a large corpus.
-ROTATION_ROWS = 1 << 15
+# From this number of documents on, filters are weaker than `WEAK`, and the steps are taken in place.
+LARGE = 15_000
+# Degrees of its filters, up to so many documents per vector of the block.
+LARGE_DEGREES: dict[float, tuple[int, int]] = {1000: (1, 2), 3000: (2, 2), np.inf: (2, 3)}
 
 
 def neighbor_places(
@@ -61,7 +61,6 @@ def neighbor_places(
     X: Vectors | None = None,
     threads: int | None = None,
     *,
-    start: npt.NDArray[Any] | None = None,
     report: Report | None = None,
 ) -> npt.NDArray[Any]:
     """Place the nodes of a graph such that the signs of ``n_bits`` coordinates keep neighbors together.
@@ -78,8 +77,8 @@ def neighbor_places(
         The vectors that the graph was built from; used if they are short.
     threads : int or None, default=None
         None takes one per available core. The result does not depend on it.
-    start, report
-        For large graphs; see `sthash.hashing.filtered.filtered_pairs`.
+    report : callable, optional
+        Called with the number of products with a large graph that are done, and of how many.
 
     Returns
     -------
@@ -102,7 +101,7 @@ def neighbor_places(
     wanted = max(n_bits, min(wanted, n_joined - 2))
     if n_joined >= LARGE and wanted <= n_joined // 4:
         with one_blas_thread():
-            return _large_places(W, wanted, n_bits, rng, X, threads, start, report)
+            return _large_places(W, wanted, n_bits, rng, X, threads, report)
     values, vectors = spectral_subspace(W, wanted, degrees=WEAK, threads=threads)
     scores = normal_scores(vectors[joined]) * np.maximum(1 - values, 0) ** min(1.0, SMOOTH_BITS / n_bits)
     rows, n_axes = unit_rows(scores), n_bits
@@ -118,6 +117,17 @@ def neighbor_places(
     return places
 
 
+def filter_degrees(n: int, n_components: int) -> tuple[int, int]:
+    """Return the degrees of the filters for a large graph.
+
+    A filter of a few steps averages random values over a neighborhood of a few steps. With more steps the vectors come
+    closer to eigenvectors, and neighborhoods grow until they hold far more documents than the nearest: on 244,163
+    texts, twelve steps find .57 of the true top 10, six .69, four .72 and three .74 (128 bits). Too few steps leave
+    noise that no hash function can predict, the more so the more documents each vector must tell apart.
+    """
+    return next(degrees for most, degrees in LARGE_DEGREES.items() if n <= most * n_components)
+
+
 def _large_places(
     W: sp.csr_array,
     n_components: int,
@@ -125,12 +135,11 @@ def _large_places(
     rng: np.random.Generator,
     X: Vectors | None,
     threads: int | None,
-    start: npt.NDArray[Any] | None,
     report: Report | None,
 ) -> Tall:
     """Take the same steps in single precision, in place, block by block."""
     A = NormalizedGraph(W, threads=threads)
-    values, scores = filtered_pairs(A, n_components, LARGE_DEGREES, start=start, report=report)
+    values, scores = filtered_pairs(A, n_components, filter_degrees(len(A.joined), n_components), report=report)
     scores *= A.inverse[:, None]
     if not A.joined.all():
         scores = scores[A.joined]
@@ -140,8 +149,7 @@ def _large_places(
         rows_of, n_axes = _beside(rows_of, X if A.joined.all() else X[A.joined], threads), SHORT_AXES_PER_BIT * n_bits
     reduced = _on_principal_axes(rows_of, len(scores), n_axes, threads)
     n = len(reduced)
-    chosen = np.linspace(0, n - 1, min(n, ROTATION_ROWS)).astype(np.int64)
-    directions = quantizing_frames(reduced[chosen], n_bits, rng).astype(np.float32)
+    directions = quantizing_frames(reduced[rotation_rows(n)], n_bits, rng).astype(np.float32)
     places = np.zeros((len(A.joined), n_bits), dtype=np.float32)
     at = np.flatnonzero(A.joined)
 

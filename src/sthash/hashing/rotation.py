@@ -7,9 +7,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sthash.hashing.filtered import LARGE
+
 Array = npt.NDArray[np.float64]
 
 TURNS = 30
+# Of more rows, so many determine the rotation as well as all of them.
+MOST_ROWS = 1 << 15
+
+
+def rotation_rows(n: int) -> npt.NDArray[np.int64]:
+    """Return the numbers of the rows to learn a rotation from: all, or evenly spaced ones of a large corpus."""
+    return np.arange(n) if n < LARGE else np.linspace(0, n - 1, min(n, MOST_ROWS)).astype(np.int64)
 
 
 def quantizing_rotation(V: Array, frame: Array, max_iter: int) -> tuple[Array, Array]:

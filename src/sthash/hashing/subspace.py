@@ -16,6 +16,7 @@ import scipy.sparse as sp
 
 from sthash.blas import one_blas_thread
 from sthash.hashing.embedding import Eigenpairs, laplacian_eigenpairs
+from sthash.hashing.filtered import LARGE, NormalizedGraph, filtered_pairs
 from sthash.hashing.linear_hash import project
 
 Block = npt.NDArray[np.float32]
@@ -33,6 +34,8 @@ def spectral_subspace(
     W: Any, n_components: int, *, degrees: tuple[int, int] = STRONG, threads: int | None = None
 ) -> Eigenpairs:
     """Approximate `laplacian_eigenpairs`; the last vectors are mixed with their successors.
+
+    Vectors of a large graph are in single precision.
 
     Parameters
     ----------
@@ -60,6 +63,11 @@ def spectral_subspace(
     joined = np.flatnonzero(volumes > 0)
     if len(joined) <= EXACT_SIZE or n_components > len(joined) // 4:
         return laplacian_eigenpairs(W, n_components)
+    if len(joined) >= LARGE:
+        with one_blas_thread():
+            G = NormalizedGraph(W, threads=threads)
+            values, block = filtered_pairs(G, n_components, degrees)
+        return Eigenpairs(np.maximum(1 - values, 0), block * G.inverse[:, None])
     root = np.sqrt(volumes[joined])
     A = sp.csr_array(W[joined][:, joined] * (1 / root)[:, None] * (1 / root)[None, :], dtype=np.float32)
     with one_blas_thread():

@@ -29,7 +29,7 @@ from sthash.hashing.embedding import TooFewDocumentsError
 from sthash.hashing.landmarks import landmark_rows
 from sthash.hashing.linear_hash import LinearHash
 from sthash.hashing.ridge import LeftOut, left_out_predictions
-from sthash.hashing.rotation import quantizing_frames
+from sthash.hashing.rotation import quantizing_frames, rotation_rows
 from sthash.hashing.subspace import spectral_subspace
 from sthash.rows import Vectors, check_lengths, scaled_rows, squared_norms, unit_rows
 
@@ -68,7 +68,7 @@ def learn_topic_codes(X: Vectors, W: Any, n_bits: int, rng: np.random.Generator,
     length = float(np.sqrt(squares.mean())) or 1.0
     weights, places = topic_places(scaled_rows(X, np.full(n, 1 / length)), W, rng, threads)
     with one_blas_thread():
-        directions = quantizing_frames(unit_rows(places), n_bits, rng)
+        directions = quantizing_frames(unit_rows(places[rotation_rows(n)]), n_bits, rng)
         values = places @ directions
     thresholds = balanced_thresholds(values)
     # A blank document lies at the origin. Thresholds are made non-negative, so that its bits are all off.
