@@ -7,6 +7,8 @@
 #include <memory>
 #include <new>
 
+#include "compiler.hpp"
+
 namespace sthash {
 
 namespace {
@@ -56,7 +58,7 @@ class SeedColumns {
             const SparseRow row = vector_at(vectors, places[seed]);
             entries += static_cast<size_t>(row.size);
             // The vectors are anywhere in memory.
-            for (const int32_t* at = row.indices; at < row.indices + 2 * row.size; at += 16) __builtin_prefetch(at);
+            for (const int32_t* at = row.indices; at < row.indices + 2 * row.size; at += 16) STHASH_PREFETCH(at);
         }
         clear();
         map_.reserve(vectors.n_columns);
@@ -221,8 +223,8 @@ class Reranker {
                     ends_.push_back(matches_.size());
                     continue;
                 }
-                if (hit + 2 * kAhead < count) __builtin_prefetch(vectors_.starts + places[hit + 2 * kAhead]);
-                if (hit + 2 * kAhead < count) __builtin_prefetch(vectors_.ends + places[hit + 2 * kAhead]);
+                if (hit + 2 * kAhead < count) STHASH_PREFETCH(vectors_.starts + places[hit + 2 * kAhead]);
+                if (hit + 2 * kAhead < count) STHASH_PREFETCH(vectors_.ends + places[hit + 2 * kAhead]);
                 if (hit + kAhead < count) prefetch(places[hit + kAhead]);
                 match(places[hit]);
             }
@@ -258,7 +260,7 @@ class Reranker {
 
     void prefetch(int64_t place) const {  // the vectors are anywhere in memory
         const SparseRow row = vector_at(vectors_, place);
-        for (const int32_t* at = row.indices; at < row.indices + 2 * row.size; at += 16) __builtin_prefetch(at);
+        for (const int32_t* at = row.indices; at < row.indices + 2 * row.size; at += 16) STHASH_PREFETCH(at);
     }
 
     // Looks up the columns of the next hit, and its mean cosine with the first hits, weighted by their scores.
