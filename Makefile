@@ -7,10 +7,10 @@ SOURCES := CMakeLists.txt pyproject.toml constraints.txt src/sthash/__init__.py 
 QUIETLY := @tools/quietly
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-SANITIZE := -std=c++20 -O1 -g -fno-omit-frame-pointer -Wall -Wextra -Wno-psabi -Isrc/core
+COMMA := ,
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format unit crash bench results docs pictures screenshots package sanitize fuzz clean
+.PHONY: help demo test lint format unit crash bench results docs pictures screenshots package wheels arm clang sanitize fuzz clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -65,26 +65,48 @@ results: $(VENV)/installed-dev ## run the paper's experiments and write docs/res
 	$(BIN)/sth reproduce --output $(REPRODUCTION)
 	rm -rf docs/results && cp -r $(REPRODUCTION)/results docs/results && cp $(REPRODUCTION)/results.md docs/
 
-SAME_VERSION := 'import importlib.metadata as m, sthash; assert m.version("sthash") == sthash.__version__'
+# The manylinux tag of a wheel says which versions of Linux it is for; elsewhere wheels stay as they are.
+TAG := PATH="$$PWD/$(BIN):$$PATH" tools/quietly "looking for the manylinux tag" sh -ec 'mkdir -p dist/wheels; \
+  case $$(uname) in Linux) auditwheel repair --wheel-dir dist/wheels "$$@";; *) cp "$$@" dist/wheels;; esac' sh
 package: $(VENV)/installed-dev ## build the sdist, from it the wheel, and try that in an empty environment
-	@rm -rf dist build/try
+	@rm -rf dist
 	$(QUIETLY) "building the sdist and the wheel" $(BIN)/python -m build --outdir dist .
-	@$(PYTHON) -m venv build/try
-	$(QUIETLY) "installing the wheel into an empty environment" build/try/bin/pip install -c constraints.txt dist/*.whl
-	@cd build && try/bin/sth version && try/bin/python -c $(SAME_VERSION) && rm -rf try
+	@$(TAG) dist/*.whl
+	@CONSTRAINTS=$$PWD/constraints.txt tools/try_wheel $(PYTHON) dist/wheels
 
-sanitize: ## run the C++ index under the address, undefined-behavior and thread sanitizers
-	mkdir -p build
-	$(CXX) $(SANITIZE) -fsanitize=address,undefined -fno-sanitize-recover=all tests/core/hamming.cpp -o build/hamming-asan -lpthread
-	build/hamming-asan
-	$(CXX) $(SANITIZE) -fsanitize=thread tests/core/hamming.cpp -o build/hamming-tsan -lpthread
-	build/hamming-tsan
+PYTHONS ?= python3.11 python3.12 python3.13 python3.14
+wheels: $(VENV)/installed-dev ## try dist/wheels on each Python of PYTHONS; build a wheel where none of them fits
+	@for python in $(PYTHONS); do \
+	  $$python -m pip download -qq --no-deps --no-index --find-links dist/wheels -d build/fits sthash 2>/dev/null || { \
+	    rm -rf dist/built && tools/quietly "building a wheel for $$python" \
+	      $$python -m pip wheel --no-deps --wheel-dir dist/built . && $(TAG) dist/built/*.whl || exit 1; }; \
+	  tools/try_wheel $$python dist/wheels || exit 1; done
+
+# The C++ tests of the kernels, without Python: $(call core_tests,FOLDER OF build,OPTIONS OF CMAKE).
+define core_tests
+	$(QUIETLY) "building the C++ tests in build/$(1)" sh -c '$(BIN)/cmake -S . -B build/$(1) -G Ninja -DSTHASH_CORE_TESTS=ON \
+	  -DCMAKE_MAKE_PROGRAM="$$PWD/$(BIN)/ninja" -DCMAKE_BUILD_TYPE=Release $(2) && $(BIN)/ninja -C build/$(1)'
+	$(BIN)/ctest --test-dir build/$(1) --output-on-failure --parallel 2
+endef
+CLANG := $(or $(shell command -v clang++),clang++)
+
+arm: $(VENV)/ready ## run the C++ tests for 64-bit ARM, under qemu; needs g++-aarch64-linux-gnu and qemu-user
+	$(call core_tests,arm,-DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=aarch64 \
+	  -DCMAKE_CXX_COMPILER=aarch64-linux-gnu-g++ "-DCMAKE_CROSSCOMPILING_EMULATOR=qemu-aarch64;-L;/usr/aarch64-linux-gnu")
+
+clang: $(VENV)/ready ## run the C++ tests built by Clang, and once more without all that MSVC does not know
+	$(call core_tests,clang,-DCMAKE_CXX_COMPILER=$(CLANG))
+	$(call core_tests,plain,-DCMAKE_CXX_COMPILER=$(CLANG) -DSTHASH_PLAIN=ON)
+
+sanitize: $(VENV)/ready ## run the C++ tests under the address, undefined-behavior and thread sanitizers of Clang
+	$(call core_tests,address,-DCMAKE_CXX_COMPILER=$(CLANG) -DSTHASH_SANITIZE=address$(COMMA)undefined)
+	$(call core_tests,thread,-DCMAKE_CXX_COMPILER=$(CLANG) -DSTHASH_SANITIZE=thread)
 
 FUZZ_SECONDS ?= 120
 FUZZ_FLAGS = $(if $(SEED),--seed $(SEED)) $(if $(CASE),--case $(CASE)) $(if $(FUZZ_COUNT),--count $(FUZZ_COUNT))
 fuzz: $(VENV)/installed-dev ## fuzz files, arrays and requests with sanitizers for FUZZ_SECONDS; SEED= repeats, TARGET=, CASE=
 	$(QUIETLY) "building the core with sanitizers" sh -c '$(BIN)/cmake -S . -B build/asan -G Ninja \
-	  -DCMAKE_MAKE_PROGRAM="$$PWD/$(BIN)/ninja" -DPython_EXECUTABLE="$$PWD/$(BIN)/python" -DCMAKE_BUILD_TYPE=RelWithDebInfo -DSTHASH_SANITIZE=ON && \
+	  -DCMAKE_MAKE_PROGRAM="$$PWD/$(BIN)/ninja" -DPython_EXECUTABLE="$$PWD/$(BIN)/python" -DCMAKE_BUILD_TYPE=RelWithDebInfo -DSTHASH_SANITIZE=address,undefined && \
 	  $(BIN)/ninja -C build/asan'
 	PYTHONPATH=tests $(BIN)/python -m fuzz $(TARGET) --seconds $(FUZZ_SECONDS) $(FUZZ_FLAGS) --core build/asan/_core*.so
 

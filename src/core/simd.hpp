@@ -18,13 +18,33 @@
 #include <string>
 #include <vector>
 
-#if defined(__x86_64__)
+#include "compiler.hpp"
+#include "vectors.hpp"
+
+#if STHASH_GNU && defined(__x86_64__)
 #define STHASH_X86 1
 #define STHASH_TARGET_AVX2 "avx2,bmi,bmi2,popcnt,lzcnt"
+#if defined(__clang__)  // which takes the widest vectors anyway
+#define STHASH_WIDEST ""
+#else
+#define STHASH_WIDEST ",prefer-vector-width=512"
+#endif
 #define STHASH_TARGET_AVX512 \
-    "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vpopcntdq,prefer-vector-width=512,avx2,bmi,bmi2,popcnt,lzcnt"
+    "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vpopcntdq,avx2,bmi,bmi2,popcnt,lzcnt" STHASH_WIDEST
 #else
 #define STHASH_X86 0
+#endif
+
+#if STHASH_GNU && defined(__aarch64__)
+#define STHASH_ARM 1
+#else
+#define STHASH_ARM 0
+#endif
+
+#if STHASH_X86
+#include <immintrin.h>
+#elif STHASH_ARM
+#include <arm_neon.h>
 #endif
 
 #define STHASH_PRAGMA(text) _Pragma(#text)
@@ -43,13 +63,16 @@
     (::sthash::active_path() == ::sthash::SimdPath::avx512 ? ::sthash::avx512::name \
      : ::sthash::active_path() == ::sthash::SimdPath::avx2 ? ::sthash::avx2::name   \
                                                            : ::sthash::portable::name)
+#elif STHASH_ARM
+#define STHASH_PICK(name) \
+    (::sthash::active_path() == ::sthash::SimdPath::neon ? ::sthash::neon::name : ::sthash::portable::name)
 #else
 #define STHASH_PICK(name) (::sthash::portable::name)
 #endif
 
 namespace sthash {
 
-enum class SimdPath { portable, avx2, avx512 };
+enum class SimdPath { portable, avx2, avx512, neon };
 
 inline const char* name_of(SimdPath path) {
     switch (path) {
@@ -57,6 +80,8 @@ inline const char* name_of(SimdPath path) {
             return "avx512";
         case SimdPath::avx2:
             return "avx2";
+        case SimdPath::neon:
+            return "neon";
         default:
             return "portable";
     }
@@ -72,6 +97,8 @@ inline std::vector<SimdPath> available_paths() {
         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
         __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512vpopcntdq"))
         paths.push_back(SimdPath::avx512);
+#elif STHASH_ARM
+    paths.push_back(SimdPath::neon);  // every 64-bit ARM has it
 #endif
     return paths;
 }

@@ -1,47 +1,28 @@
-// The Hamming kernels, the index and the balls of collections under the sanitizers, against plain loops. Exits with 1
-// at the first difference. The kernels are included as source: one file is all that a sanitizer has to compile.
-#include <cstdio>
+// The Hamming kernels, the index and the balls of collections.
+#include <algorithm>
+#include <bitset>
 #include <map>
-#include <random>
 #include <thread>
 
-#include "collection/ball.cpp"
+#include "check.hpp"
+#include "collection/ball.hpp"
 #include "hamming/index.hpp"
 #include "hamming/join.hpp"
-#include "hamming/kernels.cpp"
-#include "hamming/weighted_kernels.cpp"
 
 using namespace sthash;
 using namespace sthash::hamming;
+using test::draw;
+using test::random_codes;
 
 namespace {
 
-std::mt19937_64 generator(2010);
-
-size_t draw(size_t below) {
-    return std::uniform_int_distribution<size_t>(0, below - 1)(generator);
-}
-
 [[noreturn]] void fail(const char* what, int n_bits) {
-    std::fprintf(stderr, "%s differs at %d bits on path %s\n", what, n_bits, name_of(active_path()));
-    std::exit(1);
-}
-
-// Codes near each other, so that there are ties; a vector of exactly the right size, so that overruns are
-// seen.
-std::vector<uint64_t> random_codes(size_t count, int n_bits) {
-    const size_t words = (static_cast<size_t>(n_bits) + 63) / 64;
-    std::vector<uint64_t> codes(count * words);
-    for (size_t i = 0; i < count; ++i)
-        for (int p = 0; p < n_bits; ++p)
-            if (draw(8) == 0) codes[i * words + p / 64] |= uint64_t{1} << (p % 64);
-    return codes;
+    test::fail(what + (" at " + std::to_string(n_bits)) + " bits");
 }
 
 int distance(const uint64_t* a, const uint64_t* b, int words) {
     int sum = 0;
-    for (int w = 0; w < words; ++w)
-        for (uint64_t x = a[w] ^ b[w]; x != 0; x &= x - 1) ++sum;
+    for (int w = 0; w < words; ++w) sum += static_cast<int>(std::bitset<64>(a[w] ^ b[w]).count());
     return sum;
 }
 
@@ -69,10 +50,12 @@ void check_searches(Index& index, const Truth& truth, int n_bits) {
             const std::vector<uint64_t> codes = random_codes(queries, n_bits);
             const size_t k = 1 + draw(20);
             StopFlag stop{false};
+            std::vector<std::vector<Hit>> near;
+            for (size_t q = 0; q < queries; ++q) near.push_back(truth.near(&codes[q * truth.words], radius));
             for (const Task task : {Task::nearest, Task::radius, Task::count}) {
                 const Request request{task, k, radius, codes.data(), queries, 2, index.strategy()};
                 index.search(request, std::nullopt, stop, [&](size_t q, Collector& collector) {
-                    std::vector<Hit> wanted = truth.near(&codes[q * truth.words], radius);
+                    std::vector<Hit> wanted = near[q];
                     if (task == Task::count) {
                         if (collector.count() != wanted.size()) fail("count", n_bits);
                         return;
@@ -235,15 +218,11 @@ void check_threads() {
 
 }  // namespace
 
-int main() {
-    for (const SimdPath simd : available_paths()) {
-        active_path() = simd;
-        for (const int n_bits : {1, 7, 16, 24, 32, 40, 64, 65, 128, 200, 256, 500, 512, 1024})
-            for (const Strategy strategy : {Strategy::automatic, Strategy::scan, Strategy::tables}) {
-                check_index(n_bits, strategy);
-                check_balls(n_bits);
-            }
-        check_threads();
-    }
-    std::puts("Hamming kernels: all paths agree with the plain loops");
+void test_hamming() {
+    for (const int n_bits : {1, 7, 16, 24, 32, 40, 64, 65, 128, 200, 256, 500, 512, 1024})
+        for (const Strategy strategy : {Strategy::automatic, Strategy::scan, Strategy::tables}) {
+            check_index(n_bits, strategy);
+            check_balls(n_bits);
+        }
+    check_threads();
 }

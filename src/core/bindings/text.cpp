@@ -13,13 +13,53 @@ namespace sthash {
 
 namespace {
 
-TextView view_of(PyObject* text) {
+// Strings as the scanner takes them, kept alive whatever other threads do to the list they came from.
+class HeldTexts {
+ public:
+    explicit HeldTexts(const nb::list& texts) : held_(nb::steal(PySequence_Tuple(texts.ptr()))) {
+        if (!held_.is_valid()) throw nb::python_error();
+        views_.reserve(nb::len(held_));
+        for (nb::handle text : nb::borrow<nb::tuple>(held_)) {
+            if (!PyUnicode_Check(text.ptr()))
+                throw nb::type_error("Every text must be a str. Convert the others first.");
+            views_.push_back(view_of(text));
+        }
+    }
+    explicit HeldTexts(const nb::str& text) : held_(text) { views_.push_back(view_of(text)); }
+
+    const std::vector<TextView>& views() const { return views_; }
+
+ private:
+#if defined(Py_LIMITED_API)
+    // The stable ABI shows the characters of ASCII strings only; others are copied.
+    TextView view_of(nb::handle text) {
+        if (nb::cast<bool>(text.attr("isascii")())) {
+            Py_ssize_t size = 0;
+            const char* characters = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
+            if (characters == nullptr) throw nb::python_error();
+            return {characters, static_cast<size_t>(size), 1};
+        }
+        copies_.emplace_back(PyUnicode_AsUCS4Copy(text.ptr()));
+        if (!copies_.back()) throw nb::python_error();
+        return {copies_.back().get(), static_cast<size_t>(PyUnicode_GetLength(text.ptr())), 4};
+    }
+
+    struct Free {
+        void operator()(Py_UCS4* copy) const { PyMem_Free(copy); }
+    };
+    std::vector<std::unique_ptr<Py_UCS4, Free>> copies_;
+#else
+    TextView view_of(nb::handle text) {
 #if PY_VERSION_HEX < 0x030C0000  // later strings are always ready
-    if (PyUnicode_READY(text) != 0) throw nb::python_error();
+        if (PyUnicode_READY(text.ptr()) != 0) throw nb::python_error();
 #endif
-    return {PyUnicode_DATA(text), static_cast<size_t>(PyUnicode_GET_LENGTH(text)),
-            static_cast<int>(PyUnicode_KIND(text))};
-}
+        return {PyUnicode_DATA(text.ptr()), static_cast<size_t>(PyUnicode_GET_LENGTH(text.ptr())),
+                static_cast<int>(PyUnicode_KIND(text.ptr()))};
+    }
+#endif
+    nb::object held_;
+    std::vector<TextView> views_;
+};
 
 // A table that threads may share.
 struct SharedWordTable {
@@ -38,23 +78,10 @@ struct SharedWordTable {
     std::mutex mutex;
 };
 
-// Texts of a list as views, and a tuple that keeps them alive if another thread changes the list meanwhile.
-std::pair<nb::object, std::vector<TextView>> views_of(const nb::list& texts) {
-    nb::object held = nb::steal(PySequence_Tuple(texts.ptr()));
-    if (!held.is_valid()) throw nb::python_error();
-    std::vector<TextView> views;
-    views.reserve(nb::len(held));
-    for (nb::handle text : nb::borrow<nb::tuple>(held)) {
-        if (!PyUnicode_Check(text.ptr())) throw nb::type_error("Every text must be a str. Convert the others first.");
-        views.push_back(view_of(text.ptr()));
-    }
-    return {std::move(held), std::move(views)};
-}
-
 nb::tuple scan(SharedWordTable& shared, const nb::list& texts, Whole<int> segmentation, Threads threads) {
     check(segmentation == 1 || segmentation == 2, "segmentation must be 1 or 2. Use 2 for new models.");
-    const auto held = views_of(texts);
-    const std::vector<TextView>& views = held.second;
+    const HeldTexts held(texts);
+    const std::vector<TextView>& views = held.views();
     size_t characters = 0;
     for (const TextView& view : views) characters += view.length;
     ScannedTexts scanned;
@@ -123,14 +150,15 @@ nb::tuple count(Vector<int64_t> starts, Vector<int32_t> words, Vector<int32_t> t
 
 nb::tuple closest(const nb::str& word, const nb::list& vocabulary, Vector<int64_t> frequencies, Whole<int> distance,
                   Whole<size_t> count, Threads threads) {
-    const TextView given = view_of(word.ptr());
+    const HeldTexts held_word(word);
+    const TextView given = held_word.views().front();
     check(given.length <= longest_spelled, "A word of more than 64 letters cannot be compared. Leave it out.");
-    const auto held = views_of(vocabulary);
-    check(frequencies.size() == held.second.size(), "Each word needs one frequency. Pass equally many of both.");
+    const HeldTexts held(vocabulary);
+    check(frequencies.size() == held.views().size(), "Each word needs one frequency. Pass equally many of both.");
     const int most = std::clamp(distance.value, 0, static_cast<int>(longest_spelled));
     std::vector<SimilarWord> found;
     interruptible([&](StopFlag& stop) {
-        found = similar_words(given, held.second, frequencies.data(), most, count, threads, stop);
+        found = similar_words(given, held.views(), frequencies.data(), most, count, threads, stop);
     });
     std::vector<int64_t> places;
     std::vector<int32_t> distances;

@@ -5,9 +5,6 @@
 #include <functional>
 
 #include "simd.hpp"
-#if STHASH_X86
-#include <immintrin.h>
-#endif
 
 #define STHASH_KERNELS "collection/postings.inc"
 #define STHASH_FAMILY posting_kernels

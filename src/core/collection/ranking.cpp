@@ -5,6 +5,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "compiler.hpp"
+
 namespace sthash {
 
 namespace {
@@ -77,12 +79,12 @@ std::vector<Ranked> best_of(const std::vector<Ball::Member>& members, const Pack
     std::vector<Ranked> best;
     for (size_t i = 0; i < members.size(); ++i) {
         if (i + 2 * ahead < members.size()) {
-            __builtin_prefetch(vectors.starts + members[i + 2 * ahead].place);
-            __builtin_prefetch(vectors.ends + members[i + 2 * ahead].place);
+            STHASH_PREFETCH(vectors.starts + members[i + 2 * ahead].place);
+            STHASH_PREFETCH(vectors.ends + members[i + 2 * ahead].place);
         }
         if (i + ahead < members.size()) {
             const int32_t* next = vectors.content + vectors.starts[members[i + ahead].place];
-            for (int line = 0; line < 5; ++line) __builtin_prefetch(next + 16 * line);
+            for (int line = 0; line < 5; ++line) STHASH_PREFETCH(next + 16 * line);
         }
         const int32_t place = members[i].place;
         const Ranked ranked{spread.score(vectors, static_cast<size_t>(place)), place};

@@ -30,6 +30,8 @@ struct RerankingKernels {
 #define STHASH_FAMILY reranking_kernels
 #include "each_path.inc"
 
+#include "compiler.hpp"
+
 namespace sthash {
 
 namespace {
@@ -46,7 +48,7 @@ SparseRow vector_at(const PackedView& vectors, int64_t place) {
 // Asks for a vector, which may be anywhere in memory, before it is needed.
 void prefetch(const PackedView& vectors, int64_t place) {
     const SparseRow row = vector_at(vectors, place);
-    for (const int32_t* at = row.indices; at < row.indices + 2 * row.size; at += 16) __builtin_prefetch(at);
+    for (const int32_t* at = row.indices; at < row.indices + 2 * row.size; at += 16) STHASH_PREFETCH(at);
 }
 
 // Columns of a vector that a seed has too: the number of the column's list, and the vector's value.
@@ -290,8 +292,8 @@ class Reranker {
                 own_similarity = similarity_[hit];
             } else {
                 if (full && score(own, around, nearest) < least) break;
-                if (hit + 2 * kAhead < count) __builtin_prefetch(vectors_.starts + places[hit + 2 * kAhead]);
-                if (hit + 2 * kAhead < count) __builtin_prefetch(vectors_.ends + places[hit + 2 * kAhead]);
+                if (hit + 2 * kAhead < count) STHASH_PREFETCH(vectors_.starts + places[hit + 2 * kAhead]);
+                if (hit + 2 * kAhead < count) STHASH_PREFETCH(vectors_.ends + places[hit + 2 * kAhead]);
                 if (hit + kAhead < count) prefetch(vectors_, places[hit + kAhead]);
                 const SparseRow row = vector_at(vectors_, places[hit]);
                 if (full && score(own, around, weights_ > 0 ? seeds_.most_product(row) / weights_ : 0) < least)

@@ -1,5 +1,7 @@
 #include "graph/kernels.hpp"
 
+#include <limits>
+
 #include "simd.hpp"
 
 #define STHASH_KERNELS "graph/kernels.inc"

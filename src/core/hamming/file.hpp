@@ -9,20 +9,16 @@
 // size and time of change are compared; what happens within a use cannot be noticed.
 #pragma once
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <atomic>
 #include <bit>
-#include <cerrno>
+#include <memory>
 #include <mutex>
+#include <optional>
 #include <stdexcept>
 #include <string>
-#include <system_error>
 
 #include "hamming/checksum.hpp"
+#include "hamming/os_file.hpp"
 #include "hamming/snapshot.hpp"
 
 namespace sthash::hamming {
@@ -55,8 +51,8 @@ class MappedFile {
  public:
     // Maps the file, or reads it if `map` is false.
     MappedFile(int descriptor, bool map, std::string name) : name_(std::move(name)) {
-        const struct stat status = status_of(descriptor);
-        size_ = S_ISREG(status.st_mode) ? static_cast<uint64_t>(status.st_size) : 0;
+        status_ = status_of(descriptor);
+        size_ = status_.size;
         if (size_ < kHeaderBytes)
             throw FileError(name_ + " is no index: " + std::to_string(size_) +
                             " bytes are fewer than a header has. Open a file that save has written.");
@@ -69,23 +65,8 @@ class MappedFile {
             read_all(descriptor, memory_.get(), size_, 0);
             return;
         }
-        descriptor_ = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
-        if (descriptor_ < 0) throw std::system_error(errno, std::generic_category(), "fcntl");
-        changed_ = status.st_mtim;
-        void* address = mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, descriptor, 0);
-        if (address == MAP_FAILED) {
-            const int error = errno;
-            close(descriptor_);
-            throw std::system_error(error, std::generic_category(), "mmap");
-        }
-        data_ = static_cast<const unsigned char*>(address);
-    }
-    MappedFile(const MappedFile&) = delete;
-    MappedFile& operator=(const MappedFile&) = delete;
-    ~MappedFile() {
-        if (descriptor_ < 0) return;
-        munmap(const_cast<unsigned char*>(data_), size_);
-        close(descriptor_);
+        mapping_.emplace(descriptor, size_);
+        data_ = mapping_->data();
     }
 
     const FileHeader& header() const { return header_; }
@@ -96,7 +77,7 @@ class MappedFile {
 
     // Checks that a mapped file is still as it was, and codes and ids, once; throws each time if they are damaged.
     void verify() const {
-        if (descriptor_ >= 0) check_unchanged();
+        if (mapping_) check_unchanged();
         if (verified_.load(std::memory_order_acquire)) return;
         const std::lock_guard lock(mutex_);
         if (verified_.load(std::memory_order_relaxed)) return;
@@ -146,17 +127,9 @@ class MappedFile {
                             std::to_string(expected) + ". Restore it from a backup.");
     }
 
-    static struct stat status_of(int descriptor) {
-        struct stat status;
-        if (fstat(descriptor, &status) != 0) throw std::system_error(errno, std::generic_category(), "fstat");
-        return status;
-    }
-
     // A file that was replaced by renaming another over it is unchanged: the mapping keeps the old one.
     void check_unchanged() const {
-        const struct stat now = status_of(descriptor_);
-        if (static_cast<uint64_t>(now.st_size) != size_ || now.st_mtim.tv_sec != changed_.tv_sec ||
-            now.st_mtim.tv_nsec != changed_.tv_nsec)
+        if (mapping_->status() != status_)
             throw FileError(name_ +
                             " was changed while it was mapped. Open it again, and replace it only with save, which "
                             "leaves the old file to those who have it open.");
@@ -165,22 +138,20 @@ class MappedFile {
     void read_all(int descriptor, void* target, uint64_t size, uint64_t at) const {
         char* p = static_cast<char*>(target);
         while (size > 0) {
-            const ssize_t count = pread(descriptor, p, size, static_cast<off_t>(at));
-            if (count < 0 && errno == EINTR) continue;
-            if (count < 0) throw std::system_error(errno, std::generic_category(), "read");
+            const size_t count = read_at(descriptor, p, size, at);
             if (count == 0)
                 throw FileError(name_ + " is damaged: it ended while it was read. Restore it from a backup.");
             p += count;
-            at += static_cast<uint64_t>(count);
-            size -= static_cast<uint64_t>(count);
+            at += count;
+            size -= count;
         }
     }
 
     const std::string name_;
     const unsigned char* data_ = nullptr;
     uint64_t size_ = 0;
-    int descriptor_ = -1;  // of a mapped file
-    struct timespec changed_{};
+    FileStatus status_;
+    std::optional<FileMapping> mapping_;  // none if the file was read
     FileHeader header_;
     std::unique_ptr<uint64_t[]> memory_;
     mutable std::atomic<bool> verified_{false};
@@ -208,12 +179,10 @@ inline std::shared_ptr<Snapshot> open_snapshot(std::shared_ptr<const MappedFile>
 inline void write_all(int descriptor, const void* data, size_t size, uint64_t at) {
     const char* p = static_cast<const char*>(data);
     while (size > 0) {
-        const ssize_t written = pwrite(descriptor, p, size, static_cast<off_t>(at));
-        if (written < 0 && errno == EINTR) continue;
-        if (written < 0) throw std::system_error(errno, std::generic_category(), "write");
+        const size_t written = write_at(descriptor, p, size, at);
         p += written;
-        at += static_cast<uint64_t>(written);
-        size -= static_cast<size_t>(written);
+        at += written;
+        size -= written;
     }
 }
 

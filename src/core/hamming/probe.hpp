@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "compiler.hpp"
 #include "hamming/collect.hpp"
 #include "hamming/cost.hpp"
 #include "hamming/kernels.hpp"
@@ -144,7 +145,7 @@ class Prober {
 
     // Pass by pass over all probes, so that their cache misses overlap.
     void flush() {
-        for (const Probe& probe : probes_) __builtin_prefetch(&table_at(probe.step).begins[probe.key]);
+        for (const Probe& probe : probes_) STHASH_PREFETCH(&table_at(probe.step).begins[probe.key]);
         for (Probe& probe : probes_) {
             const Table& table = table_at(probe.step);
             probe.begin = table.begins[probe.key];
@@ -152,7 +153,7 @@ class Prober {
             probe.seeker->buckets += 1;
             probe.seeker->candidates += probe.end - probe.begin;
             const uint32_t lines = std::min<uint32_t>(probe.end, probe.begin + 64);
-            for (uint32_t i = probe.begin; i < lines; i += 8) __builtin_prefetch(&table.prints[i]);
+            for (uint32_t i = probe.begin; i < lines; i += 8) STHASH_PREFETCH(&table.prints[i]);
         }
         for (const Probe& probe : probes_) visit(probe);
         take();
@@ -170,7 +171,7 @@ class Prober {
             for (size_t i = 0; i < found; ++i) {
                 const uint32_t place = begin + offsets_[i];
                 if (snapshot_.words == 1 && met_before(&table.prints[place], seeker.query, probe.step)) continue;
-                __builtin_prefetch(&table.slots[place]);
+                STHASH_PREFETCH(&table.slots[place]);
                 finds_.push_back({&probe, place, distances_[i]});
             }
             if (finds_.size() >= kChunk) take();
@@ -180,7 +181,7 @@ class Prober {
     void take() {
         if (snapshot_.words > 1)
             for (const Find& find : finds_)
-                __builtin_prefetch(snapshot_.code_of(table_at(find.probe->step).slots[find.place]));
+                STHASH_PREFETCH(snapshot_.code_of(table_at(find.probe->step).slots[find.place]));
         for (Find& find : finds_) {
             const uint32_t slot = table_at(find.probe->step).slots[find.place];
             const Seeker& seeker = *find.probe->seeker;

@@ -1,11 +1,9 @@
 #include "hamming/weighted_kernels.hpp"
 
+#include <bit>
 #include <cstring>
 
 #include "simd.hpp"
-#if STHASH_X86
-#include <immintrin.h>
-#endif
 
 #define STHASH_KERNELS "hamming/weighted_kernels.inc"
 #define STHASH_FAMILY weighted_kernels

@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <limits>
 #include <memory>
 #include <new>
 #include <numeric>
+
+#include "compiler.hpp"
 
 namespace sthash {
 
@@ -18,8 +19,7 @@ class AlignedArray {
  public:
     explicit AlignedArray(size_t size) : size_(size) {
         const size_t bytes = (std::max<size_t>(size, 1) * sizeof(T) + 63) / 64 * 64;
-        data_.reset(static_cast<T*>(std::aligned_alloc(64, bytes)));
-        if (!data_) throw std::bad_alloc();
+        data_.reset(static_cast<T*>(::operator new(bytes, kAlignment)));
         std::fill_n(data_.get(), size, T{});
     }
     T* data() { return data_.get(); }
@@ -28,8 +28,9 @@ class AlignedArray {
     size_t size() const { return size_; }
 
  private:
+    static constexpr std::align_val_t kAlignment{64};
     struct Free {
-        void operator()(T* p) const { std::free(p); }
+        void operator()(T* p) const { ::operator delete(p, kAlignment); }
     };
     size_t size_;
     std::unique_ptr<T, Free> data_;
@@ -96,7 +97,7 @@ class BlockSolver {
             z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
             z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
             z ^= z >> 31;
-            std::swap(order[i - 1], order[static_cast<size_t>((static_cast<unsigned __int128>(z) * i) >> 64)]);
+            std::swap(order[i - 1], order[static_cast<size_t>(wide_product(z, i).high)]);
         }
     }
 

@@ -8,6 +8,8 @@
 #include <random>
 #include <vector>
 
+#include "compiler.hpp"
+
 namespace sthash {
 
 // A word as bytes that may be read up to `padding` bytes beyond its end.
@@ -38,9 +40,8 @@ inline const HashKey hash_key = HashKey::random();
 
 // The halves of the product, folded together: every bit of both numbers reaches every bit of the result.
 inline uint64_t folded_product(uint64_t a, uint64_t b) {
-    __extension__ using Wide = unsigned __int128;
-    const Wide product = static_cast<Wide>(a) * b;
-    return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
+    const WideProduct product = wide_product(a, b);
+    return product.low ^ product.high;
 }
 
 inline uint64_t hash_of(const PaddedWord& word) {

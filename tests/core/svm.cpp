@@ -1,0 +1,148 @@
+// Banks of support vector machines, and the projection of rows.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "check.hpp"
+#include "svm/bank.hpp"
+
+using namespace sthash;
+using namespace sthash::test;
+
+namespace {
+
+void check_projection(size_t width, int threads) {
+    const Rows rows = random_rows(70, 90, 12, true);
+    std::vector<float> weights(90 * width);
+    for (float& weight : weights) weight = static_cast<float>(draw(2000)) / 999 - 1;
+    StopFlag stop{false};
+    const std::vector<float> margins = project(rows.view(), {weights.data(), static_cast<long>(width)}, threads, stop);
+    for (size_t i = 0; i + 1 < rows.indptr.size(); ++i)
+        for (size_t lane = 0; lane < width; ++lane) {
+            float sum = 0;
+            for (auto at = static_cast<size_t>(rows.indptr[i]); at < static_cast<size_t>(rows.indptr[i + 1]); ++at) {
+                const float product = weights[static_cast<size_t>(rows.indices[at]) * width + lane] * rows.values[at];
+                sum += product;
+            }
+            check(margins[i * width + lane] == sum, "projection");
+        }
+}
+
+// Rows, and the bits that random hyperplanes give them; one row in ten has a wrong bit.
+struct Lesson {
+    Rows rows;
+    std::vector<uint8_t> bits;
+    std::vector<float> inverse_curvature;
+    size_t n_bits;
+};
+
+Lesson random_lesson(size_t n, size_t n_bits, float extra) {
+    Lesson lesson{random_rows(n, 40, 8, true), std::vector<uint8_t>(n * n_bits), {}, n_bits};
+    std::vector<float> planes(40 * n_bits);
+    for (float& side : planes) side = static_cast<float>(draw(17)) - 8;
+    for (size_t i = 0; i < n; ++i) {
+        const SparseRow row = lesson.rows.view().row(i);
+        float squares = 0;
+        for (long at = 0; at < row.size; ++at) squares += row.values[at] * row.values[at];
+        lesson.inverse_curvature.push_back(1 / (squares + 1 + extra));
+        for (size_t bit = 0; bit < n_bits; ++bit) {
+            float sum = 0;
+            for (long at = 0; at < row.size; ++at)
+                sum += planes[static_cast<size_t>(row.indices[at]) * n_bits + bit] * row.values[at];
+            lesson.bits[i * n_bits + bit] = (sum > 0) != (draw(10) == 0);
+        }
+    }
+    return lesson;
+}
+
+// One machine at a time, one number at a time.
+void learn_plainly(const Lesson& lesson, size_t bit, const std::vector<int32_t>& order, const SvmSettings& settings,
+                   std::vector<float>& weights, std::vector<float>& alphas, float& intercept) {
+    for (const int32_t i : order) {
+        const SparseRow row = lesson.rows.view().row(static_cast<size_t>(i));
+        float sum = 0;
+        for (long at = 0; at < row.size; ++at) sum += weights[static_cast<size_t>(row.indices[at])] * row.values[at];
+        const float label = lesson.bits[static_cast<size_t>(i) * lesson.n_bits + bit] != 0 ? 1.0f : -1.0f;
+        float& alpha = alphas[static_cast<size_t>(i)];
+        const float margin = sum + intercept * settings.bias;
+        const float gradient = label * margin - 1.0f + alpha * settings.diagonal;
+        const float step = gradient * lesson.inverse_curvature[static_cast<size_t>(i)];
+        const float next = std::min(std::max(alpha - step, 0.0f), settings.upper);
+        const float change = (next - alpha) * label;
+        alpha = next;
+        intercept += change * settings.bias;
+        for (long at = 0; at < row.size; ++at) weights[static_cast<size_t>(row.indices[at])] += change * row.values[at];
+    }
+}
+
+void check_descent(int groups, const SvmSettings& settings) {
+    const size_t n = 40, width = static_cast<size_t>(groups) * lanes_in_group;
+    const Lesson lesson = random_lesson(n, width, settings.diagonal);
+    struct alignas(64) Line {
+        float lanes[16];
+    };
+    const auto lanes = [&](size_t rows) { return std::vector<Line>(rows * static_cast<size_t>(groups)); };
+    std::vector<Line> weights = lanes(40), alphas = lanes(n), labels = lanes(n), intercepts = lanes(1), most = lanes(1),
+                      least = lanes(1), active = lanes(1);
+    for (size_t at = 0; at < n * width; ++at) labels[at / 16].lanes[at % 16] = lesson.bits[at] != 0 ? 1.0f : -1.0f;
+    std::vector<int32_t> order, all_active(16, -1);
+    for (Line& line : active) std::memcpy(&line, all_active.data(), sizeof line);
+    for (size_t round = 0; round < 3; ++round)
+        for (size_t i = 0; i < n; ++i) order.push_back(static_cast<int32_t>((i * 7 + round) % n));
+    const auto data = [](std::vector<Line>& lines) { return reinterpret_cast<float*>(lines.data()); };
+    SvmBlock block{groups,           data(weights), data(alphas), data(labels),
+                   data(intercepts), data(most),    data(least),  reinterpret_cast<int32_t*>(active.data())};
+    descend_rows(lesson.rows.view(), lesson.inverse_curvature.data(), order.data(), static_cast<long>(order.size()),
+                 settings, block);
+    for (size_t bit = 0; bit < width; ++bit) {
+        std::vector<float> plain(40), dual(n);
+        float intercept = 0;
+        learn_plainly(lesson, bit, order, settings, plain, dual, intercept);
+        check(intercept == intercepts[bit / 16].lanes[bit % 16], "intercept of a machine");
+        for (size_t column = 0; column < plain.size(); ++column)
+            check(plain[column] == weights[(column * width + bit) / 16].lanes[bit % 16], "weights of a machine");
+        for (size_t i = 0; i < n; ++i)
+            check(dual[i] == alphas[(i * width + bit) / 16].lanes[bit % 16], "dual values of a machine");
+    }
+}
+
+// A machine learns the same alone and among others, on any number of threads; and it learns its bit.
+void check_bank(size_t n_bits, int threads) {
+    const SvmSettings settings{0.5f, std::numeric_limits<float>::infinity(), 1};
+    const Lesson lesson = random_lesson(120, n_bits, settings.diagonal);
+    StopFlag stop{false};
+    const auto solve = [&](const uint8_t* bits, size_t count) {
+        return solve_svm_bank(
+            {lesson.rows.view(), 40, count, bits, lesson.inverse_curvature.data(), settings, 0.1, 500, 7}, threads,
+            stop);
+    };
+    const SvmSolution bank = solve(lesson.bits.data(), n_bits);
+    const size_t bit = draw(n_bits), n = lesson.rows.indptr.size() - 1;
+    std::vector<uint8_t> own(n);
+    for (size_t i = 0; i < n; ++i) own[i] = lesson.bits[i * n_bits + bit];
+    const SvmSolution alone = solve(own.data(), 1);
+    check(alone.intercepts[0] == bank.intercepts[bit] && alone.rounds[0] == bank.rounds[bit], "machine of a bank");
+    for (size_t column = 0; column < 40; ++column)
+        check(alone.weights[column] == bank.weights[column * n_bits + bit], "weights of a bank");
+    size_t right = 0;
+    for (size_t i = 0; i < n; ++i) {
+        const SparseRow row = lesson.rows.view().row(i);
+        float margin = alone.intercepts[0];
+        for (long at = 0; at < row.size; ++at)
+            margin += alone.weights[static_cast<size_t>(row.indices[at])] * row.values[at];
+        right += (margin > 0) == (own[i] != 0);
+    }
+    check(10 * right > 8 * n, "bits that a bank predicts");
+}
+
+}  // namespace
+
+void test_svm() {
+    for (const size_t width : {size_t{16}, size_t{32}, size_t{64}, size_t{80}, size_t{144}})
+        check_projection(width, width > 32 ? 3 : 1);
+    for (const int groups : {1, 2, 4}) {
+        check_descent(groups, {0.5f, std::numeric_limits<float>::infinity(), 1});
+        check_descent(groups, {0, 0.25f, 0});
+    }
+    for (const size_t n_bits : {size_t{1}, size_t{16}, size_t{17}, size_t{70}}) check_bank(n_bits, n_bits > 16 ? 3 : 1);
+}
