@@ -14,6 +14,8 @@ HOMES = {
         "hamming/kernels.inc",
         "hamming/weighted_kernels.inc",
         "collection/postings.inc",
+        "collection/reranking.inc",
+        "graph/block_kernels.inc",
     },
     r"#include <(unistd|fcntl|sys/\w+|windows|io)\.h>": {"hamming/os_file.hpp"},
     r"\baligned_alloc\b": set(),

@@ -9,6 +9,7 @@
 #include <numeric>
 #include <utility>
 
+#include "compiler.hpp"
 #include "graph/cells.hpp"
 #include "graph/equal_rows.hpp"
 #include "graph/quantized_rows.hpp"
@@ -199,10 +200,10 @@ class ApproximateNeighbors {
         for (size_t h = 0; h < own.hops.size(); ++h) {
             if (h + 4 < own.hops.size()) {
                 const size_t coming = static_cast<size_t>(own.hops[h + 4].row);
-                __builtin_prefetch(near_.data() + coming * kept_);
-                __builtin_prefetch(near_.data() + coming * kept_ + 8);
-                __builtin_prefetch(near_.data() + coming * kept_ + 16);
-                __builtin_prefetch(reverse_.data() + coming * reverse_kept);
+                STHASH_PREFETCH(near_.data() + coming * kept_);
+                STHASH_PREFETCH(near_.data() + coming * kept_ + 8);
+                STHASH_PREFETCH(near_.data() + coming * kept_ + 16);
+                STHASH_PREFETCH(reverse_.data() + coming * reverse_kept);
             }
             step_from(own.hops[h].row, own.hops[h].score, own);
         }

@@ -1,5 +1,6 @@
 #include "graph/block_kernels.hpp"
 
+#include "compiler.hpp"
 #include "simd.hpp"
 
 #if STHASH_X86

@@ -6,6 +6,8 @@
 #include <numeric>
 #include <utility>
 
+#include "compiler.hpp"
+
 namespace sthash {
 
 namespace {
@@ -20,7 +22,7 @@ class Random {
     explicit Random(uint64_t seed) : state_(seed) {}
 
     // A number from 0 to n - 1.
-    uint64_t below(uint64_t n) { return static_cast<uint64_t>((static_cast<unsigned __int128>(next()) * n) >> 64); }
+    uint64_t below(uint64_t n) { return wide_product(next(), n).high; }
 
  private:
     uint64_t next() {

@@ -2,6 +2,7 @@
 
 #include "simd.hpp"
 #include "svm/kernels.hpp"
+#include "vectors.hpp"
 
 #define STHASH_KERNELS "spectral/kernels.inc"
 #define STHASH_FAMILY spectral_kernels
