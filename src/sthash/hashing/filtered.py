@@ -66,7 +66,7 @@ class NormalizedGraph:
         values *= np.repeat(self.inverse, np.diff(W.indptr))
         values *= self.inverse[W.indices]
         columns = W.indices.astype(np.int32, copy=False)
-        self._view = _core.CsrView(W.indptr.astype(np.int64, copy=False), columns, values)
+        self._matrix = _core.CsrView(W.indptr.astype(np.int64, copy=False), columns, values)
         self._set_constants(np.zeros(self.n, dtype=np.int32) if parts is None else parts)
 
     def _set_constants(self, parts: npt.NDArray[Any]) -> None:
@@ -80,7 +80,7 @@ class NormalizedGraph:
 
     def step(self, now: Tall, following: Tall, scale: float, shift: float = 0, past: float = 0) -> None:
         """Set following = scale · A now + shift · now + past · following."""
-        _core.filter_step(self._view, now, following, scale=scale, shift=shift, past=past, threads=self.threads)
+        _core.filter_step(self._matrix, now, following, scale=scale, shift=shift, past=past, threads=self.threads)
 
     def remove_constants(self, block: Tall) -> None:
         """Make the columns orthogonal to the trivial solutions, in place."""
