@@ -1,5 +1,7 @@
 """Deduplication as documents come: equal to a slow twin, in whatever portions, saved and opened again."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -129,3 +131,18 @@ def test_many_copies_of_a_template_make_no_quadratic_work():
     seen = Deduplicator(0.99)
     verdicts = seen.add(f"{words} {number} end" for number in range(20_000))
     assert all(verdict.is_new for verdict in verdicts)
+
+
+def test_a_file_of_the_first_version_gives_the_same_verdicts():
+    """Hashes of shingles are the same in every process and on every machine."""
+    seen = Deduplicator.open(Path(__file__).parent / "golden" / "deduplicator-1")
+    texts = {
+        "fox": "The quick brown fox jumps over the lazy dog today",
+        "ships": "sails and ropes and a harbour full of ships today",
+        "tokyo": "東京都に住んでいる人は多いです today",
+        "houses": "Ärger über große häuser am see today",
+    }
+    verdicts = seen.check(texts.values(), keys=texts)
+    assert [verdict.copy_of for verdict in verdicts] == list(texts)
+    assert [round(verdict.score, 3) for verdict in verdicts] == [0.875, 0.875, 0.923, 0.8]
+    assert seen.check(["something new"])[0].is_new
