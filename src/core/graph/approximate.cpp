@@ -103,7 +103,7 @@ class ApproximateNeighbors {
             propose_cells(first, count, own);
             propose_rare(first, count, own);
         });
-        for (size_t round = 0; round < options_.rounds && !stop_; ++round) {
+        for (size_t round = 0; round < options_.rounds && !stop_ && fresh_share() > options_.least_fresh; ++round) {
             find_reverse();
             for_blocks([&](size_t first, size_t count, Scratch& own) { propose_paths(first, count, round == 0, own); });
         }
@@ -244,6 +244,17 @@ class ApproximateNeighbors {
         for (const int32_t row : own.seen) own.votes[row] = 0.0f;
         take_best(own.votes, own.touched, options_.path_proposals, own.ranked);
         for (const Candidate& found : own.ranked) own.proposed.push_back(found.row);
+    }
+
+    // The share of the edges that the last round found.
+    double fresh_share() const {
+        size_t fresh = 0, edges = 0;
+        for (size_t i = 0; i < n_; ++i)
+            for (size_t at = i * kept_; at < i * kept_ + std::min(options_.k, kept_) && near_[at].row >= 0; ++at) {
+                ++edges;
+                fresh += near_[at].fresh;
+            }
+        return edges > 0 ? static_cast<double>(fresh) / static_cast<double>(edges) : 0;
     }
 
     static float as_weight(const Near& near) { return static_cast<float>(near.score) * (1.0f / 16384); }
