@@ -13,22 +13,11 @@
 #include "graph/equal_rows.hpp"
 #include "graph/quantized_rows.hpp"
 #include "graph/ranked_rows.hpp"
+#include "graph/rare_postings.hpp"
 
 namespace sthash {
 
 namespace {
-
-struct Posting {
-    float weight;
-    int32_t row;
-};
-
-// The rows of each rare term.
-struct RarePostings {
-    size_t first = 0;  // rare terms are those from here on
-    std::vector<int64_t> starts;
-    std::vector<Posting> postings;
-};
 
 struct Scratch {
     QueryBlock block;
@@ -92,7 +81,7 @@ class ApproximateNeighbors {
             const RankedRows ranked(given, n_columns, chosen);
             cells_ = make_cells(quantized_rows(ranked, identity), how, threads_, stop);
             rows_ = quantized_rows(ranked, cells_.order);
-            collect_rare(ranked.frequency);
+            rare_ = rare_postings(rows_, ranked.frequency, options.rare_frequency);
         }
         n_blocks_ = (n_ + block_size - 1) / block_size;
         near_.assign(n_ * kept_, {0, false, -1});
@@ -296,24 +285,6 @@ class ApproximateNeighbors {
                 std::copy(from, kept, reverse_.begin() + i * reverse_kept);
             }
         });
-    }
-
-    void collect_rare(const std::vector<int64_t>& frequency) {
-        const auto most = static_cast<int64_t>(options_.rare_frequency);
-        rare_.first = static_cast<size_t>(
-            std::partition_point(frequency.begin(), frequency.end(), [&](int64_t f) { return f > most; }) -
-            frequency.begin());
-        if (rare_.first >= rows_.n_columns) return;
-        rare_.starts.assign(rows_.n_columns - rare_.first + 1, 0);
-        for (size_t term = rare_.first; term < rows_.n_columns; ++term)
-            rare_.starts[term - rare_.first + 1] = rare_.starts[term - rare_.first] + frequency[term];
-        rare_.postings.resize(rare_.starts.back());
-        std::vector<int64_t> next(rare_.starts.begin(), rare_.starts.end() - 1);
-        for (size_t i = 0; i < n_; ++i)
-            for (int64_t at = rows_.indptr[i]; at < rows_.indptr[i + 1]; ++at)
-                if (static_cast<size_t>(rows_.columns[at]) >= rare_.first)
-                    rare_.postings[next[rows_.columns[at] - rare_.first]++] = {
-                        std::abs(static_cast<float>(rows_.weights[at])), static_cast<int32_t>(i)};
     }
 
     // The k best of the neighbors that were kept, by exact score, in the order of the chosen rows.
