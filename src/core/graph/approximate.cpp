@@ -14,29 +14,19 @@
 #include "graph/equal_rows.hpp"
 #include "graph/quantized_rows.hpp"
 #include "graph/ranked_rows.hpp"
+#include "graph/rare_postings.hpp"
 
 namespace sthash {
 
 namespace {
-
-struct Posting {
-    float weight;
-    int32_t row;
-};
-
-// The rows of each rare term.
-struct RarePostings {
-    size_t first = 0;  // rare terms are those from here on
-    std::vector<int64_t> starts;
-    std::vector<Posting> postings;
-};
 
 struct Scratch {
     QueryBlock block;
     std::vector<float> votes;  // by row; zero between blocks
     std::vector<float> term_weights;
     std::vector<float> cell_votes;
-    std::vector<int32_t> touched, terms, proposed;
+    std::vector<uint8_t> fresh;  // by row; zero between blocks
+    std::vector<int32_t> touched, terms, proposed, seen;
     std::vector<Candidate> ranked, hops;
     std::vector<float> query;
     std::vector<Candidate> exact;
@@ -89,13 +79,13 @@ class ApproximateNeighbors {
                            [&](int32_t row) { return chosen[row]; });
             rows_ = quantized_rows(given.values, width, ordered, threads_);
         } else {
-            ranked_.emplace_back(given, n_columns, chosen);
-            cells_ = make_cells(quantized_rows(ranked_[0], identity), how, threads_, stop);
-            rows_ = quantized_rows(ranked_[0], cells_.order);
-            collect_rare();
+            const RankedRows ranked(given, n_columns, chosen);
+            cells_ = make_cells(quantized_rows(ranked, identity), how, threads_, stop);
+            rows_ = quantized_rows(ranked, cells_.order);
+            rare_ = rare_postings(rows_, ranked.frequency, options.rare_frequency);
         }
         n_blocks_ = (n_ + block_size - 1) / block_size;
-        near_.assign(n_ * kept_, {0, -1});
+        near_.assign(n_ * kept_, {0, false, -1});
     }
 
     NeighborLists search() {
@@ -103,9 +93,9 @@ class ApproximateNeighbors {
             propose_cells(first, count, own);
             propose_rare(first, count, own);
         });
-        for (size_t round = 0; round < options_.rounds && !stop_; ++round) {
+        for (size_t round = 0; round < options_.rounds && !stop_ && fresh_share() > options_.least_fresh; ++round) {
             find_reverse();
-            for_blocks([&](size_t first, size_t count, Scratch& own) { propose_paths(first, count, own); });
+            for_blocks([&](size_t first, size_t count, Scratch& own) { propose_paths(first, count, round == 0, own); });
         }
         return exact_lists();
     }
@@ -115,6 +105,7 @@ class ApproximateNeighbors {
 
     struct Near {
         int16_t score;
+        bool fresh;  // found in the last round
         int32_t row;
     };
 
@@ -122,7 +113,7 @@ class ApproximateNeighbors {
     // which the present neighbors must be.
     template <class Propose>
     void for_blocks(Propose&& propose) {
-        std::vector<Near> next(near_.size(), {0, -1});
+        std::vector<Near> next(near_.size(), {0, false, -1});
         parallel_for(n_blocks_, 1, threads_, stop_, [&](size_t begin, size_t end, int thread) {
             Scratch& own = scratch_[thread];
             own.votes.resize(n_, 0.0f);
@@ -137,14 +128,31 @@ class ApproximateNeighbors {
                 }
                 own.block.load(rows_, first, count);
                 own.block.search(rows_, true, own.proposed, kept_, thresholds);
-                for (size_t q = 0; q < count; ++q) {
-                    size_t place = (first + q) * kept_;
-                    for (const uint64_t key : own.block.best(q, kept_))
-                        next[place++] = {QueryBlock::score_of(key), QueryBlock::row_of(key)};
-                }
+                for (size_t q = 0; q < count; ++q) merge((first + q) * kept_, own.block.best(q, kept_), next);
             }
         });
         near_.swap(next);
+    }
+
+    // Merges the present list, which starts at `at`, with what was found now, best first. Equal keys are the same row.
+    void merge(size_t at, const std::vector<uint64_t>& found, std::vector<Near>& next) const {
+        const size_t end = at + kept_;
+        size_t old = at;
+        auto now = found.begin();
+        for (size_t to = at; to < end; ++to) {
+            const bool has_old = old < end && near_[old].row >= 0;
+            if (!has_old && now == found.end()) break;
+            const uint64_t key = has_old ? QueryBlock::key_of(near_[old].score, near_[old].row) : 0;
+            const bool takes_old = has_old && (now == found.end() || key >= *now);
+            if (takes_old && now != found.end() && key == *now) ++now;
+            if (takes_old) {
+                next[to] = {near_[old].score, false, near_[old].row};
+                ++old;
+            } else {
+                next[to] = {QueryBlock::score_of(*now), true, QueryBlock::row_of(*now)};
+                ++now;
+            }
+        }
     }
 
     // The cells that most rows of the block are close to, best first.
@@ -191,43 +199,72 @@ class ApproximateNeighbors {
         for (const Candidate& found : own.ranked) own.proposed.push_back(found.row);
     }
 
-    // Neighbors of the block, and their neighbors, both ways along the edges.
-    void propose_paths(size_t first, size_t count, Scratch& own) {
-        for (size_t place = first; place < first + count; ++place) step_from(static_cast<int32_t>(place), 1.0f, own);
+    // Neighbors of the block, and their neighbors, both ways along the edges. A path must have an edge of the last
+    // round: the others were followed before. Rows that the first round compared with the block are left out of the
+    // second.
+    void propose_paths(size_t first, size_t count, bool second, Scratch& own) {
+        own.seen.clear();
+        if (second) {
+            propose_cells(first, count, own);
+            own.seen.swap(own.proposed);
+        }
+        own.fresh.resize(n_, false);
+        for (size_t place = first; place < first + count; ++place)
+            for_edges(place, [&](const Near& near) {
+                vote(own.votes, own.touched, near.row, as_weight(near));
+                if (near.fresh) own.fresh[near.row] = true;
+            });
         take_best(own.votes, own.touched, n_, own.hops);
-        for (const Candidate& hop : own.hops) own.votes[hop.row] = hop.score;
-        for (const Candidate& hop : own.hops) own.touched.push_back(hop.row);
+        for (size_t place = first; place < first + count; ++place)
+            for_reverse(place, [&](const Near& near) {
+                if (near.fresh) vote(own.votes, own.touched, near.row, as_weight(near));
+            });
         for (size_t h = 0; h < own.hops.size(); ++h) {
             if (h + 4 < own.hops.size()) {
                 const size_t coming = static_cast<size_t>(own.hops[h + 4].row);
-                STHASH_PREFETCH(near_.data() + coming * kept_);
-                STHASH_PREFETCH(near_.data() + coming * kept_ + 8);
-                STHASH_PREFETCH(near_.data() + coming * kept_ + 16);
+                for (size_t at = 0; at < options_.k; at += 8) STHASH_PREFETCH(near_.data() + coming * kept_ + at);
                 STHASH_PREFETCH(reverse_.data() + coming * reverse_kept);
             }
-            step_from(own.hops[h].row, own.hops[h].score, own);
+            const auto [weight, row] = own.hops[h];
+            const bool fresh = std::exchange(own.fresh[row], false);
+            for_edges(row, [&](const Near& near) {
+                if (fresh || near.fresh) vote(own.votes, own.touched, near.row, weight * as_weight(near));
+            });
         }
-        // Present neighbors must stay among the proposals.
-        for (size_t place = first; place < first + count; ++place)
-            for (size_t at = place * kept_; at < (place + 1) * kept_ && near_[at].row >= 0; ++at)
-                vote(own.votes, own.touched, near_[at].row, 1e9f);
-        take_best(own.votes, own.touched, std::max(options_.path_proposals, count * kept_), own.ranked);
+        for (const int32_t row : own.seen) own.votes[row] = 0.0f;
+        take_best(own.votes, own.touched, options_.path_proposals, own.ranked);
         for (const Candidate& found : own.ranked) own.proposed.push_back(found.row);
     }
 
-    void step_from(int32_t from, float weight, Scratch& own) {
-        constexpr float unit = 1.0f / 16384;
-        const Near* const near = near_.data() + static_cast<size_t>(from) * kept_;
-        for (size_t at = 0; at < options_.k && at < kept_ && near[at].row >= 0; ++at)
-            vote(own.votes, own.touched, near[at].row, weight * unit * static_cast<float>(near[at].score));
-        const Near* const reverse = reverse_.data() + static_cast<size_t>(from) * reverse_kept;
-        for (size_t at = 0; at < reverse_kept && reverse[at].row >= 0; ++at)
-            vote(own.votes, own.touched, reverse[at].row, weight * unit * static_cast<float>(reverse[at].score));
+    // The share of the edges that the last round found.
+    double fresh_share() const {
+        size_t fresh = 0, edges = 0;
+        for (size_t i = 0; i < n_; ++i)
+            for (size_t at = i * kept_; at < i * kept_ + std::min(options_.k, kept_) && near_[at].row >= 0; ++at) {
+                ++edges;
+                fresh += near_[at].fresh;
+            }
+        return edges > 0 ? static_cast<double>(fresh) / static_cast<double>(edges) : 0;
+    }
+
+    static float as_weight(const Near& near) { return static_cast<float>(near.score) * (1.0f / 16384); }
+
+    template <class Take>
+    void for_edges(size_t place, Take&& take) const {
+        const Near* const near = near_.data() + place * kept_;
+        for (size_t at = 0; at < options_.k && at < kept_ && near[at].row >= 0; ++at) take(near[at]);
+        for_reverse(place, take);
+    }
+
+    template <class Take>
+    void for_reverse(size_t place, Take&& take) const {
+        const Near* const near = reverse_.data() + place * reverse_kept;
+        for (size_t at = 0; at < reverse_kept && near[at].row >= 0; ++at) take(near[at]);
     }
 
     // For each row, the rows that have it as a neighbor: the nearest of them.
     void find_reverse() {
-        reverse_.assign(n_ * reverse_kept, {0, -1});
+        reverse_.assign(n_ * reverse_kept, {0, false, -1});
         std::vector<int64_t> starts(n_ + 1, 0);
         const auto each_edge = [&](auto&& take) {
             for (size_t i = 0; i < n_; ++i)
@@ -238,7 +275,7 @@ class ApproximateNeighbors {
         std::partial_sum(starts.begin(), starts.end(), starts.begin());
         std::vector<Near> edges(starts.back());
         std::vector<int64_t> next(starts.begin(), starts.end() - 1);
-        each_edge([&](int32_t from, const Near& near) { edges[next[near.row]++] = {near.score, from}; });
+        each_edge([&](int32_t from, const Near& near) { edges[next[near.row]++] = {near.score, near.fresh, from}; });
         parallel_for(n_, 1024, threads_, stop_, [&](size_t begin, size_t end, int) {
             for (size_t i = begin; i < end; ++i) {
                 const auto from = edges.begin() + starts[i], to = edges.begin() + starts[i + 1];
@@ -251,66 +288,64 @@ class ApproximateNeighbors {
         });
     }
 
-    void collect_rare() {
-        const std::vector<int64_t>& frequency = ranked_[0].frequency;
-        const auto most = static_cast<int64_t>(options_.rare_frequency);
-        rare_.first = static_cast<size_t>(
-            std::partition_point(frequency.begin(), frequency.end(), [&](int64_t f) { return f > most; }) -
-            frequency.begin());
-        if (rare_.first >= rows_.n_columns) return;
-        rare_.starts.assign(rows_.n_columns - rare_.first + 1, 0);
-        for (size_t term = rare_.first; term < rows_.n_columns; ++term)
-            rare_.starts[term - rare_.first + 1] = rare_.starts[term - rare_.first] + frequency[term];
-        rare_.postings.resize(rare_.starts.back());
-        std::vector<int64_t> next(rare_.starts.begin(), rare_.starts.end() - 1);
-        for (size_t i = 0; i < n_; ++i)
-            for (int64_t at = rows_.indptr[i]; at < rows_.indptr[i + 1]; ++at)
-                if (static_cast<size_t>(rows_.columns[at]) >= rare_.first)
-                    rare_.postings[next[rows_.columns[at] - rare_.first]++] = {
-                        std::abs(static_cast<float>(rows_.weights[at])), static_cast<int32_t>(i)};
-    }
-
     // The k best of the neighbors that were kept, by exact score, in the order of the chosen rows.
     NeighborLists exact_lists() {
         NeighborLists lists(n_, options_.k);
         parallel_for(n_, 64, threads_, stop_, [&](size_t begin, size_t end, int thread) {
             Scratch& own = scratch_[thread];
+            own.query.resize(rows_.n_columns, 0.0f);
             for (size_t i = begin; i < end; ++i) {
-                const int32_t self = cells_.order[i];
                 own.exact.clear();
-                spread(self, own.query);
+                spread(i, own.query);
                 for (size_t at = i * kept_; at < (i + 1) * kept_ && near_[at].row >= 0; ++at) {
-                    const int32_t row = cells_.order[near_[at].row];
-                    const float score = exact_score(self, row, own.query);
-                    if (score > 0) own.exact.push_back({score, row});
+                    const auto row = static_cast<size_t>(near_[at].row);
+                    if (at + 1 < (i + 1) * kept_ && near_[at + 1].row >= 0) prefetch(near_[at + 1].row);
+                    const auto score = static_cast<float>(exact_score(row, own.query.data()));
+                    if (score > 0) own.exact.push_back({score, cells_.order[row]});
                 }
-                clear(self, own.query);
-                lists.write(self, own.exact);
+                if (!given_.dense)
+                    for (int64_t at = rows_.indptr[i]; at < rows_.indptr[i + 1]; ++at)
+                        own.query[rows_.columns[at]] = 0.0f;
+                lists.write(cells_.order[i], own.exact);
             }
         });
         return lists;
     }
 
-    void spread(int32_t row, std::vector<float>& query) const {
-        if (given_.dense) return;
-        const RankedRows& rows = ranked_[0];
-        query.resize(rows.n_terms(), 0.0f);
-        for (int64_t at = rows.indptr[row]; at < rows.indptr[row + 1]; ++at) query[rows.terms[at]] = rows.weights[at];
+    void spread(size_t place, std::vector<float>& query) const {
+        if (given_.dense) {
+            const SparseRow row = row_at(place);
+            std::copy_n(row.values, row.size, query.begin());
+        } else {
+            for (int64_t at = rows_.indptr[place]; at < rows_.indptr[place + 1]; ++at)
+                query[rows_.columns[at]] = rows_.exact[at];
+        }
     }
 
-    void clear(int32_t row, std::vector<float>& query) const {
+    void prefetch(int32_t place) const {
         if (given_.dense) return;
-        const RankedRows& rows = ranked_[0];
-        for (int64_t at = rows.indptr[row]; at < rows.indptr[row + 1]; ++at) query[rows.terms[at]] = 0.0f;
+        const int64_t first = rows_.indptr[place];
+        for (int64_t at = first; at < rows_.indptr[place + 1]; at += 16) {
+            STHASH_PREFETCH(rows_.columns.data() + at);
+            STHASH_PREFETCH(rows_.exact.data() + at);
+        }
     }
 
-    float exact_score(int32_t self, int32_t row, const std::vector<float>& query) const {
-        if (!given_.dense) return static_cast<float>(exact_product(ranked_[0], row, query.data()));
-        const SparseRow a = given_.row(chosen_[self]), b = given_.row(chosen_[row]);
+    // In double precision and in the order of the columns, as the exact search does it. Terms of one row only add
+    // nothing.
+    double exact_score(size_t place, const float* query) const {
         double sum = 0;
-        for (long at = 0; at < a.size; ++at) sum += static_cast<double>(a.values[at]) * b.values[at];
-        return static_cast<float>(sum);
+        if (given_.dense) {
+            const SparseRow row = row_at(place);
+            for (long at = 0; at < row.size; ++at) sum += static_cast<double>(query[at]) * row.values[at];
+        } else {
+            for (int64_t at = rows_.indptr[place]; at < rows_.indptr[place + 1]; ++at)
+                sum += static_cast<double>(query[rows_.columns[at]]) * rows_.exact[at];
+        }
+        return sum;
     }
+
+    SparseRow row_at(size_t place) const { return given_.row(chosen_[cells_.order[place]]); }
 
     CsrView given_;
     const std::vector<int32_t>& chosen_;
@@ -320,7 +355,6 @@ class ApproximateNeighbors {
     StopFlag& stop_;
     size_t kept_;  // neighbors per row until the end
     size_t n_blocks_ = 0;
-    std::vector<RankedRows> ranked_;  // one if sparse
     Cells cells_;
     QuantizedRows rows_;  // in the order of the cells, as are all rows below
     RarePostings rare_;

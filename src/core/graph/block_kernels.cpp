@@ -14,8 +14,10 @@
 namespace sthash {
 
 size_t rows_above(const BlockView& block, const QuantizedView& given, const int32_t* rows, size_t count,
-                  const int16_t* thresholds, size_t most, int32_t* reached, int16_t* scores, size_t* next) {
-    return STHASH_PICK(block_kernels::rows_above)(block, given, rows, count, thresholds, most, reached, scores, next);
+                  const int16_t* thresholds, size_t most, int32_t* reached, uint32_t* above, int16_t* scores,
+                  size_t* next) {
+    return STHASH_PICK(block_kernels::rows_above)(block, given, rows, count, thresholds, most, reached, above, scores,
+                                                  next);
 }
 
 }  // namespace sthash

@@ -23,11 +23,12 @@ struct QuantizedView {
     size_t width;  // columns of a dense row
 };
 
-// Scores the rows `rows[0 … count - 1]` against the block. A score is the sum of (a b) >> 16 over the columns: 2^14
-// times the inner product, a little less. Where query q scores more than thresholds[q] with any of them, the number of
-// the row in `rows` is written to `reached` and all block_size scores to `scores`, and the function returns how many
-// there are. It returns early when `most` are found; `next` is where to go on.
+// Scores the rows `rows[0 … count - 1]` against the block, from `*next` on. A score is the sum of (a b) >> 16 over the
+// columns: 2^14 times the inner product, a little less. For each row that scores more than thresholds[q] with any query
+// q, its place in `rows` goes to `reached`, the set of those queries to `above`, and all block_size scores to `scores`.
+// Returns how many such rows there are, at most `most`; `*next` is then where to go on.
 size_t rows_above(const BlockView& block, const QuantizedView& given, const int32_t* rows, size_t count,
-                  const int16_t* thresholds, size_t most, int32_t* reached, int16_t* scores, size_t* next);
+                  const int16_t* thresholds, size_t most, int32_t* reached, uint32_t* above, int16_t* scores,
+                  size_t* next);
 
 }  // namespace sthash

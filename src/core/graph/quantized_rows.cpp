@@ -1,6 +1,7 @@
 #include "graph/quantized_rows.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <functional>
 
@@ -12,10 +13,6 @@ namespace {
 
 constexpr float unit = 32500.0f;
 constexpr size_t most_slots = 65535;
-
-uint64_t key_of(int16_t score, int32_t row) {
-    return static_cast<uint64_t>(static_cast<int32_t>(score) + 32768) << 32 | ~static_cast<uint32_t>(row);
-}
 
 }  // namespace
 
@@ -36,6 +33,7 @@ QuantizedRows quantized_rows(const RankedRows& rows, const std::vector<int32_t>&
             if (static_cast<size_t>(rows.terms[at]) >= result.n_columns) break;
             result.columns.push_back(rows.terms[at]);
             result.weights.push_back(quantized(rows.weights[at]));
+            result.exact.push_back(rows.weights[at]);
         }
         result.indptr.push_back(static_cast<int64_t>(result.columns.size()));
     }
@@ -88,6 +86,7 @@ void QueryBlock::search(const QuantizedRows& others, bool same, const std::vecto
                         int16_t* thresholds) {
     constexpr size_t batch = 64;
     reached_.resize(batch);
+    above_.resize(batch);
     scores_.resize(batch * block_size);
     for (auto& found : found_) found.clear();
     for (size_t q = count_; q < block_size; ++q) thresholds[q] = 32767;
@@ -95,13 +94,16 @@ void QueryBlock::search(const QuantizedRows& others, bool same, const std::vecto
     const QuantizedView view = others.view();
     for (size_t next = 0; next < proposed.size();) {
         const size_t hits = rows_above(block, view, proposed.data(), proposed.size(), thresholds, batch,
-                                       reached_.data(), scores_.data(), &next);
+                                       reached_.data(), above_.data(), scores_.data(), &next);
         for (size_t hit = 0; hit < hits; ++hit) {
             const int32_t row = proposed[reached_[hit]];
             const int16_t* scores = scores_.data() + hit * block_size;
+            uint32_t lanes = above_[hit];
             const size_t self = same ? static_cast<size_t>(row) - first_ : block_size;
-            for (size_t q = 0; q < count_; ++q) {
-                if (scores[q] <= thresholds[q] || q == self) continue;
+            if (self < block_size) lanes &= ~(uint32_t{1} << self);
+            for (; lanes != 0; lanes &= lanes - 1) {
+                const int q = std::countr_zero(lanes);
+                if (scores[q] <= thresholds[q]) continue;  // raised since
                 std::vector<uint64_t>& found = found_[q];
                 found.push_back(key_of(scores[q], row));
                 if (found.size() < 3 * k) continue;
@@ -113,7 +115,7 @@ void QueryBlock::search(const QuantizedRows& others, bool same, const std::vecto
     }
 }
 
-const std::vector<uint64_t>& QueryBlock::best(size_t q, size_t k) {
+std::vector<uint64_t>& QueryBlock::best(size_t q, size_t k) {
     std::vector<uint64_t>& found = found_[q];
     if (found.size() > k) {
         std::nth_element(found.begin(), found.begin() + (k - 1), found.end(), std::greater<>());

@@ -24,6 +24,7 @@ struct QuantizedRows {
     std::vector<int64_t> indptr;   // n + 1, if sparse
     std::vector<int32_t> columns;  // if sparse
     std::vector<int16_t> weights;
+    std::vector<float> exact;  // the weights as they are, if sparse
 };
 
 // The sparse rows order[0], order[1], …, without terms that no other row has.
@@ -44,9 +45,14 @@ class QueryBlock {
     void search(const QuantizedRows& others, bool same, const std::vector<int32_t>& proposed, size_t k,
                 int16_t* thresholds);
 
-    // What was found for query q, best first: the score in the upper half, and the complement of the row in the lower
-    // one, so that of equal scores the lower row comes first.
-    const std::vector<uint64_t>& best(size_t q, size_t k);
+    // What was found for query q, best first, as keys.
+    std::vector<uint64_t>& best(size_t q, size_t k);
+
+    // A key is a score in the upper half, and the complement of the row in the lower one: the best key is the largest,
+    // and of equal scores the lower row comes first.
+    static uint64_t key_of(int16_t score, int32_t row) {
+        return static_cast<uint64_t>(static_cast<int32_t>(score) + 32768) << 32 | ~static_cast<uint32_t>(row);
+    }
 
     static int32_t row_of(uint64_t key) { return static_cast<int32_t>(~static_cast<uint32_t>(key)); }
     static int16_t score_of(uint64_t key) { return static_cast<int16_t>(static_cast<int32_t>(key >> 32) - 32768); }
@@ -58,6 +64,7 @@ class QueryBlock {
     std::vector<int32_t> used_;    // columns with a slot
     std::vector<int16_t> weights_;
     std::vector<int32_t> reached_;
+    std::vector<uint32_t> above_;
     std::vector<int16_t> scores_;
     std::vector<uint64_t> found_[block_size];
 };
