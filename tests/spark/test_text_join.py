@@ -56,3 +56,58 @@ def test_pairs_and_groups_are_those_of_one_machine(table, threshold, measure):
     if measure == "jaccard" and threshold < 1:
         members = {row["id"]: row["group"] for row in connected_groups(pairs).collect()}
         assert members == {member: group[0] for group in groups for member in group}
+
+
+def test_texts_of_a_template_are_compared_with_those_most_alike(spark):
+    from sthash.spark import connected_groups, similar_texts
+
+    texts = [f"this text was made from one template for all tests number {number} of them" for number in range(80)]
+    texts += ["an unlike text that has no word in common with others", "", "a text was made from one template"]
+    keyed = spark.createDataFrame(
+        [(f"key{number:02}", text) for number, text in enumerate(texts)], "key string, t string"
+    )
+    pairs = similar_texts(
+        keyed, 0.4, id_col="key", text_col="t", score_col="j", shingle_words=3, longest_list=10
+    ).cache()
+    every, groups = pairs_here(0.4, "jaccard", texts)
+    found = {(int(a[3:]), int(b[3:]), score) for a, b, score in pairs.collect()}
+    assert len(found) == pairs.count() < len(every) / 2
+    assert found <= set(every)
+    members = {int(row["id"][3:]): int(row["group"][3:]) for row in connected_groups(pairs).collect()}
+    assert members == {member: group[0] for group in groups for member in group}
+
+
+def test_bad_input_is_refused(spark, table):
+    from sthash.spark import similar_texts
+
+    with pytest.raises(ValueError, match=r"'body' is missing\. There are: id, text"):
+        similar_texts(table, id_col="id", text_col="body")
+    with pytest.raises(ValueError, match="'key' is missing"):
+        similar_texts(table, id_col="key")
+    with pytest.raises(TypeError, match="of type bigint"):
+        similar_texts(table, id_col="id", text_col="id")
+    vectors = spark.createDataFrame([(1, [1.0])], "id long, text array<float>")
+    with pytest.raises(TypeError, match=r"has vectors\. Pass a column of texts"):
+        similar_texts(vectors, id_col="id")
+    for threshold in (0, 2, "0.8"):
+        with pytest.raises(ValueError, match=r"must be above 0 and at most 1"):
+            similar_texts(table, threshold, id_col="id")
+    with pytest.raises(ValueError, match="measure='cosine'"):
+        similar_texts(table, measure="cosine", id_col="id")
+    with pytest.raises(ValueError, match="shingle_words=0"):
+        similar_texts(table, id_col="id", shingle_words=0)
+    holey = spark.createDataFrame([(1, "a b"), (2, None), (None, "c")], "id long, text string")
+    with pytest.raises(Exception, match="'text' has 1 null value"):
+        similar_texts(holey.where("id > 0"), id_col="id").collect()
+    with pytest.raises(Exception, match="'id' has 1 null value"):
+        similar_texts(holey.where("text is not null"), id_col="id").collect()
+
+
+def test_a_threshold_that_most_pairs_reach_is_refused(spark):
+    from sthash.spark import similar_texts
+
+    many = spark.range(1500).selectExpr("id", "concat('all of these texts begin with the same words ', id) text")
+    few = many.where("id < 0")
+    assert [similar_texts(few, threshold, id_col="id").count() for threshold in (0.3, 0.8)] == [0, 0]
+    with pytest.raises(ValueError, match=r"threshold=0\.3 would give about 1,124,250 pairs of 1,500 documents"):
+        similar_texts(many, 0.3, id_col="id")

@@ -26,7 +26,7 @@ from sthash.duplicates.detection import SHINGLE_WORDS
 from sthash.duplicates.measures import LOW_THRESHOLD, SAMPLED_ROWS, Measure, check_measure, refuse_most_pairs
 from sthash.spark.arrow import refuse_nulls, texts
 from sthash.spark.columns import check_columns, is_text, quoted
-from sthash.spark.corpus_statistics import count_rows, draw
+from sthash.spark.corpus_statistics import draw
 from sthash.spark.storage import kept
 
 if TYPE_CHECKING:
@@ -56,7 +56,8 @@ def similar_texts(
     """Find all pairs of texts whose shingles are similar enough, as `sthash.near_duplicates` does on one machine.
 
     `connected_groups` joins the pairs to groups. Nothing is collected to the driver. If the context has a checkpoint
-    directory, intermediate tables go there; otherwise they are persisted on the executors.
+    directory, intermediate tables go there; otherwise they are persisted on the executors until the cache is cleared
+    (``spark.catalog.clearCache()``) or the session ends.
 
     Parameters
     ----------
@@ -120,10 +121,11 @@ def similar_texts(
 
 def _refuse_most_pairs(dataset: DataFrame, name: str, threshold: float, measure: Measure, shingle_words: int) -> None:
     """Refuse a low threshold that very many of the pairs reach, by a sample."""
-    count = count_rows(dataset, name)
-    sample = shingled_rows(texts(draw(dataset, name, count, SAMPLED_ROWS, seed=0), name), shingle_words, threads=1)
+    count = dataset.count()
 
     def scores(_: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+        drawn = texts(draw(dataset, name, count, SAMPLED_ROWS, seed=0), name)
+        sample = shingled_rows(drawn, shingle_words, threads=1)
         return sample.scores(sample.chosen, measure)
 
     refuse_most_pairs(count, threshold, scores)
