@@ -89,8 +89,8 @@ def similar_texts(
     The pairs are exactly those that reach the threshold, unless more than ``longest_list`` texts share one of the
     rarest shingles of a text, as texts from one template may do. Such texts are sorted by the smallest hash of their
     shingles (min-wise hashing), and each is compared with those next to it, which are likely to be the most similar
-    ones: pairs may be missing there, but groups rarely change. For containment each is compared with ``longest_list``
-    of the others.
+    ones, and with the first that has the same hash: pairs are missing there, and a group may come apart. For
+    containment each is compared with ``longest_list`` of the others.
 
     Examples
     --------
@@ -199,9 +199,11 @@ def _alike(entries: DataFrame, rows: DataFrame) -> DataFrame:
     hashed = some.join(rows.select("id", "items"), "id")
     hashed = hashed.select("id", "item", F.posexplode(F.array(*hashes)).alias("seed", "hash"))
     order = Window.partitionBy("item", "seed").orderBy("hash", "id")
-    following = F.array(*(F.lead("id", step).over(order) for step in range(1, _NEIGHBORS + 1)))
-    pairs = hashed.select("id", following.alias("others")).select("id", F.explode("others").alias("other"))
-    pairs = pairs.where(F.col("other").isNotNull())
+    following = (F.lead("id", step).over(order) for step in range(1, _NEIGHBORS + 1))
+    # Texts of a template often have one hash. The first of them, if similar, joins them all in few rounds.
+    first = F.min("id").over(Window.partitionBy("item", "seed", "hash"))
+    pairs = hashed.select("id", F.array(first, *following).alias("others"))
+    pairs = pairs.select("id", F.explode("others").alias("other")).where(F.col("other") != F.col("id"))
     return pairs.select(F.least("id", "other").alias("idA"), F.greatest("id", "other").alias("idB"))
 
 
