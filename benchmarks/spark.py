@@ -1,8 +1,9 @@
 """Spark: documents encoded and joined with themselves, against Spark's own MinHashLSH.
 
 All runs are on this machine, in local mode with all cores. Vocabulary and model are learned once, from all documents.
-Parts: ``join`` (near-duplicate pairs from raw text, and their quality), ``growth`` (ever more documents). "Pairs of
-codes" are of distinct codes: equal ones are joined once.
+Parts: ``join`` (near-duplicate pairs from raw text, and their quality), ``growth`` (ever more documents), ``texts``
+(groups of texts with common shingles, beside those of one machine). "Pairs of codes" are of distinct codes: equal ones
+are joined once.
 """
 
 from __future__ import annotations
@@ -31,8 +32,9 @@ from pyspark.ml.feature import HashingTF, MinHashLSH, RegexTokenizer, StopWordsR
 from pyspark.sql import SparkSession
 
 import data
+import sthash
 from harness import OURS, Run, compare, main
-from sthash.spark import SelfTaughtHashing, near_duplicates
+from sthash.spark import SelfTaughtHashing, connected_groups, near_duplicates, similar_texts
 from sthash.spark.bands import Bands
 from sthash.spark.join import code_pairs
 from timing import Timing, timed
@@ -41,6 +43,7 @@ BITS, RADIUS, SAMPLE_SIZE = 64, 3, 10_000
 JOINED, MIN_COSINE = 20_000, 0.9
 # Jaccard distance below which MinHashLSH gives a pair, and its hash tables: one finds fewer pairs than we, two more.
 JACCARD_DISTANCE, TABLES = 0.4, (1, 2)
+SHINGLED, MIN_JACCARD = 100_000, 0.8
 SETTINGS = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
@@ -94,10 +97,8 @@ def measured(spark: Any, work: Callable[[], Any]) -> Step:
 
 
 @contextmanager
-def learned(run: Run) -> Iterator[Learned]:
-    """Start Spark with all cores, and learn a model."""
-    found = data.descriptions(run.quick)
-    texts = [*found.queries, *found.texts]
+def session(run: Run, texts: list[str]) -> Iterator[tuple[Any, Any]]:
+    """Start Spark with all cores, and give it a table of texts."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         numbers = pa.array(np.arange(len(texts)))
@@ -111,12 +112,20 @@ def learned(run: Run) -> Iterator[Learned]:
         try:
             table = spark.read.parquet(str(folder / "table.parquet")).repartition(run.choose(8, 2)).cache()
             table.count()
-            size = run.choose(SAMPLE_SIZE, 300)
-            estimator = SelfTaughtHashing(inputCol="text", numBits=BITS, sampleSize=size, idCol="id")
-            learning = measured(spark, lambda: estimator.fit(table))
-            yield Learned(spark, table, learning.timing.result, learning)
+            yield spark, table
         finally:
             spark.stop()
+
+
+@contextmanager
+def learned(run: Run) -> Iterator[Learned]:
+    """Learn a model in a session."""
+    found = data.descriptions(run.quick)
+    with session(run, [*found.queries, *found.texts]) as (spark, table):
+        size = run.choose(SAMPLE_SIZE, 300)
+        estimator = SelfTaughtHashing(inputCol="text", numBits=BITS, sampleSize=size, idCol="id")
+        learning = measured(spark, lambda: estimator.fit(table))
+        yield Learned(spark, table, learning.timing.result, learning)
 
 
 def learning_row(run: Run, here: Learned) -> None:
@@ -235,5 +244,30 @@ def grow(run: Run, here: Learned, part: Any, size: int) -> None:
     encoded.unpersist()
 
 
+def similar(run: Run) -> None:
+    """Group texts that share most of their shingles, and compare the groups with those of one machine."""
+    documents = data.vulnerabilities(run.quick)[:SHINGLED]
+    here = timed(lambda: sthash.near_duplicates(documents, MIN_JACCARD, measure="jaccard")).by_the_clock()
+    with session(run, documents) as (spark, table):
+
+        def work() -> Any:
+            return connected_groups(similar_texts(table, MIN_JACCARD, id_col="id")).collect()
+
+        there = measured(spark, work)
+    groups: dict[int, list[int]] = {}
+    for row in sorted(there.timing.result):
+        groups.setdefault(row["group"], []).append(row["id"])
+    details = {
+        "groups": len(groups),
+        "groups on one machine": len(here.result.groups),
+        "equal": sorted(groups.values()) == sorted(here.result.groups),
+        "MB shuffled": there.shuffled / 1e6,
+    }
+    setting = {"documents": len(documents), "jaccard": MIN_JACCARD}
+    timings = {OURS: there.timing, "one machine": here}
+    run.add(compare("texts", "groups of similar texts", timings, setting=setting, details=details))
+
+
 if __name__ == "__main__":
-    main(__file__, __doc__, {"join": join, "growth": growth}, peers=["pyspark", "pyarrow", "pandas"])
+    parts = {"join": join, "growth": growth, "texts": similar}
+    main(__file__, __doc__, parts, peers=["pyspark", "pyarrow", "pandas"])

@@ -6,3 +6,4 @@ from sthash.spark.groups import near_duplicates as near_duplicates
 from sthash.spark.join import hamming_join as hamming_join
 from sthash.spark.join import hamming_self_join as hamming_self_join
 from sthash.spark.model import SelfTaughtHashingModel as SelfTaughtHashingModel
+from sthash.spark.text_join import similar_texts as similar_texts

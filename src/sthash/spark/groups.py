@@ -6,12 +6,12 @@ SoCC 2014: alternate "large star" and "small star" until nothing changes; the li
 
 from __future__ import annotations
 
-from pyspark import StorageLevel
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from sthash.spark.columns import check_codes, check_columns, quoted
 from sthash.spark.join import BLOCK, _checked, code_links
+from sthash.spark.storage import kept
 
 
 def near_duplicates(
@@ -111,10 +111,7 @@ def _small_star(links: DataFrame) -> DataFrame:
 
 def _kept(links: DataFrame) -> tuple[DataFrame, tuple[int, int]]:
     """Keep the links, so that the next step starts from them, and return what changes when they do."""
-    if links.sparkSession.sparkContext.getCheckpointDir() is None:
-        links = links.persist(StorageLevel.MEMORY_AND_DISK)
-    else:
-        links = links.checkpoint()
+    links = kept(links)
     # A plain sum of hashes would overflow: Spark, in its ANSI mode, would then stop.
     total = F.sum(F.pmod(F.xxhash64("code", "root"), F.lit(1 << 31)))
     count, mixed = links.select(F.count(F.lit(1)), F.coalesce(total, F.lit(0))).collect()[0]

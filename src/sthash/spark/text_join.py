@@ -1,0 +1,236 @@
+"""Pairs of texts that are similar enough: an exact join of their sets of shingles by prefix filtering.
+
+R. Vernica, M. J. Carey, C. Li. Efficient Parallel Set-Similarity Joins Using MapReduce. SIGMOD 2010: the shingles of
+a text are put in order, the rarest first. Its prefix is cut where too few follow to reach the threshold. Two similar
+texts therefore share a shingle of both prefixes, which is the join key. How many shingles follow it in both texts
+bounds what they have in common (C. Xiao, W. Wang, X. Lin, J. X. Yu. Efficient Similarity Joins for Near Duplicate
+Detection. WWW 2008); few pairs are left to compare.
+
+Executors cut texts into shingles with the kernels of one machine. All that follows is Spark's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+from pyspark.sql.types import ArrayType, LongType, StructField, StructType
+
+from sthash.checks import check_choice, check_whole
+from sthash.duplicates.comparable_rows import Shingler, shingled_rows
+from sthash.duplicates.detection import SHINGLE_WORDS
+from sthash.duplicates.measures import LOW_THRESHOLD, SAMPLED_ROWS, Measure, check_measure, refuse_most_pairs
+from sthash.spark.arrow import refuse_nulls, texts
+from sthash.spark.columns import check_columns, is_text, quoted
+from sthash.spark.corpus_statistics import draw
+from sthash.spark.storage import kept
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+MEASURES_OF_SETS = ("jaccard", "containment")
+# Only shingles of boilerplate are in the prefixes of more texts.
+LONGEST_LIST = 5000
+# Offsets of an Arrow list have 31 bits: the shingles of so many texts together are far fewer.
+_TEXTS_AT_ONCE = 1000
+_ROUNDING = 1e-9
+# For shingles with longer lists: so many per text, the rarest, by so many hashes, so many texts next to it.
+_MOST_SHINGLES, _HASHES, _NEIGHBORS = 2, 2, 8
+
+
+def similar_texts(
+    dataset: DataFrame,
+    threshold: float | None = None,
+    *,
+    measure: Measure = "jaccard",
+    id_col: str,
+    text_col: str = "text",
+    score_col: str = "score",
+    shingle_words: int = SHINGLE_WORDS,
+    longest_list: int = LONGEST_LIST,
+) -> DataFrame:
+    """Find all pairs of texts whose shingles are similar enough, as `sthash.near_duplicates` does on one machine.
+
+    `connected_groups` joins the pairs to groups. Nothing is collected to the driver. If the context has a checkpoint
+    directory, intermediate tables go there; otherwise they are persisted on the executors until the cache is cleared
+    (``spark.catalog.clearCache()``) or the session ends.
+
+    Parameters
+    ----------
+    dataset : DataFrame
+        With a column of texts and a column of ids, which are unique.
+    threshold : float, optional
+        Similarity that two texts must have; 0.8 by default.
+    measure : {"jaccard", "containment"}, default="jaccard"
+        ``jaccard``: the share of the word shingles of both texts that both have. ``containment``: the share of the
+        shingles of one text that the other one has.
+    id_col, text_col : str
+        Columns of the ids and the texts.
+    score_col : str
+        Column of the similarities.
+    shingle_words : int, default=5
+        Number of words of a shingle.
+    longest_list : int
+        All texts that share a rare shingle are compared, unless they are more than this. See the notes.
+
+    Returns
+    -------
+    pairs : DataFrame
+        With the columns ``idA`` and ``idB``, the smaller id first, and the similarity. For containment the contained
+        text comes first. A text with the same shingles as others is paired with the one that has the smallest id, and
+        is in no other pair. Texts without words are in no pair.
+
+    Notes
+    -----
+    The pairs are exactly those that reach the threshold, unless more than ``longest_list`` texts share one of the
+    rarest shingles of a text, as texts from one template may do. Such texts are sorted by the smallest hash of their
+    shingles (min-wise hashing), and each is compared with those next to it, which are likely to be the most similar
+    ones, and with the first that has the same hash: pairs are missing there, and a group may come apart. For
+    containment each is compared with ``longest_list`` of the others.
+
+    Examples
+    --------
+    Near-verbatim copies, in groups::
+
+        groups = connected_groups(similar_texts(table, 0.8, id_col="id"))
+    """
+    check_choice("measure", measure, MEASURES_OF_SETS)
+    measure, threshold = check_measure(measure, threshold)
+    check_whole("shingle_words", shingle_words)
+    check_whole("longest_list", longest_list, least=2)
+    check_columns(dataset, [id_col])
+    if not is_text(dataset, text_col):
+        raise TypeError(f"column {text_col!r} has vectors. Pass a column of texts, or join codes by hamming_self_join.")
+    if threshold < LOW_THRESHOLD:
+        _refuse_most_pairs(dataset, text_col, threshold, measure, shingle_words)
+    sets = kept(_folded(_sets(dataset, id_col, text_col, shingle_words)))
+    rows = kept(_ranked(sets.where(F.col("id") == F.col("first")), threshold))
+    if measure == "jaccard":
+        candidates = _sharing_prefixes(rows, threshold, longest_list)
+    else:
+        candidates = _containing(rows, threshold, longest_list)
+    copies = sets.where(F.col("id") != F.col("first"))
+    copies = copies.select(F.col("first").alias("idA"), F.col("id").alias("idB"), F.lit(1.0).alias("score"))
+    pairs = _verified(candidates, rows, measure).where(F.col("score") >= threshold).union(copies)
+    return pairs.withColumnRenamed("score", score_col)
+
+
+def _refuse_most_pairs(dataset: DataFrame, name: str, threshold: float, measure: Measure, shingle_words: int) -> None:
+    """Refuse a low threshold that very many of the pairs reach, by a sample."""
+    count = dataset.count()
+
+    def scores(_: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+        drawn = texts(draw(dataset, name, count, SAMPLED_ROWS, seed=0), name)
+        sample = shingled_rows(drawn, shingle_words, threads=1)
+        return sample.scores(sample.chosen, measure)
+
+    refuse_most_pairs(count, threshold, scores)
+
+
+def _sets(dataset: DataFrame, id_col: str, text_col: str, shingle_words: int) -> DataFrame:
+    """Return the shingles of each text that has words: id, items."""
+
+    def shingled(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        shingler = Shingler(shingle_words, threads=1)
+        for whole in batches:
+            for start in range(0, whole.num_rows, _TEXTS_AT_ONCE):
+                batch = whole.slice(start, _TEXTS_AT_ONCE)
+                refuse_nulls(batch.column(0), id_col)
+                bounds, items = shingler(texts(batch.column(1), text_col))
+                lists = pa.ListArray.from_arrays(pa.array(bounds.astype(np.int32)), pa.array(items.view(np.int64)))
+                yield pa.RecordBatch.from_arrays([batch.column(0), lists], ["id", "items"])
+
+    columns = dataset.select(F.col(quoted(id_col)).alias("id"), F.col(quoted(text_col)).alias("text"))
+    kind = StructType([StructField("id", columns.schema["id"].dataType), StructField("items", ArrayType(LongType()))])
+    return columns.mapInArrow(shingled, kind).where(F.size("items") > 0)
+
+
+def _folded(sets: DataFrame) -> DataFrame:
+    """Add the smallest id that has the same items: id, items, first."""
+    return sets.withColumn("first", F.min("id").over(Window.partitionBy("items")))
+
+
+def _ranked(sets: DataFrame, threshold: float) -> DataFrame:
+    """Return the items of each set that others have too, the rarest first: id, size, items, prefix.
+
+    ``size`` is that of the whole set. A similar set has one of the first ``prefix`` items.
+    """
+    spread = sets.select("id", F.size("items").alias("size"), F.explode("items").alias("item"))
+    frequency = spread.groupBy("item").agg(F.count(F.lit(1)).alias("frequency")).where("frequency > 1")
+    shared = spread.join(frequency, "item").groupBy("id", "size")
+    rows = shared.agg(F.array_sort(F.collect_list(F.struct("frequency", "item"))).alias("ranked"))
+    needed = F.ceil(F.col("size") * threshold - _ROUNDING)
+    prefix = F.greatest(F.size("ranked") - needed + 1, F.lit(0)).cast("int")
+    return rows.select("id", "size", F.col("ranked.item").alias("items"), prefix.alias("prefix"))
+
+
+def _entries(rows: DataFrame, items: Column) -> DataFrame:
+    """Return some of the items of each row: id, size, place, item, reach. The reach counts it and those after it."""
+    places = rows.select("id", "size", F.size("items").alias("count"), F.posexplode(items).alias("place", "item"))
+    return places.select("id", "size", "place", "item", (F.col("count") - F.col("place")).alias("reach"))
+
+
+def _prefixes(rows: DataFrame) -> DataFrame:
+    return _entries(rows, F.slice("items", F.lit(1), F.col("prefix")))
+
+
+def _sharing_prefixes(rows: DataFrame, threshold: float, longest: int) -> DataFrame:
+    """Return the pairs that may reach this Jaccard similarity: idA, idB."""
+    listed = _prefixes(rows).withColumn("length", F.count(F.lit(1)).over(Window.partitionBy("item")))
+    short = listed.where(F.col("length").between(2, longest))
+    a, b = _end(short, "A"), _end(short, "B")
+    smaller, larger = F.least("sizeA", "sizeB"), F.greatest("sizeA", "sizeB")
+    needed = (F.col("sizeA") + F.col("sizeB")) * (threshold / (1 + threshold)) - _ROUNDING
+    pairs = a.join(b, "item").where(F.col("idA") < F.col("idB")).where(smaller >= larger * threshold - _ROUNDING)
+    # From the first item that both have on, both must have enough of them left.
+    pairs = pairs.where(F.least("reachA", "reachB") >= needed).select("idA", "idB")
+    return pairs.union(_alike(listed.where(F.col("length") > longest), rows)).distinct()
+
+
+def _alike(entries: DataFrame, rows: DataFrame) -> DataFrame:
+    """Return pairs of rows that share an item of many rows, and are likely to be similar: idA, idB."""
+    rank = F.row_number().over(Window.partitionBy("id").orderBy("place"))
+    some = entries.withColumn("rank", rank).where(F.col("rank") <= _MOST_SHINGLES).select("id", "item")
+    hashes = [_smallest_hash("items", seed) for seed in range(_HASHES)]
+    hashed = some.join(rows.select("id", "items"), "id")
+    hashed = hashed.select("id", "item", F.posexplode(F.array(*hashes)).alias("seed", "hash"))
+    order = Window.partitionBy("item", "seed").orderBy("hash", "id")
+    following = (F.lead("id", step).over(order) for step in range(1, _NEIGHBORS + 1))
+    # Texts of a template often have one hash. The first of them, if similar, joins them all in few rounds.
+    first = F.min("id").over(Window.partitionBy("item", "seed", "hash"))
+    pairs = hashed.select("id", F.array(first, *following).alias("others"))
+    pairs = pairs.select("id", F.explode("others").alias("other")).where(F.col("other") != F.col("id"))
+    return pairs.select(F.least("id", "other").alias("idA"), F.greatest("id", "other").alias("idB"))
+
+
+def _smallest_hash(items: str, seed: int) -> Column:
+    return F.array_min(F.transform(items, lambda item: F.xxhash64(item, F.lit(seed))))
+
+
+def _containing(rows: DataFrame, threshold: float, longest: int) -> DataFrame:
+    """Return the pairs of which the second may have this share of the items of the first: idA, idB."""
+    order = F.row_number().over(Window.partitionBy("item").orderBy("id"))
+    lists = _entries(rows, F.col("items")).withColumn("order", order).where(F.col("order") <= longest)
+    needed = F.col("sizeA") * threshold - _ROUNDING
+    pairs = _end(_prefixes(rows), "A").join(_end(lists, "B"), "item").where(F.col("idA") != F.col("idB"))
+    return pairs.where(F.least("reachA", "reachB") >= needed).select("idA", "idB").distinct()
+
+
+def _end(table: DataFrame, end: str) -> DataFrame:
+    return table.select("item", *(F.col(name).alias(f"{name}{end}") for name in ("id", "size", "reach")))
+
+
+def _verified(pairs: DataFrame, rows: DataFrame, measure: Measure) -> DataFrame:
+    """Compare the sets of pairs: idA, idB, score."""
+    for end in "AB":
+        names = [F.col(name).alias(f"{name}{end}") for name in ("id", "size", "items")]
+        pairs = pairs.join(rows.select(*names), f"id{end}")
+    pairs = pairs.withColumn("shared", F.size(F.array_intersect("itemsA", "itemsB")))
+    whole = F.col("sizeA")
+    if measure == "jaccard":
+        whole = F.col("sizeA") + F.col("sizeB") - F.col("shared")
+    return pairs.select("idA", "idB", (F.col("shared") / whole).alias("score"))
