@@ -9,6 +9,7 @@ from sthash.collection import CollectionError as CollectionError
 from sthash.collection import Hit as Hit
 from sthash.collection import SearchOptions as SearchOptions
 from sthash.collection import Snapshot as Snapshot
+from sthash.hashing import EmbeddingQuantizer as EmbeddingQuantizer
 from sthash.hashing import LinearSVMBank as LinearSVMBank
 from sthash.hashing import SelfTaughtHashing as SelfTaughtHashing
 from sthash.hashing import knn_graph as knn_graph

@@ -264,3 +264,14 @@ class PostingLists:
         allowed: npt.NDArray[np.uint8] | None,
         threads: int,
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]: ...
+
+def encode_additive(
+    book_products: npt.NDArray[np.float32],
+    bit_products: npt.NDArray[np.float32],
+    *,
+    book_gram: npt.NDArray[np.float32],
+    cross_gram: npt.NDArray[np.float32],
+    bit_gram: npt.NDArray[np.float32],
+    beam: int,
+    threads: int,
+) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.float32], npt.NDArray[np.float32]]: ...

@@ -50,6 +50,7 @@ KINDS = {
     "AnchorGraphHashing": "sthash.baselines.anchor_graph_hashing",
     "BinarizedLSI": "sthash.baselines.binarized_lsi",
     "BoostedSSC": "sthash.baselines.boosted_ssc",
+    "EmbeddingQuantizer": "sthash.hashing.embedding_quantizer",
     "ForgivingHashing": "sthash.baselines.forgiving_hashing",
     "IterativeQuantization": "sthash.baselines.iterative_quantization",
     "LaplacianCoHashing": "sthash.baselines.laplacian_co_hashing",

@@ -98,5 +98,6 @@ void bind_hamming(nb::module_& module);
 void bind_collection(nb::module_& module);
 void bind_postings(nb::module_& module);
 void bind_reranking(nb::module_& module);
+void bind_quantizer(nb::module_& module);
 
 }  // namespace sthash

@@ -48,6 +48,7 @@ NB_MODULE(_core, module) {
     bind_collection(module);
     bind_postings(module);
     bind_reranking(module);
+    bind_quantizer(module);
 }
 
 }  // namespace sthash
