@@ -265,6 +265,9 @@ class PostingLists:
         threads: int,
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]: ...
 
+def multiply(
+    rows: npt.NDArray[np.float32], weights: npt.NDArray[np.float32], *, threads: int
+) -> npt.NDArray[np.float32]: ...
 def encode_additive(
     book_products: npt.NDArray[np.float32],
     bit_products: npt.NDArray[np.float32],

@@ -36,7 +36,11 @@ def slow_code(x: Any, books: Any, signs: Any, beam: int) -> tuple[list[int], lis
             candidates += [(float(((x - start - word) ** 2).sum()), [*path, at]) for at, word in enumerate(book)]
         kept = sorted(candidates)[: beam if number + 1 < len(books) else 1]
     left = x - sum((books[at][word] for at, word in enumerate(kept[0][1])), np.zeros(len(x)))
-    bits = left @ signs > 0
+    bits = np.zeros(signs.shape[1], dtype=bool)
+    rest = left.copy()
+    for bit in range(len(bits)):
+        bits[bit] = rest @ signs[:, bit] > 0
+        rest -= signs[:, bit] * (1 if bits[bit] else -1)
     for _ in range(len(bits)):
         losses = []
         for flip in range(len(bits)):
@@ -60,6 +64,16 @@ def test_kernel_equals_its_slow_twin(n_books: int, n_bits: int) -> None:
         words, bits = slow_code(point.astype(np.float64), books.astype(np.float64), signs.astype(np.float64), 3)
         assert code[:n_books].tolist() == words
         assert (signs_of(code[None, n_books:]) > 0).ravel().tolist() == bits
+
+
+@pytest.mark.parametrize("shape", [(1, 1, 1), (3, 5, 17), (9, 7, 64), (70, 3, 83), (4, 2, 0)])
+def test_products_are_those_of_numpy(shape: tuple[int, int, int]) -> None:
+    rng = np.random.default_rng(0)
+    left, right = rng.normal(size=shape[:2]).astype(np.float32), rng.normal(size=shape[1:]).astype(np.float32)
+    sums = np.zeros((shape[0], shape[2]), dtype=np.float32)
+    for at in range(shape[1]):
+        sums += left[:, at, None] * right[at]
+    assert (_core.multiply(left, right, threads=2) == sums).all()
 
 
 def test_kernel_knows_what_its_sums_have_in_common_with_the_rows() -> None:

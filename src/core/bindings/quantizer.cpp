@@ -2,6 +2,7 @@
 #include "arguments.hpp"
 #include "bindings.hpp"
 #include "quantizer/encode.hpp"
+#include "quantizer/kernels.hpp"
 
 namespace sthash {
 
@@ -34,9 +35,23 @@ nb::tuple encode(Matrix<float> book_products, Matrix<float> bit_products, Matrix
                           to_numpy(std::move(squares)));
 }
 
+nb::ndarray<nb::numpy, float> multiply(Matrix<float> rows, Matrix<float> weights, Threads threads) {
+    const size_t count = rows.shape(0), depth = rows.shape(1), width = weights.shape(1);
+    check(weights.shape(0) == depth, "Rows and weights must have the same inner dimension. Transpose one of them.");
+    std::vector<float> products(count * width);
+    interruptible_unless(count <= 16, [&](StopFlag& stop) {
+        parallel_for(count, 64, threads, stop, [&](size_t first, size_t last, int) {
+            quantizer::multiply_rows(rows.data() + first * depth, last - first, depth, weights.data(), width,
+                                     products.data() + first * width);
+        });
+    });
+    return to_numpy(std::move(products), {count, width});
+}
+
 }  // namespace
 
 void bind_quantizer(nb::module_& module) {
+    module.def("multiply", &multiply, nb::arg("rows"), nb::arg("weights"), nb::kw_only(), nb::arg("threads"));
     module.def("encode_additive", &encode, nb::arg("book_products"), nb::arg("bit_products"), nb::kw_only(),
                nb::arg("book_gram"), nb::arg("cross_gram"), nb::arg("bit_gram"), nb::arg("beam"), nb::arg("threads"));
 }

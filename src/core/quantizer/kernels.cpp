@@ -16,4 +16,8 @@ void encode_rows(const Codewords& words, const Products& products, size_t first,
     STHASH_PICK(quantizer_kernels::encode_rows)(words, products, first, last, encoded, scratch);
 }
 
+void multiply_rows(const float* rows, size_t count, size_t depth, const float* weights, size_t width, float* products) {
+    STHASH_PICK(quantizer_kernels::multiply_rows)(rows, count, depth, weights, width, products);
+}
+
 }  // namespace sthash::quantizer

@@ -17,7 +17,6 @@ from sthash.checks import check_whole, resolve_threads
 from sthash.codes import Codes
 from sthash.hashing.codebooks import WORDS, Codewords, decode, k_means, learn_books, learn_signs, nearest, signs_of
 from sthash.hashing.hasher import check_features, check_seed, learner_of, saved_seed
-from sthash.hashing.linear_hash import project
 from sthash.hashing.rotation import principal_axes
 from sthash.rows import check_dense, unit_rows
 
@@ -29,7 +28,7 @@ MOST_BYTES = 256
 LEARNING_ROWS = 20_000
 # Books of 256 codewords: a short code consists of nothing else; a long one has few, as each takes long to go through.
 SHORT_BOOKS, LONG_BOOKS, SHORT_BYTES = 7, 4, 8
-BEAM = 8
+BEAM = 4
 # The books see this many principal axes. The sign vectors see all.
 BOOK_AXES = 128
 # A correction is chosen for the sum of both its errors, at the cosine that neighbors have, more than for each alone.
@@ -53,8 +52,8 @@ class EmbeddingQuantizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Codes of embeddings, a few bytes each, from which a query estimates its cosines.
 
     The query stays as it is; only the stored vectors are quantized. The code of a vector x chooses a sum h of codewords
-    that comes close to x − mean (see `sthash.hashing.codebooks`). Its last byte chooses two numbers: a factor that gives
-    h the length of x − mean, and the product of x − mean with the mean. So a query q estimates its cosine as
+    that comes close to x − mean (see `sthash.hashing.codebooks`). Its last byte chooses two numbers: a factor that
+    gives h the length of x − mean, and the product of x − mean with the mean. So a query q estimates its cosine as
 
         q · mean + factor · (q − mean) · h + shift,
 
@@ -237,7 +236,6 @@ class EmbeddingQuantizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         grams = Codewords(self.books_, seen, BEAM).grams()
         signs = self.signs_.astype(np.float64)
         self._grams = grams | {"bit_gram": np.ascontiguousarray(signs.T @ signs, dtype=np.float32)}
-        self._directions = np.ascontiguousarray(np.hstack([self.axes_, self.signs_]))
 
     def _choose(self, rows: Floats) -> tuple[Codes, Floats, Floats]:
         """Choose the codewords of rows minus the mean; also return x · h and h · h."""
@@ -247,10 +245,10 @@ class EmbeddingQuantizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def _products(self, rows: Floats) -> tuple[Floats, Floats]:
         """Multiply rows minus the mean with the codewords of the books, and with the sign vectors."""
-        n_axes = self.axes_.shape[1]
-        products = project(rows, self._directions, self.threads)
-        of_books = project(np.ascontiguousarray(products[:, :n_axes]), self._words, self.threads)
-        return np.ascontiguousarray(of_books), np.ascontiguousarray(products[:, n_axes:])
+        workers = resolve_threads(self.threads)
+        places = _core.multiply(rows, self.axes_, threads=workers)
+        of_books = _core.multiply(places, self._words, threads=workers)
+        return of_books, _core.multiply(rows, self.signs_, threads=workers)
 
     def _needed(self, rows: Floats, dots: Floats, squares: Floats) -> npt.NDArray[np.float64]:
         """Return the factor and the shift that each row needs."""
