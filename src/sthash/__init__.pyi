@@ -16,6 +16,7 @@ from sthash.hashing import knn_graph as knn_graph
 from sthash.hashing import laplacian_eigenmap as laplacian_eigenmap
 from sthash.hashing import median_bits as median_bits
 from sthash.index import HammingIndex as HammingIndex
+from sthash.index import VectorIndex as VectorIndex
 from sthash.model import TextModel as TextModel
 from sthash.model import VectorModel as VectorModel
 from sthash.model_file import ModelFileError as ModelFileError

@@ -278,3 +278,22 @@ def encode_additive(
     beam: int,
     threads: int,
 ) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.float32], npt.NDArray[np.float32]]: ...
+
+class CellIndex:
+    def __init__(
+        self,
+        *,
+        centers: npt.NDArray[np.float32],
+        signs: npt.NDArray[np.float32],
+        starts: npt.NDArray[np.int64],
+        codes: npt.NDArray[np.uint8],
+        factors: npt.NDArray[np.uint8],
+        shifts: npt.NDArray[np.uint8],
+        factor_values: npt.NDArray[np.float32],
+        shift_values: npt.NDArray[np.float32],
+        ids: npt.NDArray[np.int32],
+        vectors: npt.NDArray[np.float32],
+    ) -> None: ...
+    def search(
+        self, queries: npt.NDArray[np.float32], *, k: int, probes: int, candidates: int, threads: int
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]: ...

@@ -60,6 +60,7 @@ KINDS = {
     "StackedRBMHashing": "sthash.baselines.stacked_rbm_hashing",
     "TextModel": "sthash.model.text_model",
     "TextVectorizer": "sthash.text.vectorizer",
+    "VectorIndex": "sthash.index.vectors",
     "VectorModel": "sthash.model.vector_model",
 }
 # Names that files of version 0.1 have for a kind.

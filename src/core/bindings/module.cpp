@@ -49,6 +49,7 @@ NB_MODULE(_core, module) {
     bind_postings(module);
     bind_reranking(module);
     bind_quantizer(module);
+    bind_cells(module);
 }
 
 }  // namespace sthash

@@ -125,14 +125,16 @@ def first_signs(rows: Floats, n_bits: int, rng: np.random.Generator) -> Floats:
     return signs
 
 
-def k_means(points: npt.NDArray[Any], rng: np.random.Generator, turns: int = KMEANS_TURNS) -> npt.NDArray[Any]:
-    """Return 256 centers of the points; a center that loses all its points starts again at one of them."""
+def k_means(
+    points: npt.NDArray[Any], rng: np.random.Generator, n_centers: int = WORDS, turns: int = KMEANS_TURNS
+) -> npt.NDArray[Any]:
+    """Return centers of the points; a center that loses all its points starts again at one of them."""
     n = len(points)
-    centers = points[rng.choice(n, WORDS, replace=n < WORDS)]
+    centers = points[rng.choice(n, n_centers, replace=n < n_centers)]
     for _ in range(turns):
-        members = sp.csr_array((np.ones(n, dtype=points.dtype), nearest(points, centers), np.arange(n + 1)), (n, WORDS))
+        members = sp.csr_array((np.ones(n, dtype=points.dtype), nearest(points, centers), np.arange(n + 1)), (n, n_centers))
         sizes = np.asarray(members.sum(axis=0))[:, None]
-        again = points[rng.choice(n, WORDS)]
+        again = points[rng.choice(n, n_centers)]
         centers = np.where(sizes > 0, (members.T @ points) / np.maximum(sizes, 1), again).astype(points.dtype)
     return centers
 
