@@ -1,6 +1,6 @@
 """Embeddings: recall per byte, what each ingredient brings, and recall against queries per second.
 
-``recall``: the share of the true top 10 among the first 10, 30 and 100, all bytes that are stored per vector counted. All
+``recall``: the share of the true top 10 among the first 10, 30 and 100, all bytes stored per vector counted. All
 methods learn from the same 20,000 vectors. ``ablation``: the same with one ingredient left out. ``speed``: queries per
 second and processor, one by one and in a batch, against hnswlib, FAISS and usearch.
 
@@ -91,7 +91,7 @@ def ablation(run: Run) -> None:
     """Leave out one ingredient at a time."""
     without: dict[str, Any] = {
         "all": mock.patch.object(embedding_quantizer, "BEAM", embedding_quantizer.BEAM),
-        "books of 256": mock.patch.object(embedding_quantizer, "_number_of_books", lambda n_bytes: 0),
+        "books of 256": mock.patch.object(embedding_quantizer, "_number_of_books", return_value=0),
         "beam": mock.patch.object(embedding_quantizer, "BEAM", 1),
         "books solved for together": mock.patch.object(codebooks, "BOOK_TURNS", 0),
         "turns between signs and vectors": mock.patch.object(codebooks, "SIGN_TURNS", 0),

@@ -289,8 +289,7 @@ class CellIndex:
         codes: npt.NDArray[np.uint8],
         factors: npt.NDArray[np.uint8],
         shifts: npt.NDArray[np.uint8],
-        factor_values: npt.NDArray[np.float32],
-        shift_values: npt.NDArray[np.float32],
+        scales: npt.NDArray[np.float32],
         ids: npt.NDArray[np.int32],
         vectors: npt.NDArray[np.float32],
     ) -> None: ...

@@ -36,8 +36,8 @@ def slow_estimates(index: VectorIndex, query: Any) -> dict[int, tuple[int, float
     found = {}
     for cell in range(index.n_cells):
         for place in range(32 * parts["starts"][cell], 32 * parts["starts"][cell + 1]):
-            factor = parts["factor_values"][parts["factors"][place]]
-            shift = parts["shift_values"][parts["shifts"][place]]
+            factor = parts["scales"][0] + parts["scales"][1] * parts["factors"][place]
+            shift = parts["scales"][2] + parts["scales"][3] * parts["shifts"][place]
             if parts["ids"][place] >= 0:
                 found[int(parts["ids"][place])] = (cell, float(products[cell] + shift + factor * sums[place]))
     return found
@@ -61,7 +61,7 @@ def test_candidates_have_the_largest_estimates_in_the_nearest_cells(vectors: Any
         found = set(index.search(query, 40, probes=5, candidates=40)[0][0].tolist())
         # Tables of bytes round; only candidates close to the last one may change sides.
         step = 2 * np.abs(query @ index._arrays["signs"]).reshape(-1, 4).sum(axis=1).max() / 127
-        slack = 8 * step * float(index._arrays["factor_values"].max())
+        slack = 8 * step * float(index._arrays["scales"][0] + 255 * index._arrays["scales"][1])
         last = inside[39][0]
         assert {id_ for estimate, id_ in inside if estimate < last - slack} <= found
         assert found <= {id_ for estimate, id_ in inside if estimate <= last + slack}

@@ -11,16 +11,15 @@ namespace {
 class CellIndex {
  public:
     CellIndex(Matrix<float> centers, Matrix<float> signs, Vector<int64_t> starts, Vector<uint8_t> codes,
-              Vector<uint8_t> factors, Vector<uint8_t> shifts, Vector<float> factor_values, Vector<float> shift_values,
-              Vector<int32_t> ids, Matrix<float> vectors)
+              Vector<uint8_t> factors, Vector<uint8_t> shifts, Vector<float> scales, Vector<int32_t> ids,
+              Matrix<float> vectors)
         : centers_(centers),
           signs_(signs),
           starts_(starts),
           codes_(codes),
           factors_(factors),
           shifts_(shifts),
-          factor_values_(factor_values),
-          shift_values_(shift_values),
+          scales_(scales),
           ids_(ids),
           vectors_(vectors) {
         const size_t n_cells = centers.shape(1), dimension = centers.shape(0), bytes = signs.shape(1) / 8;
@@ -29,7 +28,7 @@ class CellIndex {
               "Centers, sign vectors and vectors must have one dimension. Make them from the same vectors.");
         check(bytes <= 128, "Codes in cells have at most 1024 bits. Use fewer.");
         check(places % cells::kBlock == 0 && factors.size() == places && shifts.size() == places &&
-                  codes.size() == places * bytes && factor_values.size() == 256 && shift_values.size() == 256,
+                  codes.size() == places * bytes && scales.size() == 4,
               "Each place needs its code, its factor and its shift. Build the index again.");
         check(starts.size() == n_cells + 1, "Each cell needs its first block. Build the index again.");
         const int64_t blocks = static_cast<int64_t>(places / cells::kBlock);
@@ -41,10 +40,9 @@ class CellIndex {
         for (size_t place = 0; place < places; ++place)
             check(ids.data()[place] >= -1 && ids.data()[place] < static_cast<int64_t>(vectors.shape(0)),
                   "An id has no vector. Build the index again.");
-        index_ = {
-            n_cells,       dimension,     bytes,          vectors.shape(0), centers.data(),       signs.data(),
-            starts.data(), codes.data(),  factors.data(), shifts.data(),    factor_values.data(), shift_values.data(),
-            ids.data(),    vectors.data()};
+        index_ = {n_cells,       dimension,     bytes,         vectors.shape(0), centers.data(),
+                  signs.data(),  starts.data(), codes.data(),  factors.data(),   shifts.data(),
+                  scales.data(), ids.data(),    vectors.data()};
     }
 
     nb::tuple search(Matrix<float> queries, Whole<size_t> k, Whole<size_t> probes, Whole<size_t> candidates,
@@ -67,7 +65,7 @@ class CellIndex {
     Matrix<float> centers_, signs_;
     Vector<int64_t> starts_;
     Vector<uint8_t> codes_, factors_, shifts_;
-    Vector<float> factor_values_, shift_values_;
+    Vector<float> scales_;
     Vector<int32_t> ids_;
     Matrix<float> vectors_;
     cells::Index index_;
@@ -78,10 +76,9 @@ class CellIndex {
 void bind_cells(nb::module_& module) {
     nb::class_<CellIndex>(module, "CellIndex")
         .def(nb::init<Matrix<float>, Matrix<float>, Vector<int64_t>, Vector<uint8_t>, Vector<uint8_t>, Vector<uint8_t>,
-                      Vector<float>, Vector<float>, Vector<int32_t>, Matrix<float>>(),
+                      Vector<float>, Vector<int32_t>, Matrix<float>>(),
              nb::kw_only(), nb::arg("centers"), nb::arg("signs"), nb::arg("starts"), nb::arg("codes"),
-             nb::arg("factors"), nb::arg("shifts"), nb::arg("factor_values"), nb::arg("shift_values"), nb::arg("ids"),
-             nb::arg("vectors"))
+             nb::arg("factors"), nb::arg("shifts"), nb::arg("scales"), nb::arg("ids"), nb::arg("vectors"))
         .def("search", &CellIndex::search, nb::arg("queries"), nb::kw_only(), nb::arg("k"), nb::arg("probes"),
              nb::arg("candidates"), nb::arg("threads"));
 }

@@ -13,8 +13,9 @@
 
 namespace sthash::cells {
 
-void add_lookups(const uint8_t* block, size_t bytes, const uint8_t* low, const uint8_t* high, uint16_t* sums) {
-    STHASH_PICK(cells_kernels::add_lookups)(block, bytes, low, high, sums);
+bool estimate(const Block& block, size_t bytes, const Tables& tables, const Scales& scales, float product, float limit,
+              float* estimates) {
+    return STHASH_PICK(cells_kernels::estimate)(block, bytes, tables, scales, product, limit, estimates);
 }
 
 float dot(const float* left, const float* right, size_t count) {

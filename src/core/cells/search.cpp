@@ -30,11 +30,6 @@ struct Better {
     }
 };
 
-// Tables of bytes: a lookup v stands for step × v, and all lookups of a code together for that plus `base`.
-struct Tables {
-    float step, base;
-};
-
 Tables fill_tables(const float* weights, size_t bytes, Scratch& scratch) {
     const size_t nibbles = 2 * bytes;
     float widest = 0.0f, base = 0.0f;
@@ -59,7 +54,7 @@ Tables fill_tables(const float* weights, size_t bytes, Scratch& scratch) {
             table[pattern] = table[pattern + 16] = static_cast<uint8_t>(std::min(127.0f, sum / step + 0.5f));
         }
     }
-    return {step, base};
+    return {scratch.low.data(), scratch.high.data(), step, base};
 }
 
 // Keeps the best candidates: a list of up to twice as many as wanted, cut down when it is full.
@@ -87,49 +82,46 @@ class Candidates {
     float limit_ = kNever;
 };
 
-void scan_cell(const Index& index, size_t cell, float product, const Tables& tables, const Scratch& scratch,
-               Candidates& candidates) {
-    uint16_t sums[kBlock];
+void scan_cell(const Index& index, size_t cell, float product, const Tables& tables, Candidates& candidates) {
     float estimates[kBlock];
+    const Scales scales{{index.scales[0], index.scales[1]}, {index.scales[2], index.scales[3]}};
     for (int64_t block = index.starts[cell]; block < index.starts[cell + 1]; ++block) {
         const size_t first = static_cast<size_t>(block) * kBlock;
-        add_lookups(index.codes + first * index.bytes, index.bytes, scratch.low.data(), scratch.high.data(), sums);
-        for (size_t i = 0; i < kBlock; ++i)
-            estimates[i] = product + index.shift_values[index.shifts[first + i]] +
-                           index.factor_values[index.factors[first + i]] *
-                               (tables.base + tables.step * static_cast<float>(sums[i]));
+        const Block places{index.codes + first * index.bytes, index.factors + first, index.shifts + first};
+        if (!estimate(places, index.bytes, tables, scales, product, candidates.limit(), estimates)) continue;
         for (size_t i = 0; i < kBlock; ++i)
             if (estimates[i] >= candidates.limit() && index.ids[first + i] >= 0)
                 candidates.add(estimates[i], index.ids[first + i]);
     }
 }
 
-void search_one(const Index& index, const Request& request, const float* query, int64_t* ids, float* scores,
+// A query with its products with the centers and with the sign vectors.
+struct Query {
+    const float *vector, *products, *weights;
+};
+
+void search_one(const Index& index, const Request& request, const Query& query, int64_t* ids, float* scores,
                 Scratch& scratch) {
-    scratch.products.resize(index.n_cells);
-    scratch.weights.resize(8 * index.bytes);
-    quantizer::multiply_rows(query, 1, index.dimension, index.centers, index.n_cells, scratch.products.data());
-    quantizer::multiply_rows(query, 1, index.dimension, index.signs, 8 * index.bytes, scratch.weights.data());
     scratch.order.resize(index.n_cells);
     std::iota(scratch.order.begin(), scratch.order.end(), 0);
     const size_t probes = std::min(request.probes, index.n_cells);
     std::partial_sort(scratch.order.begin(), scratch.order.begin() + static_cast<long>(probes), scratch.order.end(),
                       [&](int32_t a, int32_t b) {
-                          const float left = scratch.products[static_cast<size_t>(a)];
-                          const float right = scratch.products[static_cast<size_t>(b)];
+                          const float left = query.products[a];
+                          const float right = query.products[b];
                           return left != right ? left > right : a < b;
                       });
-    const Tables tables = fill_tables(scratch.weights.data(), index.bytes, scratch);
+    const Tables tables = fill_tables(query.weights, index.bytes, scratch);
     Candidates candidates(scratch.found, request.candidates);
     for (size_t probe = 0; probe < probes; ++probe) {
         const size_t cell = static_cast<size_t>(scratch.order[probe]);
-        scan_cell(index, cell, scratch.products[cell], tables, scratch, candidates);
+        scan_cell(index, cell, query.products[cell], tables, candidates);
     }
     candidates.cut();
     for (const auto& [estimate, id] : scratch.found)
         __builtin_prefetch(index.vectors + static_cast<size_t>(id) * index.dimension);
     for (auto& [score, id] : scratch.found)
-        score = dot(query, index.vectors + static_cast<size_t>(id) * index.dimension, index.dimension);
+        score = dot(query.vector, index.vectors + static_cast<size_t>(id) * index.dimension, index.dimension);
     const size_t kept = std::min(request.k, scratch.found.size());
     std::partial_sort(scratch.found.begin(), scratch.found.begin() + static_cast<long>(kept), scratch.found.end(),
                       Better());
@@ -143,10 +135,21 @@ void search_one(const Index& index, const Request& request, const float* query, 
 
 void search(const Index& index, const Request& request, int64_t* ids, float* scores, int threads, StopFlag& stop) {
     std::vector<Scratch> scratch(static_cast<size_t>(std::max(threads, 1)));
-    parallel_for(request.count, 8, threads, stop, [&](size_t first, size_t last, int thread) {
-        for (size_t q = first; q < last; ++q)
-            search_one(index, request, request.queries + q * index.dimension, ids + q * request.k,
-                       scores + q * request.k, scratch[static_cast<size_t>(thread)]);
+    const size_t bits = 8 * index.bytes;
+    parallel_for(request.count, 16, threads, stop, [&](size_t first, size_t last, int thread) {
+        Scratch& own = scratch[static_cast<size_t>(thread)];
+        const size_t count = last - first;
+        const float* vectors = request.queries + first * index.dimension;
+        own.products.resize(count * index.n_cells);
+        own.weights.resize(count * bits);
+        quantizer::multiply_rows(vectors, count, index.dimension, index.centers, index.n_cells, own.products.data());
+        quantizer::multiply_rows(vectors, count, index.dimension, index.signs, bits, own.weights.data());
+        for (size_t q = 0; q < count; ++q) {
+            const Query query{vectors + q * index.dimension, own.products.data() + q * index.n_cells,
+                              own.weights.data() + q * bits};
+            const size_t place = (first + q) * request.k;
+            search_one(index, request, query, ids + place, scores + place, own);
+        }
     });
 }
 

@@ -20,8 +20,7 @@ struct Index {
     const uint8_t* codes;                      // per block bytes × 32
     const uint8_t* factors;                    // per place, the length of its sum of sign vectors
     const uint8_t* shifts;                     // per place, what is added to the estimate
-    const float* factor_values;                // 256
-    const float* shift_values;                 // 256
+    const float* scales;                       // of factors and shifts, as in Scales
     const int32_t* ids;                        // per place
     const float* vectors;                      // n_rows × dimension
 };

@@ -132,7 +132,9 @@ def k_means(
     n = len(points)
     centers = points[rng.choice(n, n_centers, replace=n < n_centers)]
     for _ in range(turns):
-        members = sp.csr_array((np.ones(n, dtype=points.dtype), nearest(points, centers), np.arange(n + 1)), (n, n_centers))
+        members = sp.csr_array(
+            (np.ones(n, dtype=points.dtype), nearest(points, centers), np.arange(n + 1)), (n, n_centers)
+        )
         sizes = np.asarray(members.sum(axis=0))[:, None]
         again = points[rng.choice(n, n_centers)]
         centers = np.where(sizes > 0, (members.T @ points) / np.maximum(sizes, 1), again).astype(points.dtype)

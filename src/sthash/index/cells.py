@@ -35,8 +35,8 @@ def _learn(rows: Floats, n_bytes: int, n_cells: int, random_state: int, threads:
     some = _sample(np.arange(len(rows)), LEARNING_ROWS, rng)
     signs = learn_signs(rows[some] - centers[cells[some]], 8 * n_bytes, rng, threads)
     codes, factors, shifts = _encode(rows, centers, cells, signs, threads)
-    factor_values, factor_bytes = _to_bytes(factors)
-    shift_values, shift_bytes = _to_bytes(shifts)
+    factor_scale, factor_bytes = _to_bytes(factors)
+    shift_scale, shift_bytes = _to_bytes(shifts)
     starts, ids = _blocks(cells, n_cells)
     filled = np.maximum(ids, 0)
     laid_out = codes[filled].reshape(-1, BLOCK, n_bytes).transpose(0, 2, 1)
@@ -47,8 +47,7 @@ def _learn(rows: Floats, n_bytes: int, n_cells: int, random_state: int, threads:
         "codes": np.ascontiguousarray(laid_out).ravel(),
         "factors": factor_bytes[filled],
         "shifts": shift_bytes[filled],
-        "factor_values": factor_values,
-        "shift_values": shift_values,
+        "scales": np.array([*factor_scale, *shift_scale], dtype=np.float32),
         "ids": ids,
     }
 
@@ -80,12 +79,11 @@ def _encode(
     return codes, np.where(np.isfinite(factors), np.minimum(factors, 1e3), 1).astype(np.float32), shifts
 
 
-def _to_bytes(values: Floats) -> tuple[Floats, npt.NDArray[np.uint8]]:
-    """Round values to 256 steps between their extremes, a few far ones left out."""
-    low, high = np.quantile(values, [0.0005, 0.9995])
-    steps = np.linspace(low, high, 256).astype(np.float32)
-    places = np.rint((np.clip(values, low, high) - low) / max(float(high - low), 1e-12) * 255)
-    return steps, places.astype(np.uint8)
+def _to_bytes(values: Floats) -> tuple[tuple[float, float], npt.NDArray[np.uint8]]:
+    """Round values to 256 steps between their extremes, a few far ones left out; return first value, step, steps."""
+    low, high = (float(value) for value in np.quantile(values, [0.0005, 0.9995]))
+    step = max(high - low, 1e-12) / 255
+    return (low, step), np.rint((np.clip(values, low, high) - low) / step).astype(np.uint8)
 
 
 def _blocks(cells: npt.NDArray[np.int64], n_cells: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:

@@ -1,8 +1,8 @@
 """The index of embeddings: cells, short codes, and the vectors themselves.
 
-Vectors are grouped into cells around centers. Within its cell a vector has a code: the signs with which sign vectors are
-added up to what the center leaves of it. A query goes through three stages in one call: the products with the centers
-choose cells, sums of table lookups over the codes of those cells choose candidates, and products with the vectors
+Vectors are grouped into cells around centers. Within its cell a vector has a code: the signs with which sign vectors
+are added up to what the center leaves of it. A query goes through three stages in one call: the products with the
+centers choose cells, sums of table lookups over the codes of those cells choose candidates, and products with the vectors
 themselves rank them.
 """
 
@@ -24,8 +24,17 @@ Arrays = dict[str, npt.NDArray[Any]]
 
 BATCH = 8192
 CELLS_PER_ROOT = 2.0
-SHARED = (np.float32, np.float32, np.int64, np.uint8, np.uint8, np.uint8, np.float32, np.float32, np.int32)
-NAMES = ("centers", "signs", "starts", "codes", "factors", "shifts", "factor_values", "shift_values", "ids")
+# What a file holds, besides the vectors.
+STORED: dict[str, tuple[Any, int]] = {
+    "centers": (np.float32, 2),
+    "signs": (np.float32, 2),
+    "starts": (np.int64, 1),
+    "codes": (np.uint8, 1),
+    "factors": (np.uint8, 1),
+    "shifts": (np.uint8, 1),
+    "scales": (np.float32, 1),
+    "ids": (np.int32, 1),
+}
 
 
 class VectorIndex:
@@ -56,7 +65,7 @@ class VectorIndex:
         cls,
         vectors: npt.ArrayLike,
         *,
-        n_bytes: int = 16,
+        n_bytes: int = 24,
         n_cells: int | None = None,
         random_state: int = 0,
         threads: int | None = None,
@@ -67,7 +76,7 @@ class VectorIndex:
         ----------
         vectors : array of shape (n, d)
             Unit rows of float32 are referred to, also in a memory-mapped file; others are copied.
-        n_bytes : int, default=16
+        n_bytes : int, default=24
             Bytes per code, an even number from 2 to 128.
         n_cells : int, optional
             By default twice the square root of n.
@@ -107,13 +116,16 @@ class VectorIndex:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the index without its vectors."""
-        model_file.write(path, type(self).__name__, {}, self._arrays)
+        model_file.write(path, type(self).__name__, {"size": len(self)}, self._arrays)
 
     @classmethod
     def _restored(cls, config: dict[str, Any], arrays: Arrays) -> Self:
-        for name, dtype in zip(NAMES, SHARED, strict=True):
-            model_file.check_array(arrays, name, dtype, (None,) * (2 if name in ("centers", "signs") else 1))
-        return cls({name: arrays[name] for name in NAMES})
+        for name, (dtype, axes) in STORED.items():
+            model_file.check_array(arrays, name, dtype, (None,) * axes)
+        index = cls({name: arrays[name] for name in STORED})
+        if len(index) != config["size"]:
+            raise ValueError(f"it has {len(index)} ids, not {config['size']}")
+        return index
 
     def __len__(self) -> int:
         return int((self._arrays["ids"] >= 0).sum())
@@ -144,7 +156,7 @@ class VectorIndex:
         queries : array of shape (queries, d)
         k : int, default=10
         probes : int, optional
-            Cells that are looked into, by default one of 25. All of them make the search as good as the codes are.
+            Cells that are looked into, by default one of ten. All of them make the search as good as the codes are.
         candidates : int, optional
             Vectors per query whose cosines are computed, by default 10 k.
         threads : int, optional
@@ -159,7 +171,7 @@ class VectorIndex:
             raise ValueError("the index has no vectors yet. Read it with VectorIndex.load, or attach them.")
         rows = unit_rows(check_dense(queries, self._arrays["centers"].shape[0]))
         k = check_whole("k", k, 1, "ask for at least one neighbor")
-        probes = max(1, -(-self.n_cells // 25)) if probes is None else check_whole("probes", probes, 1)
+        probes = max(1, -(-self.n_cells // 10)) if probes is None else check_whole("probes", probes, 1)
         candidates = 10 * k if candidates is None else max(k, check_whole("candidates", candidates, 1))
         return self._core.search(rows, k=k, probes=probes, candidates=candidates, threads=resolve_threads(threads))
 
