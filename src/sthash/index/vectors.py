@@ -2,8 +2,8 @@
 
 Vectors are grouped into cells around centers. Within its cell a vector has a code: the signs with which sign vectors
 are added up to what the center leaves of it. A query goes through three stages in one call: the products with the
-centers choose cells, sums of table lookups over the codes of those cells choose candidates, and products with the vectors
-themselves rank them.
+centers choose cells, sums of table lookups over the codes of those cells choose candidates, and products with the
+vectors themselves rank them.
 """
 
 from __future__ import annotations
