@@ -16,6 +16,7 @@ SCRIPTS = (
     "baselines",
     "collection",
     "duplicates",
+    "embeddings",
     "encoding",
     "fit",
     "graph",

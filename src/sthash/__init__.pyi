@@ -13,6 +13,7 @@ from sthash.duplicates import compare_texts as compare_texts
 from sthash.duplicates import known_copies as known_copies
 from sthash.duplicates import near_duplicates as near_duplicates
 from sthash.duplicates import shared_passages as shared_passages
+from sthash.hashing import EmbeddingQuantizer as EmbeddingQuantizer
 from sthash.hashing import LinearSVMBank as LinearSVMBank
 from sthash.hashing import SelfTaughtHashing as SelfTaughtHashing
 from sthash.hashing import graph_recall as graph_recall
@@ -20,6 +21,7 @@ from sthash.hashing import knn_graph as knn_graph
 from sthash.hashing import laplacian_eigenmap as laplacian_eigenmap
 from sthash.hashing import median_bits as median_bits
 from sthash.index import HammingIndex as HammingIndex
+from sthash.index import VectorIndex as VectorIndex
 from sthash.model import TextModel as TextModel
 from sthash.model import VectorModel as VectorModel
 from sthash.model_file import ModelFileError as ModelFileError

@@ -330,3 +330,35 @@ class PostingLists:
         allowed: npt.NDArray[np.uint8] | None,
         threads: int,
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]: ...
+
+def multiply(
+    rows: npt.NDArray[np.float32], weights: npt.NDArray[np.float32], *, threads: int
+) -> npt.NDArray[np.float32]: ...
+def encode_additive(
+    book_products: npt.NDArray[np.float32],
+    bit_products: npt.NDArray[np.float32],
+    *,
+    book_gram: npt.NDArray[np.float32],
+    cross_gram: npt.NDArray[np.float32],
+    bit_gram: npt.NDArray[np.float32],
+    beam: int,
+    threads: int,
+) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.float32], npt.NDArray[np.float32]]: ...
+
+class CellIndex:
+    def __init__(
+        self,
+        *,
+        centers: npt.NDArray[np.float32],
+        signs: npt.NDArray[np.float32],
+        starts: npt.NDArray[np.int64],
+        codes: npt.NDArray[np.uint8],
+        factors: npt.NDArray[np.uint8],
+        shifts: npt.NDArray[np.uint8],
+        scales: npt.NDArray[np.float32],
+        ids: npt.NDArray[np.int32],
+        vectors: npt.NDArray[np.float32],
+    ) -> None: ...
+    def search(
+        self, queries: npt.NDArray[np.float32], *, k: int, probes: int, candidates: int, threads: int
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]: ...

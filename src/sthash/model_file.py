@@ -51,6 +51,7 @@ KINDS = {
     "BinarizedLSI": "sthash.baselines.binarized_lsi",
     "BoostedSSC": "sthash.baselines.boosted_ssc",
     "Deduplicator": "sthash.duplicates.deduplicator",
+    "EmbeddingQuantizer": "sthash.hashing.embedding_quantizer",
     "ForgivingHashing": "sthash.baselines.forgiving_hashing",
     "IterativeQuantization": "sthash.baselines.iterative_quantization",
     "LaplacianCoHashing": "sthash.baselines.laplacian_co_hashing",
@@ -60,6 +61,7 @@ KINDS = {
     "StackedRBMHashing": "sthash.baselines.stacked_rbm_hashing",
     "TextModel": "sthash.model.text_model",
     "TextVectorizer": "sthash.text.vectorizer",
+    "VectorIndex": "sthash.index.vectors",
     "VectorModel": "sthash.model.vector_model",
 }
 # Names that files of version 0.1 have for a kind.

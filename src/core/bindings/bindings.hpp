@@ -100,5 +100,7 @@ void bind_collection(nb::module_& module);
 void bind_postings(nb::module_& module);
 void bind_reranking(nb::module_& module);
 void bind_join(nb::module_& module);
+void bind_quantizer(nb::module_& module);
+void bind_cells(nb::module_& module);
 
 }  // namespace sthash

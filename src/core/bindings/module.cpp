@@ -50,6 +50,8 @@ NB_MODULE(_core, module) {
     bind_postings(module);
     bind_reranking(module);
     bind_join(module);
+    bind_quantizer(module);
+    bind_cells(module);
 }
 
 }  // namespace sthash

@@ -1,0 +1,287 @@
+"""Embeddings in a few bytes: codes made for the inner products that queries will ask for."""
+
+from __future__ import annotations
+
+from os import PathLike
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from sthash import _core, model_file
+from sthash.blas import one_blas_thread
+from sthash.checks import check_whole, resolve_threads
+from sthash.codes import Codes
+from sthash.hashing.codebooks import WORDS, Codewords, decode, k_means, learn_books, learn_signs, nearest, signs_of
+from sthash.hashing.hasher import check_features, check_seed, learner_of, saved_seed
+from sthash.hashing.rotation import principal_axes
+from sthash.rows import check_dense, unit_rows
+
+Floats = npt.NDArray[np.float32]
+
+BATCH = 4096
+MOST_BYTES = 256
+# Learning takes at most this many rows, drawn at random.
+LEARNING_ROWS = 20_000
+# Books of 256 codewords: a short code consists of nothing else; a long one has few, as each takes long to go through.
+SHORT_BOOKS, LONG_BOOKS, SHORT_BYTES = 7, 4, 8
+BEAM = 4
+# The books see this many principal axes. The sign vectors see all.
+BOOK_AXES = 128
+# A correction is chosen for the sum of both its errors, at the cosine that neighbors have, more than for each alone.
+NEIGHBOR_COSINE, SUM_WEIGHT = 0.5, 2.0
+# All patterns of eight signs.
+PATTERNS: Floats = signs_of(np.arange(256, dtype=np.uint8)[:, None])
+
+
+class QueryTables(NamedTuple):
+    """What scores need to know of queries.
+
+    The score of a code c for query q is ``offsets[q] + factor * sum(tables[q, j, c[j]]) + shift``, where factor and
+    shift are the entries of ``corrections_`` for the last byte of the code, and j runs over the other bytes.
+    """
+
+    tables: Floats
+    offsets: Floats
+
+
+class EmbeddingQuantizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Codes of embeddings, a few bytes each, from which a query estimates its cosines.
+
+    The query stays as it is; only the stored vectors are quantized. The code of a vector x chooses a sum h of codewords
+    that comes close to x − mean (see `sthash.hashing.codebooks`). Its last byte chooses two numbers: a factor that
+    gives h the length of x − mean, and the product of x − mean with the mean. So a query q estimates its cosine as
+
+        q · mean + factor · (q − mean) · h + shift,
+
+    one table lookup per byte.
+
+    Parameters
+    ----------
+    n_bytes : int, default=16
+        Bytes per vector, from 2 to 256. Nothing else is stored per vector.
+    random_state : int, RandomState or None, default=0
+    threads : int or None, default=None
+        None takes one per available core. The codes do not depend on it.
+
+    Attributes
+    ----------
+    mean_ : array of float32, shape (d,)
+    axes_ : array of float32, shape (d, number of axes)
+        Principal axes, in which the books are given.
+    books_ : array of float32, shape (number of books, 256, number of axes)
+    signs_ : array of float32, shape (d, number of bits)
+    corrections_ : array of float32, shape (256, 2)
+        Factor and shift for each value of the last byte.
+    n_features_in_ : int
+
+    Notes
+    -----
+    Rows are brought to unit length first. A fitted model gives the same codes on every machine; learning uses BLAS and
+    may give other codes of the same quality on another kind of processor.
+
+    References
+    ----------
+    Y. Chen, T. Guan, C. Wang. Approximate nearest neighbor search by residual vector quantization. Sensors 2010.
+    A. Babenko, V. Lempitsky. Additive quantization for extreme vector compression. CVPR 2014.
+    J. Gao, C. Long. RaBitQ: Quantizing high-dimensional vectors with a theoretical error bound. SIGMOD 2024.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sthash.hashing import EmbeddingQuantizer
+    >>> X = np.random.default_rng(0).normal(size=(300, 16))
+    >>> quantizer = EmbeddingQuantizer(n_bytes=8).fit(X)
+    >>> codes = quantizer.transform(X)
+    >>> codes.shape, codes.dtype
+    ((300, 8), dtype('uint8'))
+    >>> int(quantizer.scores(X[7], codes).argmax())
+    7
+    """
+
+    mean_: Floats
+    axes_: Floats
+    books_: Floats
+    signs_: Floats
+    corrections_: Floats
+    n_features_in_: int
+
+    def __init__(
+        self,
+        n_bytes: int = 16,
+        *,
+        random_state: int | np.random.RandomState | None = 0,
+        threads: int | None = None,
+    ) -> None:
+        self.n_bytes = n_bytes
+        self.random_state = random_state
+        self.threads = threads
+
+    def fit(self, X: npt.ArrayLike, y: object = None) -> Self:
+        """Learn the codewords from vectors, one per row. A fit that fails leaves the quantizer as it was."""
+        with learner_of(self) as learner:
+            learner._fit(X)
+        return self
+
+    def transform(self, X: npt.ArrayLike) -> Codes:
+        """Return the codes of vectors, one row of ``n_bytes`` bytes each."""
+        check_is_fitted(self)
+        rows = check_dense(X, self.n_features_in_)
+        codes = np.empty((len(rows), self.n_bytes), dtype=np.uint8)
+        for first in range(0, len(rows), BATCH):
+            codes[first : first + BATCH] = self._encode(unit_rows(rows[first : first + BATCH]) - self.mean_)
+        return codes
+
+    def tables(self, queries: npt.ArrayLike) -> QueryTables:
+        """Return the tables with which queries score codes."""
+        check_is_fitted(self)
+        rows = unit_rows(check_dense(queries, self.n_features_in_))
+        from_mean = rows - self.mean_
+        of_books, weights = self._products(from_mean)
+        n_signs = weights.shape[1] // 8
+        of_signs = weights.reshape(len(rows), n_signs, 8) @ PATTERNS.T
+        of_words = of_books.reshape(len(rows), len(self.books_), WORDS)
+        return QueryTables(np.concatenate([of_words, of_signs], axis=1), rows @ self.mean_)
+
+    def scores(self, queries: npt.ArrayLike, codes: Codes) -> Floats:
+        """Estimate the cosine of each query with each code, shape (queries, codes)."""
+        tables, offsets = self.tables(queries)
+        factors, shifts = self.corrections_[codes[:, -1]].T
+        sums = np.zeros((len(tables), len(codes)), dtype=np.float32)
+        for place in range(self.n_bytes - 1):
+            sums += tables[:, place, codes[:, place]]
+        estimates: Floats = offsets[:, None] + factors * sums + shifts
+        return estimates
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the fitted model to a file for `sthash.load`. A write that is interrupted leaves no file."""
+        check_is_fitted(self)
+        config = {"n_bytes": int(self.n_bytes), "random_state": saved_seed(self.random_state)}
+        names = ("mean_", "axes_", "books_", "signs_", "corrections_")
+        model_file.write(path, type(self).__name__, config, {name: getattr(self, name) for name in names})
+
+    @classmethod
+    def _restored(cls, config: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Self:
+        check_seed(config["random_state"])
+        quantizer = cls(_check_bytes(config["n_bytes"]), random_state=config["random_state"])
+        n_books = _number_of_books(quantizer.n_bytes)
+        d, n_axes = check_features(len(arrays["mean_"])), arrays["axes_"].shape[1]
+        shapes = {
+            "mean_": (d,),
+            "axes_": (d, n_axes),
+            "books_": (n_books, WORDS, n_axes),
+            "signs_": (d, 8 * (quantizer.n_bytes - 1 - n_books)),
+            "corrections_": (WORDS, 2),
+        }
+        for name, shape in shapes.items():
+            model_file.check_array(arrays, name, np.float32, shape)
+            if not np.isfinite(arrays[name]).all():
+                raise ValueError(f"{name} is not finite")
+            setattr(quantizer, name, arrays[name])
+        quantizer.n_features_in_ = d
+        quantizer._prepare()
+        return quantizer
+
+    def _fit(self, X: npt.ArrayLike) -> None:
+        n_bytes, threads = _check_bytes(self.n_bytes), resolve_threads(self.threads)
+        rows = unit_rows(check_dense(X))
+        if not rows.any():
+            raise ValueError(f"all {len(rows)} vectors are zero, so they have no direction. Check how they were made.")
+        rng = np.random.default_rng(int(check_random_state(self.random_state).randint(2**31)))
+        if len(rows) > LEARNING_ROWS:
+            rows = rows[np.sort(rng.choice(len(rows), LEARNING_ROWS, replace=False))]
+        n_books = _number_of_books(n_bytes)
+        self.n_features_in_ = rows.shape[1]
+        self.mean_ = rows.mean(axis=0, dtype=np.float64).astype(np.float32)
+        rows = rows - self.mean_
+        with one_blas_thread():
+            axes = principal_axes(rows)[:, :BOOK_AXES]
+            self.axes_ = np.ascontiguousarray(axes, dtype=np.float32)
+            self.books_ = learn_books(rows @ self.axes_, n_books, BEAM, rng, threads)
+            left = rows - self._sums_of_books(rows)
+            self.signs_ = learn_signs(left, 8 * (n_bytes - 1 - n_books), rng, threads)
+            self._prepare()
+            self.corrections_ = np.zeros((WORDS, 2), dtype=np.float32)
+            self._learn_corrections(rows, rng)
+
+    def _sums_of_books(self, rows: Floats) -> Floats:
+        """Return the sums of codewords of the books, before there are signs."""
+        self.signs_ = np.zeros((rows.shape[1], 0), dtype=np.float32)
+        self._prepare()
+        chosen = np.concatenate([self._choose(rows[first : first + BATCH])[0] for first in range(0, len(rows), BATCH)])
+        codewords = Codewords(self.books_, np.zeros((self.axes_.shape[1], 0), dtype=np.float32), BEAM)
+        return decode(chosen, codewords) @ self.axes_.T
+
+    def _learn_corrections(self, rows: Floats, rng: np.random.Generator) -> None:
+        """Group the corrections that rows need around 256 pairs."""
+        parts = [rows[first : first + BATCH] for first in range(0, len(rows), BATCH)]
+        needed = np.concatenate([self._needed(part, *self._choose(part)[1:]) for part in parts])
+        places = correction_places(needed)
+        chosen = nearest(places, k_means(places, rng, turns=20))
+        sizes = np.maximum(np.bincount(chosen, minlength=WORDS), 1)
+        for column in range(2):
+            self.corrections_[:, column] = np.bincount(chosen, needed[:, column], WORDS) / sizes
+        empty = np.bincount(chosen, minlength=WORDS) == 0
+        self.corrections_[empty] = self.corrections_[~empty][0]
+
+    def _prepare(self) -> None:
+        """Compute what encoding needs besides the learned arrays."""
+        n_axes = self.axes_.shape[1]
+        self._words = np.ascontiguousarray(self.books_.reshape(-1, n_axes).T)
+        # In the coordinates of the axes, and the sign vectors as far as the axes see them.
+        seen = (self.axes_.T.astype(np.float64) @ self.signs_).astype(np.float32)
+        grams = Codewords(self.books_, seen, BEAM).grams()
+        signs = self.signs_.astype(np.float64)
+        self._grams = grams | {"bit_gram": np.ascontiguousarray(signs.T @ signs, dtype=np.float32)}
+
+    def _choose(self, rows: Floats) -> tuple[Codes, Floats, Floats]:
+        """Choose the codewords of rows minus the mean; also return x · h and h · h."""
+        of_books, of_signs = self._products(rows)
+        workers = resolve_threads(self.threads)
+        return _core.encode_additive(of_books, of_signs, **self._grams, beam=BEAM, threads=workers)
+
+    def _products(self, rows: Floats) -> tuple[Floats, Floats]:
+        """Multiply rows minus the mean with the codewords of the books, and with the sign vectors."""
+        workers = resolve_threads(self.threads)
+        places = _core.multiply(rows, self.axes_, threads=workers)
+        of_books = _core.multiply(places, self._words, threads=workers)
+        return of_books, _core.multiply(rows, self.signs_, threads=workers)
+
+    def _needed(self, rows: Floats, dots: Floats, squares: Floats) -> npt.NDArray[np.float64]:
+        """Return the factor and the shift that each row needs."""
+        lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
+        heights = np.sqrt(np.maximum(squares.astype(np.float64), 0))
+        factors = np.where(heights > 1e-6, lengths / np.maximum(heights, 1e-6), 1.0)
+        shifts = np.einsum("ij,j->i", rows, self.mean_, dtype=np.float64)
+        return np.column_stack([np.clip(factors, 1e-3, 1e3), shifts])
+
+    def _encode(self, rows: Floats) -> Codes:
+        chosen, dots, squares = self._choose(rows)
+        places = correction_places(self._needed(rows, dots, squares))
+        last = nearest(places, correction_places(self.corrections_.astype(np.float64)))
+        return np.column_stack([chosen, last.astype(np.uint8)])
+
+
+def correction_places(corrections: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return corrections as points whose distances say how much a wrong one harms.
+
+    At the cosine c, an error of the logarithm of the factor harms c times as much as one of the shift, and if both go
+    the same way, they add up.
+    """
+    factors, shifts = NEIGHBOR_COSINE * np.log(corrections[:, 0]), corrections[:, 1]
+    return np.column_stack([factors, shifts, SUM_WEIGHT * (factors + shifts)])
+
+
+def _number_of_books(n_bytes: int) -> int:
+    return min(n_bytes - 1, SHORT_BOOKS) if n_bytes <= SHORT_BYTES else LONG_BOOKS
+
+
+def _check_bytes(n_bytes: Any) -> int:
+    if check_whole("n_bytes", n_bytes, 2) > MOST_BYTES:
+        raise ValueError(
+            f"n_bytes={n_bytes} must be at most {MOST_BYTES}. Store the vectors themselves as int8 instead."
+        )
+    return int(n_bytes)
