@@ -113,6 +113,10 @@ def _hits(
     held = ranking.positions >= 0
     if not snapshot.model.dense and not by_code:
         held &= ranking.scores > 0  # a text without a word of the query is no hit
+    elif not by_code:
+        # Nor is a document whose vector is zero, such as that of a blank text.
+        for query, rank in np.argwhere(held & (ranking.scores == 0)).tolist():
+            held[query, rank] = vectors.row(int(ranking.positions[query, rank]))[1].any()
     ids = [
         [] if no else table.ids[row[own]].tolist() for no, row, own in zip(blank, ranking.positions, held, strict=True)
     ]

@@ -25,6 +25,7 @@ from sthash.collection.document_table import (
     read_names,
     read_page,
 )
+from sthash.collection.embedder import Embedder, embedder_needed, read_name
 from sthash.collection.filters import ids_where
 from sthash.collection.packed_vectors import Ids, PackedVectors, load_vectors
 from sthash.collection.posting_table import PostingTable
@@ -42,7 +43,9 @@ from sthash.collection.term_table import Columns, Frequencies, TermTable
 from sthash.index import HammingIndex
 from sthash.model import EncodedRows, Margins, Model, TextModel
 from sthash.model.encoded import Row, shared_columns, stacked
+from sthash.rows import check_dense
 from sthash.sources import Document
+from sthash.sources.vectors import as_array
 from sthash.text.analyzer import WordAnalyzer
 from sthash.text.counters import WordCounter
 
@@ -93,11 +96,14 @@ class Snapshot:
     ((18,), (18, 1), 'cat number 0')
     """
 
-    def __init__(self, store: Store, version: int, model: Model, threads: int | None) -> None:
+    def __init__(
+        self, store: Store, version: int, model: Model, threads: int | None, embedder: Embedder | None = None
+    ) -> None:
         self.version = version
         self.model = model
         self.threads = threads
         self._store = store
+        self._embedder = embedder
         self._vectors: PackedVectors | None = None
         self._read_singly = 0
         self._documents = DocumentCache(store)
@@ -135,7 +141,13 @@ class Snapshot:
         settings = self.model.settings
         shown = {shown: settings[name] for name, shown in SHOWN.items() if name in settings}
         words = {} if self.model.dense else {"words": self.n_columns}
-        return {"documents": len(self), **shown, "learned": self.learned, **words}
+        embedder = None if self.embedder_name is None else {"embedder": self.embedder_name}
+        return {"documents": len(self), **shown, "learned": self.learned, **words, **(embedder or {})}
+
+    @cached_property
+    def embedder_name(self) -> str | None:
+        """Name of the embedder that the texts were embedded by, if the file knows it."""
+        return read_name(self._store) if self.model.dense else None
 
     @property
     def lengths(self) -> npt.NDArray[np.int32]:
@@ -324,9 +336,21 @@ class Snapshot:
             return self._checked(
                 stacked([self._encoded(batch) for batch in batched(texts, length=len)] or [self._encoded([])])
             )
-        if any(isinstance(query, str) for query in queries):
-            raise TypeError("this collection is of vectors, but a query is a str. Pass an array, or search by key.")
-        return self._checked(self.model.encode(np.array(queries, dtype=np.float32).reshape(len(queries), -1)))
+        return self._checked(self.model.encode(self._query_vectors(queries)))
+
+    def _query_vectors(self, queries: list[Any]) -> npt.NDArray[np.float32]:
+        """Return the vectors of queries, each of which is a vector, or a text for the embedder."""
+        rows = np.empty((len(queries), self.n_columns), dtype=np.float32)
+        texts = [place for place, query in enumerate(queries) if isinstance(query, str)]
+        if texts and self._embedder is None:
+            needed = embedder_needed(self._store)
+            raise TypeError(f"this collection is of vectors, but a query is a str. {needed}")
+        if texts and self._embedder is not None:
+            rows[texts] = self._embedder([queries[place] for place in texts], self.n_columns)
+        for place, query in enumerate(queries):
+            if not isinstance(query, str):
+                rows[place] = check_dense(as_array(query).reshape(-1), self.n_columns)[0]
+        return rows
 
     def check_texts(self, queries: list[Any]) -> list[str]:
         """Return queries that are texts; TypeError if one is something else."""
