@@ -137,8 +137,8 @@ def test_a_field_of_records(tmp_path):
         assert [document for document, _ in found] == expected
         np.testing.assert_array_equal([vector for _, vector in found], ROWS.astype(np.float32))
     assert "v" in inside[0].metadata  # what the user has passed stays as it is
-    assert list(paired([{"v": [1.0]}], "v"))[0][0] == Document(None)  # a text is not needed
-    with pytest.raises(ValueError, match="document 0 has no field 'w'.*'v'"):
+    assert next(paired([{"v": [1.0]}], "v"))[0] == Document(None)  # a text is not needed
+    with pytest.raises(ValueError, match=r"document 0 has no field 'w'.*'v'"):
         list(paired(rows, "w"))
     with pytest.raises(TypeError, match="document 0 is a str"):
         list(paired(["a"], "v"))
@@ -172,7 +172,7 @@ def test_columns_of_tables(kind, tmp_path):
     for source in (table, sliced, tmp_path / "docs.parquet", table.select(["v"])):
         found = list(paired(source, "v"))
         np.testing.assert_array_equal([vector for _, vector in found], expected.astype(np.float32))
-    assert list(paired(table, "v"))[0][0] == Document(None, "a", None, {"tags": [1]})
+    assert next(paired(table, "v"))[0] == Document(None, "a", None, {"tags": [1]})
 
 
 def test_missing_values_of_columns():
@@ -212,7 +212,7 @@ def test_files_beside_documents(tmp_path):
     (tmp_path / "junk.npy").write_bytes(b"junk" * 100)
     np.savez(tmp_path / "several.npz", a=ROWS)
     for name in ("objects.npy", "empty.npy", "junk.npy"):
-        with pytest.raises(ValueError, match="numpy.save"):
+        with pytest.raises(ValueError, match=r"numpy.save"):
             open_vectors(tmp_path / name)
     with pytest.raises(ValueError, match="several arrays"):
         open_vectors(tmp_path / "several.npz")
@@ -237,7 +237,7 @@ def test_rows_of_a_file_stay_with_their_records_when_some_are_skipped(tmp_path):
     np.testing.assert_array_equal([document.vector for document in found], rows[[0, 2, 5]])
     assert len(skipped) == 3
     np.save(tmp_path / "v.npy", rows[:5])
-    with pytest.raises(ValueError, match="6 documents, 5 vectors in .*v.npy"):
+    with pytest.raises(ValueError, match=r"6 documents, 5 vectors in .*v.npy"):
         list(read_documents(sources, on_bad=skipped.append, vector_file=tmp_path / "v.npy"))
     np.save(tmp_path / "v.npy", np.ones((9, 2)))
     with pytest.raises(ValueError, match="6 documents, 9 vectors in .*v.npy"):
