@@ -240,7 +240,7 @@ def test_rows_of_a_file_stay_with_their_records_when_some_are_skipped(tmp_path):
     with pytest.raises(ValueError, match=r"6 documents, 5 vectors in .*v.npy"):
         list(read_documents(sources, on_bad=skipped.append, vector_file=tmp_path / "v.npy"))
     np.save(tmp_path / "v.npy", np.ones((9, 2)))
-    with pytest.raises(ValueError, match="6 documents, 9 vectors in .*v.npy"):
+    with pytest.raises(ValueError, match=r"6 documents, 9 vectors in .*v.npy"):
         list(read_documents(sources, on_bad=skipped.append, vector_file=tmp_path / "v.npy"))
 
 

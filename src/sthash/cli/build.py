@@ -22,6 +22,10 @@ def build(
     source: options.SourceOptions,
     vectors: VectorOptions = VectorOptions(),  # noqa: B008
     embedder: EmbedderOptions = EmbedderOptions(),  # noqa: B008
+    text_search: Annotated[
+        bool,
+        typer.Option("--text-search", help="Index the words of the texts beside vectors, for a search by both."),
+    ] = False,
     replace: Annotated[
         bool, typer.Option("--replace", help="Of several documents with one key, keep the last.")
     ] = False,
@@ -54,6 +58,7 @@ def build(
             language=language.language,
             fold_accents=language.fold_accents,
             **learning.settings(),
+            text_search=text_search,
             **vectors.keywords(),
             **embedder.keywords(),
         ) as built,

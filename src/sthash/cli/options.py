@@ -243,7 +243,8 @@ class QueryArguments(SearchArguments):
         str,
         typer.Option(
             help="What hits are ranked by: bm25; graph, which is BM25 and the neighbors; cosine, through the codes; "
-            "auto, which is graph for a typed query, and cosine for a whole document."
+            "hybrid, which is BM25 and the cosine of embeddings; auto, which is graph or hybrid for a typed query, and "
+            "cosine for a whole document."
         ),
     ] = "auto"
     correct: Annotated[

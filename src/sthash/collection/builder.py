@@ -18,6 +18,7 @@ from sthash.collection.learning_plan import LearningPlan
 from sthash.collection.replacement import write_new
 from sthash.collection.store import Store
 from sthash.collection.stored_model import load_model, write_model
+from sthash.collection.word_index import WordWriter, index_words, restore_lengths, word_model
 from sthash.collection.writers import writer_for
 from sthash.model import Model
 from sthash.model.learning_limits import LEARNING_SECONDS
@@ -44,10 +45,13 @@ def build(
     progress: Progress | None,
     overwrite: bool = False,
     embedder: Embedder | None = None,
+    text_search: LearningPlan | None = None,
 ) -> None:
     """Build a file, by a model that is given or one that is learned."""
     if documents is None and vectors is None:
         raise TypeError("a collection is made from documents, vectors or both, but got neither. Pass some.")
+    if text_search is not None and vectors is None and embedder is None:
+        raise TypeError("text_search is for vectors; a collection of texts has it anyway. Leave it out.")
     if embedder is not None and not isinstance(plan, LearningPlan) and not plan.dense:
         raise TypeError("the model is one of texts, which need no embedder. Leave one of them out.")
     report = progress or silent
@@ -63,6 +67,8 @@ def build(
             )
         if embedder is not None:
             write_name(store, embedder.name)
+        if text_search is not None:
+            index_words(store, text_search, report)
 
     write_whole(target, fill, overwrite=overwrite)
 
@@ -129,6 +135,8 @@ def learn(
         model.settings["tried_on"] = len(ids)
     write_model(store, model)
     corpus.encode(model, report)
+    if model.dense and word_model(store) is not None:
+        restore_lengths(store)
 
 
 def _learned(
@@ -249,16 +257,22 @@ def add_documents(
         raise TypeError("this collection is of texts, and makes its own vectors. Leave vectors= out.")
     done = 0
     writer = writer_for(store, model, threads)
+    indexed = word_model(store, threads) if model.dense else None
+    words = None if indexed is None else WordWriter(store, indexed, threads)
     for batch in document_batches(documents, vectors, embedder, model.n_columns if model.dense else None):
         kept = put_documents(store, [document for document, _ in batch], replace=replace_keys)
         inputs = [batch[position][1] if model.dense else batch[position][0].text for position, _ in kept]
         writer.put([number for _, number in kept], inputs)
+        if words is not None:
+            words.put([number for _, number in kept], [batch[position][0].text for position, _ in kept])
         done += len(batch)
         progress("adding", done, None)
     if not model.learned and _is_enough(store, model):
         relearn(store, {}, threads, progress)
     else:
         writer.finish(progress)
+    if words is not None:
+        words.finish(progress)
     return done
 
 

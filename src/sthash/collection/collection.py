@@ -69,6 +69,7 @@ class Collection(OpenFile):
         vectors: Any = None,
         embedder: Callable[[list[str]], Any] | None = None,
         embedder_name: str | None = None,
+        text_search: bool = False,
         n_bits: int = 64,
         n_neighbors: int = 25,
         recipe: Recipe = "neighbors",
@@ -90,9 +91,9 @@ class Collection(OpenFile):
     ) -> Self:
         """Learn, encode and store documents in a new file, and open it.
 
-        The documents are read once and not kept in memory. The vocabulary is that of all of them. So are the hash
-        functions, as long as learning stays within limits of time and memory; beyond that they are learned from a
-        random sample, as large as the limits allow. A build that is interrupted leaves nothing at the path.
+        The documents are read once and not kept in memory. Vocabulary and hash functions are learned from all of them,
+        the latter within limits of time and memory, and beyond these from a random sample. A build that is interrupted
+        leaves nothing at the path.
 
         There may be any number of documents, also none. Hash functions need two more than ``n_bits``, and more than
         ``n_neighbors``, that share words with others. Without hash functions all codes are zero, and a search compares
@@ -102,18 +103,17 @@ class Collection(OpenFile):
         ----------
         path : path
         documents : iterable of str, dict or Document; path object; DataFrame or Series
-            As `sthash.sources.open_documents` takes them. Not needed where there are vectors.
+            As `sthash.sources.open_documents` takes them; not needed where there are vectors.
         vectors : array, tensor, iterable of arrays, str or path, optional
-            Dense vectors of your own, one per document. They are hashed and compared instead of the texts. A str is the
-            field of the documents, or the column of the DataFrame, that holds them; a path, or a str that ends with
-            ``.npy``, is a NumPy file with one row per document. A vector with NaN or infinity, of zeros, or with
-            another number of values than the first one is an error.
-        embedder : callable, optional
+            Dense vectors of your own, one per document, which are compared instead of the texts. A str is the field of
+            the documents, or the column of the table, that holds them; a path, or a str that ends with ``.npy``, is a
+            NumPy file. A vector of zeros, with NaN or infinity, or of another length than the first is an error.
+        embedder, embedder_name : callable, str, optional
             Any function from a list of str to an array with one row per text, such as ``encode`` of a
-            sentence-transformers model. It makes the vectors, unless there are ``vectors``, and those of queries. The
-            file keeps its name; pass it again to `open`.
-        embedder_name : str, optional
-            Name of the embedder; by default ``module:qualname``. Give one that says which model it is.
+            sentence-transformers model. It makes the vectors of queries, and of the documents unless there are
+            ``vectors``. The file keeps its name, by default ``module:qualname``; pass it again to `open`.
+        text_search : bool
+            Index the words of texts beside vectors: searches are then by both; see ``ranking`` of `SearchOptions`.
         n_bits, n_neighbors : int
             Of the hasher. More bits find more of the nearest documents in a ball of the same size.
         recipe : str
@@ -162,7 +162,7 @@ class Collection(OpenFile):
             raise FileExistsError(
                 f"{target} exists already. Pass overwrite=True (--force) to replace it, or add to it."
             )
-        plan = model or LearningPlan(
+        learning = LearningPlan(
             n_bits,
             n_neighbors,
             recipe,
@@ -177,10 +177,16 @@ class Collection(OpenFile):
             language,
             fold_accents,
         )
-        rows = with_fields(documents, fields, vectors)
-        embeds = None if embedder is None else Embedder.of(embedder, embedder_name)
         builder.build(
-            target, rows, vectors, plan, replace_keys=replace, progress=progress, overwrite=overwrite, embedder=embeds
+            target,
+            with_fields(documents, fields, vectors),
+            vectors,
+            model or learning,
+            replace_keys=replace,
+            progress=progress,
+            overwrite=overwrite,
+            embedder=None if embedder is None else Embedder.of(embedder, embedder_name),
+            text_search=learning if text_search else None,
         )
         return cls.open(target, threads=threads, embedder=embedder, embedder_name=embedder_name)
 
@@ -280,9 +286,8 @@ class Collection(OpenFile):
         """Add documents, all or, on an error, none of them; a key that is there already is an error.
 
         Words that are new can be searched for at once. The hash functions know them after `relearn`, and `info` says
-        when that is worth it. ``vectors``, ``key``, ``text``, ``label`` and ``progress`` are as for `create`. In a
-        collection of vectors, the embedder that it was opened with embeds documents that come without.
-        Return how many documents were added.
+        when that is worth it. ``vectors`` and the others are as for `create`; the embedder that the collection was
+        opened with embeds documents that come without vectors. Return how many documents were added.
         """
         return self._put(with_fields(documents, fields, vectors), vectors, progress, replace_keys=False)
 
@@ -343,8 +348,6 @@ class Collection(OpenFile):
         """
         with self._changing():
             builder.relearn(self._store, dict(changes), self._threads, progress or silent)
-
-    # Search
 
     def search(
         self,

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from sthash.batches import batched
 from sthash.collection.store import Store
+from sthash.rows import check_dense
 from sthash.sources import Document
 from sthash.sources.vectors import as_array
 
@@ -135,3 +136,17 @@ def embedder_needed(store: Store) -> str:
     if recorded is None:
         return "Pass a vector, or open the collection with an embedder (embedder=, --embedder)."
     return f"Its texts were embedded by {recorded!r}: open it with that embedder (embedder=, --embedder)."
+
+
+def query_vectors(store: Store, queries: list[Any], width: int, embedder: Embedder | None) -> npt.NDArray[np.float32]:
+    """Return the vectors of queries, each of which is a vector, or a text for the embedder."""
+    rows = np.empty((len(queries), width), dtype=np.float32)
+    texts = [place for place, query in enumerate(queries) if isinstance(query, str)]
+    if texts and embedder is None:
+        raise TypeError(f"this collection is of vectors, but a query is a str. {embedder_needed(store)}")
+    if texts and embedder is not None:
+        rows[texts] = embedder([queries[place] for place in texts], width)
+    for place, query in enumerate(queries):
+        if not isinstance(query, str):
+            rows[place] = check_dense(as_array(query).reshape(-1), width)[0]
+    return rows
