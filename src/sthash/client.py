@@ -134,27 +134,25 @@ class Client:
         self,
         documents: Any,
         *,
-        vectors: Iterable[Any] | None = None,
+        vectors: Any = None,
         progress: Progress | None = None,
         **fields: Unpack[FieldNames],
     ) -> int:
         """Add documents, all or, on an error, none; a key that exists is an error. Return how many were added."""
-        return self._put(with_fields(documents, fields), vectors, progress, "add")
+        return self._put(with_fields(documents, fields, vectors), vectors, progress, "add")
 
     def upsert(
         self,
         documents: Any,
         *,
-        vectors: Iterable[Any] | None = None,
+        vectors: Any = None,
         progress: Progress | None = None,
         **fields: Unpack[FieldNames],
     ) -> int:
         """Add documents, each in place of the one with the same key. Return how many there were."""
-        return self._put(with_fields(documents, fields), vectors, progress, "upsert")
+        return self._put(with_fields(documents, fields, vectors), vectors, progress, "upsert")
 
-    def _put(
-        self, documents: Iterable[Any], vectors: Iterable[Any] | None, progress: Progress | None, mode: str
-    ) -> int:
+    def _put(self, documents: Any, vectors: Any, progress: Progress | None, mode: str) -> int:
         pairs = list(paired(documents, vectors))
         rows = [
             {"key": document.key, "text": document.text, "label": document.label, "metadata": document.metadata}

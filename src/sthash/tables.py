@@ -25,10 +25,14 @@ def is_column(value: Any) -> bool:
     return hasattr(value, "__arrow_c_stream__") or _has_all(value, "iloc", "notna") or _has_all(value, "to_pylist")
 
 
-def table_records(table: Any) -> Iterator[dict[str, Any]]:
-    """Give one record per row, with missing values as None; a batch of rows is in memory at a time."""
-    for batch in _batches(table):
-        yield from map(plain_record, batch)
+def table_records(table: Any, vector: str | None = None) -> Iterator[dict[str, Any]]:
+    """Give one record per row, with missing values as None; a batch of rows is in memory at a time.
+
+    The values of the column ``vector`` stay as they are, or become arrays.
+    """
+    for batch in _batches(table, vector):
+        for record in batch:
+            yield plain_record(record, vector)
 
 
 def column_texts(column: Any) -> Iterator[str]:
@@ -65,9 +69,38 @@ def texts_of(source: Any, text: str | None = None) -> Any:
     return column_texts(source) if is_column(source) else source
 
 
-def plain_record(record: dict[str, Any]) -> dict[str, Any]:
-    """Replace what JSON cannot hold by what it can: times by ISO 8601, decimals by text, arrays by lists."""
-    return {str(name): _plain(value) for name, value in record.items()}
+def plain_record(record: dict[str, Any], vector: str | None = None) -> dict[str, Any]:
+    """Replace what JSON cannot hold by what it can: times by ISO 8601, decimals by text, arrays by lists.
+
+    The field ``vector`` stays as it is.
+    """
+    return {str(name): value if name == vector else _plain(value) for name, value in record.items()}
+
+
+def arrow_records(batch: Any, vector: str | None = None) -> list[dict[str, Any]]:
+    """Give one record per row of an Arrow record batch; lists of numbers in the column ``vector`` become arrays."""
+    names = batch.schema.names
+    if vector is None or names.count(vector) != 1:
+        records: list[dict[str, Any]] = batch.to_pylist()
+        return records
+    others = batch.select([name for name in names if name != vector])
+    rows = others.to_pylist() if others.num_columns else [{} for _ in range(batch.num_rows)]
+    for row, value in zip(rows, _lists(batch.column(vector)), strict=True):
+        row[vector] = value
+    return rows
+
+
+def _lists(column: Any) -> Any:
+    """Give the values of an Arrow column: lists of numbers as parts of one array, anything else as Python has it."""
+    from pyarrow import compute, types
+
+    is_list = types.is_list(column.type) or types.is_large_list(column.type) or types.is_fixed_size_list(column.type)
+    numbers = is_list and (types.is_floating(column.type.value_type) or types.is_integer(column.type.value_type))
+    if not numbers or column.null_count:
+        return column.to_pylist()
+    values = column.flatten().to_numpy(zero_copy_only=False)  # a number that is missing becomes NaN
+    ends = compute.list_value_length(column).to_numpy(zero_copy_only=False).cumsum().tolist()
+    return [values[start:end] for start, end in zip([0, *ends], ends, strict=False)]
 
 
 def _plain(value: Any) -> Any:
@@ -121,12 +154,12 @@ def _is_stream_of_values(value: Any) -> bool:
     return not any(hasattr(value, name) for name in ("columns", "schema"))
 
 
-def _batches(table: Any) -> Iterator[list[dict[str, Any]]]:
+def _batches(table: Any, vector: str | None) -> Iterator[list[dict[str, Any]]]:
     if _is_pandas(table):
         return _pandas_batches(table)
     if _is_polars(table):
         return (part.to_dicts() for part in table.iter_slices(BATCH_DOCUMENTS))
-    return _arrow_batches(table)
+    return _arrow_batches(table, vector)
 
 
 def _pandas_batches(frame: Any) -> Iterator[list[dict[str, Any]]]:
@@ -138,7 +171,7 @@ def _pandas_batches(frame: Any) -> Iterator[list[dict[str, Any]]]:
         yield batch.where(batch.notna(), None).to_dict("records")
 
 
-def _arrow_batches(table: Any) -> Iterator[list[dict[str, Any]]]:
+def _arrow_batches(table: Any, vector: str | None) -> Iterator[list[dict[str, Any]]]:
     try:
         from pyarrow import RecordBatchReader
     except ImportError as error:
@@ -147,7 +180,7 @@ def _arrow_batches(table: Any) -> Iterator[list[dict[str, Any]]]:
         ) from error
     for batch in RecordBatchReader.from_stream(table):
         for start in range(0, batch.num_rows, BATCH_DOCUMENTS):
-            yield batch.slice(start, BATCH_DOCUMENTS).to_pylist()
+            yield arrow_records(batch.slice(start, BATCH_DOCUMENTS), vector)
 
 
 def _column_values(column: Any) -> Iterator[Any]:

@@ -132,7 +132,17 @@ def test_every_command_has_a_file_and_help_of_its_own(sth, command):
 
 def test_every_file_is_a_command_or_shared():
     folder = Path(sys.modules["sthash.cli"].__file__).parent
-    shared = {"__init__", "__main__", "conditions", "option_groups", "options", "output", "skipped", "standard_library"}
+    shared = {
+        "__init__",
+        "__main__",
+        "conditions",
+        "embedders",
+        "option_groups",
+        "options",
+        "output",
+        "skipped",
+        "standard_library",
+    }
     assert {path.stem for path in folder.glob("*.py")} - shared == {command.__name__ for command in COMMANDS}
 
 

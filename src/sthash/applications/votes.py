@@ -94,7 +94,7 @@ def classify(
         check_whole("radius", radius, least=0)
     with collection.snapshot() as now:
         encoded = now.encode([query])
-        ignored, unknown = now.unused_words(query) if isinstance(query, str) else ((), ())
+        ignored, unknown = now.unused_words(query) if isinstance(query, str) and not now.model.dense else ((), ())
         if not encoded.values.any():
             return Prediction(None, {}, 0, False, ignored, unknown)
         wanted = k

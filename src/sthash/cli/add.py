@@ -7,11 +7,14 @@ from typing import Annotated
 import typer
 
 from sthash.cli import options
+from sthash.cli.embedders import EmbedderOptions, VectorOptions
 
 
 def add(
     collection: options.Path,
     source: options.SourceOptions,
+    vectors: VectorOptions,
+    embedder: EmbedderOptions,
     replace: Annotated[bool, typer.Option("--replace", help="Replace documents that have the same key.")] = False,
     threads: options.Threads = None,
 ) -> None:
@@ -20,10 +23,10 @@ def add(
     from sthash.collection import Collection
 
     with (
-        Collection.open(collection, threads=threads) as opened,
-        source.documents(beside=collection) as documents,
+        Collection.open(collection, threads=threads, **embedder.keywords()) as opened,
+        vectors.documents(source, beside=collection, width=opened.info().get("n_columns")) as documents,
         progress_bar() as progress,
     ):
         put = opened.upsert if replace else opened.add
-        count = put(documents, progress=progress)
+        count = put(documents, progress=progress, **vectors.keywords())
     typer.echo(f"{collection}: {count:,} {'document' if count == 1 else 'documents'} added", err=True)

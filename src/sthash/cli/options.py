@@ -110,12 +110,19 @@ class SourceOptions:
     ] = False
 
     @contextmanager
-    def documents(self, beside: str) -> Iterator[Iterator[Document]]:
-        """Read the documents, as they are asked for; a file of what is skipped goes beside another one."""
+    def documents(
+        self, beside: str, *, vectors: str | None = None, width: int | None = None
+    ) -> Iterator[Iterator[Document]]:
+        """Read the documents, as they are asked for; a file of what is skipped goes beside another one.
+
+        ``vectors`` is the field, or the ``.npy`` file, that has their vectors, of ``width`` values.
+        """
         from sthash.cli.skipped import skipping
         from sthash.sources import SourceFields, read_documents
+        from sthash.sources.vectors import is_vector_file
 
-        fields = SourceFields(self.key, self.text, self.label)
+        file = vectors if is_vector_file(vectors) else None
+        fields = SourceFields(self.key, self.text, self.label, vector=None if file is not None else vectors)
         with skipping(self.skip_bad, beside) as on_bad:
             yield read_documents(
                 self.sources,
@@ -125,6 +132,8 @@ class SourceOptions:
                 include=self.include or (),
                 exclude=self.exclude or (),
                 on_bad=on_bad,
+                vector_file=file,
+                width=width,
             )
 
     def words(self) -> list[str]:
@@ -234,7 +243,8 @@ class QueryArguments(SearchArguments):
         str,
         typer.Option(
             help="What hits are ranked by: bm25; graph, which is BM25 and the neighbors; cosine, through the codes; "
-            "auto, which is graph for a typed query, and cosine for a whole document."
+            "hybrid, which is BM25 and the cosine of embeddings; auto, which is graph or hybrid for a typed query, and "
+            "cosine for a whole document."
         ),
     ] = "auto"
     correct: Annotated[

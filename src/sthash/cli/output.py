@@ -50,8 +50,13 @@ RANKED_BY = {
     "bm25": "BM25",
     "cosine": "cosine",
     "codes": "the distance of the codes",
+    "hybrid": "their ranks by BM25 and by cosine",
 }
-FOUND_IN = {"postings": "the lists of documents per word", "codes": "the nearest codes"}
+FOUND_IN = {
+    "postings": "the lists of documents per word",
+    "codes": "the nearest codes",
+    "both": "the lists of documents per word and the nearest codes",
+}
 MOST_WORDS = 20
 
 
@@ -94,7 +99,7 @@ def print_hits(hits: Hits, *, as_json: bool) -> None:
         from sthash.collection import matched_words
 
         rows = [(f"{hit.score:.3f}", hit.distance, hit.key, ", ".join(matched_words(hit)), hit.text) for hit in hits]
-        score = "score" if hits.ranking in ("graph", "bm25") else "cosine"
+        score = "score" if hits.ranking in ("graph", "bm25", "hybrid") else "cosine"
         print_table((score, "bits", "key", "matched", "text"), rows, numbers=(score, "bits"))
     else:
         typer.echo("nothing found", err=True)

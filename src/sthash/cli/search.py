@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING
 import typer
 
 from sthash.cli import options
+from sthash.cli.embedders import EmbedderOptions
 
 if TYPE_CHECKING:
     from sthash.collection import Hits
 
 
-def search(collection: options.Path, text: options.Text, arguments: options.QueryArguments) -> None:
+def search(
+    collection: options.Path, text: options.Text, arguments: options.QueryArguments, embedder: EmbedderOptions
+) -> None:
     """Find the documents that are most like a text.
 
     It may have "phrases in quotes" (quoted once more for the shell), +words that must be there and, after --, -words
@@ -23,7 +26,7 @@ def search(collection: options.Path, text: options.Text, arguments: options.Quer
     from sthash.collection import Collection
 
     query = options.text_of(text)
-    with Collection.open(collection) as opened:
+    with Collection.open(collection, **embedder.keywords()) as opened:
         hits = opened.search(query, **arguments.keywords())
     print_words(hits)
     if arguments.explain:

@@ -13,10 +13,12 @@ import numpy.typing as npt
 from sthash.batches import batched
 from sthash.collection.corpus import FEW_DOCUMENTS, LearningCorpus, TextCorpus, VectorCorpus
 from sthash.collection.document_table import all_ids, count_documents, next_id, put_documents, read_texts
+from sthash.collection.embedder import Embedder, embedder_needed, write_name
 from sthash.collection.learning_plan import LearningPlan
 from sthash.collection.replacement import write_new
 from sthash.collection.store import Store
 from sthash.collection.stored_model import load_model, write_model
+from sthash.collection.word_index import WordWriter, index_words, restore_lengths, word_model
 from sthash.collection.writers import writer_for
 from sthash.model import Model
 from sthash.model.learning_limits import LEARNING_SECONDS
@@ -36,25 +38,37 @@ LEARN_AT = FEW_DOCUMENTS
 def build(
     target: Path,
     documents: Any,
-    vectors: Iterable[Any] | None,
+    vectors: Any,
     plan: LearningPlan | Model,
     *,
     replace_keys: bool,
     progress: Progress | None,
     overwrite: bool = False,
+    embedder: Embedder | None = None,
+    text_search: LearningPlan | None = None,
 ) -> None:
     """Build a file, by a model that is given or one that is learned."""
     if documents is None and vectors is None:
         raise TypeError("a collection is made from documents, vectors or both, but got neither. Pass some.")
+    if text_search is not None and vectors is None and embedder is None:
+        raise TypeError("text_search is for vectors; a collection of texts has it anyway. Leave it out.")
+    if embedder is not None and not isinstance(plan, LearningPlan) and not plan.dense:
+        raise TypeError("the model is one of texts, which need no embedder. Leave one of them out.")
     report = progress or silent
 
     def fill(store: Store) -> None:
         if isinstance(plan, LearningPlan):
-            corpus = _stored(store, documents, vectors, plan, replace_keys, report)
+            corpus = _stored(store, documents, vectors, plan, replace_keys, report, embedder)
             learn(store, corpus, plan, 1, report)
         else:
             write_model(store, plan)
-            add_documents(store, plan, documents, vectors, replace_keys=replace_keys, progress=report)
+            add_documents(
+                store, plan, documents, vectors, replace_keys=replace_keys, progress=report, embedder=embedder
+            )
+        if embedder is not None:
+            write_name(store, embedder.name)
+        if text_search is not None:
+            index_words(store, text_search, report)
 
     write_whole(target, fill, overwrite=overwrite)
 
@@ -62,21 +76,23 @@ def build(
 def _stored(
     store: Store,
     documents: Any,
-    vectors: Iterable[Any] | None,
+    vectors: Any,
     plan: LearningPlan,
     replace_keys: bool,
     report: Progress,
+    embedder: Embedder | None,
 ) -> LearningCorpus:
     """Store documents, and return the corpus of all that are there in the end."""
-    texts_only = vectors is None
+    texts_only = vectors is None and embedder is None
     corpus: LearningCorpus = TextCorpus(store, plan.new_vectorizer()) if texts_only else VectorCorpus(store)
     done = added = 0
-    for batch in document_batches(documents, vectors):
+    stage = "reading" if embedder is None or vectors is not None else "embedding texts"
+    for batch in document_batches(documents, vectors, embedder):
         kept = put_documents(store, [document for document, _ in batch], replace=replace_keys)
         inputs = [batch[position][0].text if texts_only else batch[position][1] for position, _ in kept]
         corpus.add([number for _, number in kept], inputs)
         done, added = done + len(batch), added + len(kept)
-        report("reading", done, None)
+        report(stage, done, None)
     if texts_only and count_documents(store) < added:  # a later batch has replaced documents of an earlier one
         return stored_texts(store, plan.new_vectorizer(), report)
     return corpus
@@ -119,6 +135,8 @@ def learn(
         model.settings["tried_on"] = len(ids)
     write_model(store, model)
     corpus.encode(model, report)
+    if model.dense and word_model(store) is not None:
+        restore_lengths(store)
 
 
 def _learned(
@@ -221,32 +239,40 @@ def add_documents(
     store: Store,
     model: Model,
     documents: Any,
-    vectors: Iterable[Any] | None,
+    vectors: Any,
     *,
     replace_keys: bool,
     threads: int | None = None,
     progress: Progress = silent,
+    embedder: Embedder | None = None,
 ) -> int:
     """Store documents and encode them by the model; return how many were given.
 
     A collection without hash functions learns them if there are now enough documents.
     """
-    if model.dense and vectors is None:
-        raise TypeError("this collection is of vectors, but got only documents. Pass vectors= beside them.")
+    if model.dense and vectors is None and embedder is None:
+        needed = embedder_needed(store)
+        raise TypeError(f"this collection is of vectors, but got only documents. Pass vectors= beside them. {needed}")
     if not model.dense and vectors is not None:
         raise TypeError("this collection is of texts, and makes its own vectors. Leave vectors= out.")
     done = 0
     writer = writer_for(store, model, threads)
-    for batch in document_batches(documents, vectors):
+    indexed = word_model(store, threads) if model.dense else None
+    words = None if indexed is None else WordWriter(store, indexed, threads)
+    for batch in document_batches(documents, vectors, embedder, model.n_columns if model.dense else None):
         kept = put_documents(store, [document for document, _ in batch], replace=replace_keys)
         inputs = [batch[position][1] if model.dense else batch[position][0].text for position, _ in kept]
         writer.put([number for _, number in kept], inputs)
+        if words is not None:
+            words.put([number for _, number in kept], [batch[position][0].text for position, _ in kept])
         done += len(batch)
         progress("adding", done, None)
     if not model.learned and _is_enough(store, model):
         relearn(store, {}, threads, progress)
     else:
         writer.finish(progress)
+    if words is not None:
+        words.finish(progress)
     return done
 
 
@@ -255,9 +281,14 @@ def _is_enough(store: Store, model: Model) -> bool:
     return count_documents(store) >= max(LEARN_AT, model.n_bits + 2, 2 * int(model.settings.get("tried_on", 0)))
 
 
-def document_batches(documents: Any, vectors: Iterable[Any] | None) -> Iterable[list[tuple[Document, Any]]]:
-    """Cut documents, each with its vector, into batches."""
-    return batched(paired(documents, vectors), length=lambda pair: len(pair[0].text))
+def document_batches(
+    documents: Any, vectors: Any, embedder: Embedder | None = None, width: int | None = None
+) -> Iterable[list[tuple[Document, Any]]]:
+    """Cut documents, each with its vector, into batches; without vectors, an embedder makes them."""
+    pairs = paired(documents, vectors, width)
+    if vectors is None and embedder is not None:
+        return embedder.embedded(pairs, width)
+    return batched(pairs, length=lambda pair: len(pair[0].text))
 
 
 def write_whole(target: Path, fill: Callable[[Store], None], *, overwrite: bool = False) -> None:

@@ -135,6 +135,19 @@ def put_codes(
             store.execute("DELETE FROM codes WHERE chunk = ?", (chunk,))
 
 
+def put_lengths(store: Store, ids: Sequence[int], lengths: npt.NDArray[np.integer]) -> None:
+    """Put the numbers of words of documents whose codes are there."""
+    order = sorted((number, int(length)) for number, length in zip(ids, lengths, strict=True))
+    for chunk, group in itertools.groupby(order, key=lambda pair: pair[0] // CHUNK):
+        row = next(store.rows("codes", "WHERE chunk = ?", (chunk,)), None)
+        if row is None or len(row[3]) != 4 * len(row[1]):
+            raise store.damaged(f"chunk {chunk} has no codes, or some of the wrong size")
+        counted = np.frombuffer(row[3], dtype=np.int32).copy()
+        for number, length in group:
+            counted[number % CHUNK] = length
+        store.put("codes", chunk, row[1], row[2], counted.tobytes())
+
+
 def _parts(
     store: Store, row: tuple[int, bytes, bytes, bytes], width: int
 ) -> tuple[npt.NDArray[np.uint8], Codes, npt.NDArray[np.int32]]:

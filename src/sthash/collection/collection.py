@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack
@@ -15,6 +15,7 @@ from sthash.collection.conditions import Where
 from sthash.collection.corrections import answer_corrected
 from sthash.collection.display import facts_html
 from sthash.collection.document_table import StoredDocument, remove
+from sthash.collection.embedder import Embedder
 from sthash.collection.export import export_documents
 from sthash.collection.hits import Hits
 from sthash.collection.learning_facts import learning_facts
@@ -65,7 +66,10 @@ class Collection(OpenFile):
         path: str | PathLike[str],
         documents: Any = None,
         *,
-        vectors: Iterable[Any] | None = None,
+        vectors: Any = None,
+        embedder: Callable[[list[str]], Any] | None = None,
+        embedder_name: str | None = None,
+        text_search: bool = False,
         n_bits: int = 64,
         n_neighbors: int = 25,
         recipe: Recipe = "neighbors",
@@ -87,9 +91,9 @@ class Collection(OpenFile):
     ) -> Self:
         """Learn, encode and store documents in a new file, and open it.
 
-        The documents are read once and not kept in memory. The vocabulary is that of all of them. So are the hash
-        functions, as long as learning stays within limits of time and memory; beyond that they are learned from a
-        random sample, as large as the limits allow. A build that is interrupted leaves nothing at the path.
+        The documents are read once and not kept in memory. Vocabulary and hash functions are learned from all of them,
+        the latter within limits of time and memory, and beyond these from a random sample. A build that is interrupted
+        leaves nothing at the path.
 
         There may be any number of documents, also none. Hash functions need two more than ``n_bits``, and more than
         ``n_neighbors``, that share words with others. Without hash functions all codes are zero, and a search compares
@@ -99,9 +103,17 @@ class Collection(OpenFile):
         ----------
         path : path
         documents : iterable of str, dict or Document; path object; DataFrame or Series
-            As `sthash.sources.open_documents` takes them. Not needed where there are vectors.
-        vectors : array or iterable of arrays, optional
-            Dense vectors of your own, one per document. They are hashed and compared instead of the texts.
+            As `sthash.sources.open_documents` takes them; not needed where there are vectors.
+        vectors : array, tensor, iterable of arrays, str or path, optional
+            Dense vectors of your own, one per document, which are compared instead of the texts. A str is the field of
+            the documents, or the column of the table, that holds them; a path, or a str that ends with ``.npy``, is a
+            NumPy file. A vector of zeros, with NaN or infinity, or of another length than the first is an error.
+        embedder, embedder_name : callable, str, optional
+            Any function from a list of str to an array with one row per text, such as ``encode`` of a
+            sentence-transformers model. It makes the vectors of queries, and of the documents unless there are
+            ``vectors``. The file keeps its name, by default ``module:qualname``; pass it again to `open`.
+        text_search : bool
+            Index the words of texts beside vectors: searches are then by both; see ``ranking`` of `SearchOptions`.
         n_bits, n_neighbors : int
             Of the hasher. More bits find more of the nearest documents in a ball of the same size.
         recipe : str
@@ -150,7 +162,7 @@ class Collection(OpenFile):
             raise FileExistsError(
                 f"{target} exists already. Pass overwrite=True (--force) to replace it, or add to it."
             )
-        plan = model or LearningPlan(
+        learning = LearningPlan(
             n_bits,
             n_neighbors,
             recipe,
@@ -165,9 +177,18 @@ class Collection(OpenFile):
             language,
             fold_accents,
         )
-        rows = with_fields(documents, fields)
-        builder.build(target, rows, vectors, plan, replace_keys=replace, progress=progress, overwrite=overwrite)
-        return cls.open(target, threads=threads)
+        builder.build(
+            target,
+            with_fields(documents, fields, vectors),
+            vectors,
+            model or learning,
+            replace_keys=replace,
+            progress=progress,
+            overwrite=overwrite,
+            embedder=None if embedder is None else Embedder.of(embedder, embedder_name),
+            text_search=learning if text_search else None,
+        )
+        return cls.open(target, threads=threads, embedder=embedder, embedder_name=embedder_name)
 
     @property
     def n_bits(self) -> int:
@@ -258,32 +279,30 @@ class Collection(OpenFile):
         self,
         documents: Any,
         *,
-        vectors: Iterable[Any] | None = None,
+        vectors: Any = None,
         progress: Progress | None = None,
         **fields: Unpack[FieldNames],
     ) -> int:
         """Add documents, all or, on an error, none of them; a key that is there already is an error.
 
         Words that are new can be searched for at once. The hash functions know them after `relearn`, and `info` says
-        when that is worth it. ``key``, ``text`` and ``label`` name fields, and ``progress`` is called, as for `create`.
-        Return how many documents were added.
+        when that is worth it. ``vectors`` and the others are as for `create`; the embedder that the collection was
+        opened with embeds documents that come without vectors. Return how many documents were added.
         """
-        return self._put(with_fields(documents, fields), vectors, progress, replace_keys=False)
+        return self._put(with_fields(documents, fields, vectors), vectors, progress, replace_keys=False)
 
     def upsert(
         self,
         documents: Any,
         *,
-        vectors: Iterable[Any] | None = None,
+        vectors: Any = None,
         progress: Progress | None = None,
         **fields: Unpack[FieldNames],
     ) -> int:
         """Add documents, each in place of the one with the same key, if there is one."""
-        return self._put(with_fields(documents, fields), vectors, progress, replace_keys=True)
+        return self._put(with_fields(documents, fields, vectors), vectors, progress, replace_keys=True)
 
-    def _put(
-        self, documents: Any, vectors: Iterable[Any] | None, progress: Progress | None, *, replace_keys: bool
-    ) -> int:
+    def _put(self, documents: Any, vectors: Any, progress: Progress | None, *, replace_keys: bool) -> int:
         with self._changing():
             # Another process may have learned a new model; from here on the lock keeps it as it is.
             model = self._present_model()
@@ -295,6 +314,7 @@ class Collection(OpenFile):
                 replace_keys=replace_keys,
                 threads=self._threads,
                 progress=progress or silent,
+                embedder=self._embedder if model.dense else None,
             )
 
     def delete(self, keys: str | Iterable[str], *, missing_ok: bool = False) -> int:
@@ -329,8 +349,6 @@ class Collection(OpenFile):
         with self._changing():
             builder.relearn(self._store, dict(changes), self._threads, progress or silent)
 
-    # Search
-
     def search(
         self,
         query: str | npt.ArrayLike | None = None,
@@ -347,7 +365,7 @@ class Collection(OpenFile):
         Parameters
         ----------
         query : str or array
-            A text; or a vector, in a collection of vectors.
+            A text; or, in a collection of vectors, a vector, or a text if the collection was opened with an embedder.
         k : int
             Number of hits.
         key : str, optional

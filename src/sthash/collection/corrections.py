@@ -10,6 +10,7 @@ import numpy as np
 
 from sthash.collection.document_table import AnswerTooLargeError
 from sthash.collection.hits import Hits
+from sthash.collection.hybrid_search import answer_by_words
 from sthash.collection.phrases import scan_words
 from sthash.collection.search_options import SearchOptions
 from sthash.collection.snapshot import Snapshot
@@ -26,6 +27,8 @@ MOST_CHARACTERS = 20_000
 
 def answer_corrected(snapshot: Snapshot, queries: list[Any], options: SearchOptions) -> list[Hits]:
     """Return the hits of each query, with suggestions for unknown words, or by these, if the options say so."""
+    if snapshot.model.dense and (found := answer_by_words(snapshot, queries, options)) is not None:
+        return found
     answers = answer_queries(snapshot, queries, options)
     if snapshot.model.dense or not (options.explain or options.correct):
         return answers

@@ -9,8 +9,8 @@ from sthash.collection.hit import Hit
 
 __all__ = ["Hit", "HitRanking", "Hits", "Strategy"]
 
-Strategy = Literal["postings", "codes"]
-HitRanking = Literal["graph", "bm25", "cosine", "codes"]
+Strategy = Literal["postings", "codes", "both"]
+HitRanking = Literal["graph", "bm25", "cosine", "codes", "hybrid"]
 
 
 class Hits(list[Hit]):
@@ -26,9 +26,9 @@ class Hits(list[Hit]):
         For an unknown word, known words that are spelled almost like it; only if ``explain`` or ``correct`` was set.
     corrected : dict of str to str
         For an unknown word, the known one that was searched for in its place; only if ``correct`` was set.
-    strategy : {"postings", "codes"}
-        Where the documents were looked for: in the lists of all documents per word, or in a ball of codes.
-    ranking : {"graph", "bm25", "cosine", "codes"}
+    strategy : {"postings", "codes", "both"}
+        Where the documents were looked for: in the lists of all documents per word, in a ball of codes, or in both.
+    ranking : {"graph", "bm25", "cosine", "codes", "hybrid"}
         What they were ranked by.
 
     Examples

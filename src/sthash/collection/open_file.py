@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 from typing import Any, Self
 
 from sthash.checks import resolve_threads
+from sthash.collection.embedder import Embedder, check_name
 from sthash.collection.snapshot import Snapshot
 from sthash.collection.store import WAIT_SECONDS, Store
 from sthash.collection.stored_model import load_model
@@ -26,6 +27,7 @@ class OpenFile:
         self._current: Snapshot | None = None
         self._model: Model | None = None
         self._origin: tuple[int, int] | None = None
+        self._embedder: Embedder | None = None
 
     @classmethod
     def open(
@@ -35,6 +37,8 @@ class OpenFile:
         wait: float = WAIT_SECONDS,
         threads: int | None = None,
         max_read_bytes: int | None = None,
+        embedder: Callable[[list[str]], Any] | None = None,
+        embedder_name: str | None = None,
     ) -> Self:
         """Open a collection.
 
@@ -48,13 +52,20 @@ class OpenFile:
         max_read_bytes : int, optional
             Most bytes of documents that are read for one answer. Hits beyond it raise `AnswerTooLargeError`, a page
             ends before it. By default there is no limit.
+        embedder : callable, optional
+            For a collection of vectors: the function from a list of str to an array that it was built with, so that
+            texts can be searched for and added. The file knows its name, and never imports or runs anything.
+        embedder_name : str, optional
+            Name of the embedder; by default ``module:qualname``. Another name than the one in the file is an error.
         """
         writable = os.access(path, os.W_OK) and os.access(Path(path).absolute().parent, os.W_OK)
         collection = cls(Store(path, "rw" if writable else "ro", wait), threads=threads)
         collection._store.max_read_bytes = max_read_bytes
         try:
             with collection._store.reading():
-                pass
+                if embedder is not None:
+                    collection._embedder = Embedder.of(embedder, embedder_name)
+                    check_name(collection._store, collection._embedder)
         except BaseException:
             collection.close()
             raise
@@ -82,7 +93,7 @@ class OpenFile:
             version = self._store.version()
             if self._current is None or self._current.version != version:
                 prepare_reading(self._store, version, self._threads)
-                self._current = Snapshot(self._store, version, self._present_model(), self._threads)
+                self._current = Snapshot(self._store, version, self._present_model(), self._threads, self._embedder)
             yield self._current
 
     @contextmanager

@@ -57,7 +57,7 @@ def answer(snapshot: Snapshot, queries: EncodedRows, options: SearchOptions) -> 
 
 def answer_by_key(snapshot: Snapshot, number: int, options: SearchOptions) -> Hits:
     """Return the hits of a document of the collection, which is not among them."""
-    if options.ranking in ("graph", "bm25"):
+    if options.ranking not in ("auto", "cosine"):
         raise ValueError(f"ranking={options.ranking!r} is for texts, but this search is by key. Leave it out.")
     own = snapshot.names([number])[number][0]
     # One more, because the document itself is the nearest.
@@ -113,6 +113,10 @@ def _hits(
     held = ranking.positions >= 0
     if not snapshot.model.dense and not by_code:
         held &= ranking.scores > 0  # a text without a word of the query is no hit
+    elif not by_code:
+        # Nor is a document whose vector is zero, such as that of a blank text.
+        for query, rank in np.argwhere(held & (ranking.scores == 0)).tolist():
+            held[query, rank] = vectors.row(int(ranking.positions[query, rank]))[1].any()
     ids = [
         [] if no else table.ids[row[own]].tolist() for no, row, own in zip(blank, ranking.positions, held, strict=True)
     ]
@@ -123,7 +127,7 @@ def _hits(
         hits = []
         for rank, number in enumerate(row):
             terms = tuple[str, ...]()
-            if explain:
+            if explain and not snapshot.model.dense:
                 terms = snapshot.matching_terms(queries.row(query), vectors.row(int(ranking.positions[query, rank])))
             hits.append(Hit(*documents[number], distances[query][rank], scores[query][rank], terms))
         answers.append(Hits(hits, ranking="codes" if by_code else "cosine"))

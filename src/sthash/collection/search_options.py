@@ -9,7 +9,7 @@ from sthash.checks import check_choice, check_whole
 from sthash.collection.conditions import Where, check_where
 
 LARGEST = 2**31 - 1
-Ranking = Literal["auto", "graph", "bm25", "cosine"]
+Ranking = Literal["auto", "graph", "bm25", "cosine", "hybrid"]
 RANKINGS: tuple[str, ...] = get_args(Ranking)
 
 
@@ -46,11 +46,12 @@ class SearchOptions:
     explain : bool
         Look up the terms that made a hit match and, for words of the query that no document has, words that are
         spelled almost like them.
-    ranking : {"auto", "graph", "bm25", "cosine"}
+    ranking : {"auto", "graph", "bm25", "cosine", "hybrid"}
         ``bm25`` ranks the documents that have words of the query, all of them, by BM25. ``graph`` ranks the best of
         these once more by their neighbors (docs/ranking.md). ``cosine`` ranks the documents in the ball by the cosine
-        of their vectors. ``auto`` is ``graph`` for a text, but ``cosine`` for a whole document, for a vector or a key,
-        and with ``radius`` or ``rerank=False``.
+        of their vectors. ``hybrid``, for collections of vectors with ``text_search``, fuses ``bm25`` and ``cosine`` by
+        ranks. ``auto`` is ``hybrid`` for a text there, and ``graph`` for a text elsewhere; but ``cosine`` for a whole
+        document, for a vector or a key, and with ``radius`` or ``rerank=False``.
     correct : bool
         Search for the closest known word in place of a word that no document has.
 
@@ -105,7 +106,7 @@ class SearchOptions:
         if self.radius is not None:
             object.__setattr__(self, "radius", min(check_whole("radius", self.radius, least=0), LARGEST))
         check_choice("ranking", self.ranking, RANKINGS)
-        if self.by_codes and self.ranking in ("graph", "bm25"):
+        if self.by_codes and self.ranking in ("graph", "bm25", "hybrid"):
             raise ValueError(
                 f"ranking={self.ranking!r} looks at all documents, but radius and rerank=False are about codes. "
                 "Leave them out, or pass ranking='cosine'."

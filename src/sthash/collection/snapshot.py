@@ -25,6 +25,7 @@ from sthash.collection.document_table import (
     read_names,
     read_page,
 )
+from sthash.collection.embedder import Embedder, query_vectors, read_name
 from sthash.collection.filters import ids_where
 from sthash.collection.packed_vectors import Ids, PackedVectors, load_vectors
 from sthash.collection.posting_table import PostingTable
@@ -39,6 +40,7 @@ from sthash.collection.query_words import (
 from sthash.collection.ranking import inverse_frequencies
 from sthash.collection.store import Store
 from sthash.collection.term_table import Columns, Frequencies, TermTable
+from sthash.collection.word_index import word_model
 from sthash.index import HammingIndex
 from sthash.model import EncodedRows, Margins, Model, TextModel
 from sthash.model.encoded import Row, shared_columns, stacked
@@ -93,11 +95,14 @@ class Snapshot:
     ((18,), (18, 1), 'cat number 0')
     """
 
-    def __init__(self, store: Store, version: int, model: Model, threads: int | None) -> None:
+    def __init__(
+        self, store: Store, version: int, model: Model, threads: int | None, embedder: Embedder | None = None
+    ) -> None:
         self.version = version
         self.model = model
         self.threads = threads
         self._store = store
+        self._embedder = embedder
         self._vectors: PackedVectors | None = None
         self._read_singly = 0
         self._documents = DocumentCache(store)
@@ -134,8 +139,15 @@ class Snapshot:
         """Return how many documents there are, and how the model was learned."""
         settings = self.model.settings
         shown = {shown: settings[name] for name, shown in SHOWN.items() if name in settings}
-        words = {} if self.model.dense else {"words": self.n_columns}
-        return {"documents": len(self), **shown, "learned": self.learned, **words}
+        words = {"words": len(self.terms)} if self.has_words else {}
+        embedder = {} if self.embedder_name is None else {"embedder": self.embedder_name}
+        beside = {"text_search": self.has_words} if self.model.dense else {}
+        return {"documents": len(self), **shown, "learned": self.learned, **words, **embedder, **beside}
+
+    @cached_property
+    def embedder_name(self) -> str | None:
+        """Name of the embedder that the texts were embedded by, if the file knows it."""
+        return read_name(self._store) if self.model.dense else None
 
     @property
     def lengths(self) -> npt.NDArray[np.int32]:
@@ -235,7 +247,7 @@ class Snapshot:
         return list(map(QueryWord, words, columns.tolist(), frequencies.tolist(), weights.tolist(), known))
 
     def _model_terms(self, columns: Columns) -> list[ModelTerm | None]:
-        known = np.flatnonzero((columns >= 0) & (columns < self.model.n_columns))
+        known = np.flatnonzero((columns >= 0) & (columns < self._text_model.n_columns))
         terms: list[ModelTerm | None] = [None] * len(columns)
         rows, positions = self._text_model.terms.look_up(columns[known])
         for place, position in zip(known.tolist(), positions.tolist(), strict=True):
@@ -245,7 +257,7 @@ class Snapshot:
 
     def matching_terms(self, query: Row, document: Row, most: int = 5) -> tuple[str, ...]:
         """Return the words that two rows share, the one with the greatest part in their cosine first."""
-        return () if self.model.dense else tuple(self.terms.names(shared_columns(query, document)[:most]))
+        return tuple(self.terms.names(shared_columns(query, document)[:most]))
 
     def unused_words(self, text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the words of a text that are stop words, and those that no document has."""
@@ -282,10 +294,19 @@ class Snapshot:
         return self._text_model.new_counter(self.terms)
 
     @property
+    def has_words(self) -> bool:
+        """Whether the words of the texts can be searched for; beside vectors they need not be."""
+        return self._words_of is not None
+
+    @cached_property
+    def _words_of(self) -> TextModel | None:
+        return self.model if isinstance(self.model, TextModel) else word_model(self._store, self.threads)
+
+    @property
     def _text_model(self) -> TextModel:
-        if not isinstance(self.model, TextModel):
-            raise TypeError("this collection is of vectors, which have no words. Use a collection of texts.")
-        return self.model
+        if self._words_of is None:
+            raise TypeError("this collection is of vectors without an index of words. Build it with text_search=True.")
+        return self._words_of
 
     # Vectors and codes
 
@@ -312,7 +333,13 @@ class Snapshot:
         return weighted_vectors(self._counts(ids, whole=whole), self._weights, self.n_columns)
 
     def _counts(self, ids: Ids, *, whole: bool = False) -> Iterator[CountRows]:
-        return load_counts(self._store, ids, self.n_columns, whole=whole, threads=self.threads)
+        return load_counts(self._store, ids, len(self.terms), whole=whole, threads=self.threads)
+
+    def word_vectors(self, ids: Ids) -> PackedVectors:
+        """Return the weighted words of some documents, whose ids ascend, also where these have vectors beside."""
+        if not self.model.dense:
+            return self.vectors(ids)
+        return weighted_vectors(self._counts(ids), self._weights, len(self.terms))
 
     def encode(self, queries: list[Any]) -> EncodedRows:
         """Return the rows, margins and codes of texts or of vectors, whichever the collection is of.
@@ -324,9 +351,7 @@ class Snapshot:
             return self._checked(
                 stacked([self._encoded(batch) for batch in batched(texts, length=len)] or [self._encoded([])])
             )
-        if any(isinstance(query, str) for query in queries):
-            raise TypeError("this collection is of vectors, but a query is a str. Pass an array, or search by key.")
-        return self._checked(self.model.encode(np.array(queries, dtype=np.float32).reshape(len(queries), -1)))
+        return self._checked(self.model.encode(query_vectors(self._store, queries, self.n_columns, self._embedder)))
 
     def check_texts(self, queries: list[Any]) -> list[str]:
         """Return queries that are texts; TypeError if one is something else."""

@@ -43,17 +43,7 @@ def load_model(store: Store, threads: int | None = None) -> Model:
         if not (np.abs(np.array(settings["intercept"], dtype=np.float64)) < LARGEST).all():
             raise ValueError("its intercept is not finite")
         if kind == "text":
-            n_terms = check_whole("n_terms", settings["n_terms"], least=0)
-            if n_terms > next_column(store):
-                raise ValueError("it has more terms than the file")
-            check_whole("n_documents", settings["n_documents"], least=0)
-            check_positive("mean_length", settings["mean_length"])
-            check_choice("weighting", settings["weighting"], WEIGHTINGS)
-            check_stemmer(settings["stemmer"])
-            scatter = Scatter(**settings.get("random_weights", {}))
-            check_positive("weight", scatter.weight, or_zero=True)
-            check_whole("seed", scatter.seed, least=0)
-            return TextModel(settings, StoredTerms(store, n_terms, n_bits), threads=threads)
+            return _text_model(store, settings, n_bits, threads)
         shape = (check_whole("n_columns", settings["n_columns"]), n_bits)
         weights = np.frombuffer(store.blob("weights"), dtype=np.float32).reshape(shape)
         if not np.isfinite(weights).all():
@@ -63,6 +53,31 @@ def load_model(store: Store, threads: int | None = None) -> Model:
         raise
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise store.damaged(f"its model cannot be read ({error})") from error
+
+
+def text_model(store: Store, settings: dict[str, Any], threads: int | None = None) -> TextModel:
+    """Return a model of texts with these settings, which come from the file."""
+    try:
+        check_settings(settings, "text")
+        return _text_model(store, settings, check_whole("n_bits", settings["n_bits"]), threads)
+    except CollectionError:
+        raise
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        raise store.damaged(f"its model cannot be read ({error})") from error
+
+
+def _text_model(store: Store, settings: dict[str, Any], n_bits: int, threads: int | None) -> TextModel:
+    n_terms = check_whole("n_terms", settings["n_terms"], least=0)
+    if n_terms > next_column(store):
+        raise ValueError("it has more terms than the file")
+    check_whole("n_documents", settings["n_documents"], least=0)
+    check_positive("mean_length", settings["mean_length"])
+    check_choice("weighting", settings["weighting"], WEIGHTINGS)
+    check_stemmer(settings["stemmer"])
+    scatter = Scatter(**settings.get("random_weights", {}))
+    check_positive("weight", scatter.weight, or_zero=True)
+    check_whole("seed", scatter.seed, least=0)
+    return TextModel(settings, StoredTerms(store, n_terms, n_bits), threads=threads)
 
 
 def write_model(store: Store, model: Model) -> None:

@@ -71,15 +71,13 @@ def answer_queries(snapshot: Snapshot, queries: list[Any], options: SearchOption
     """Return the hits of each query: of texts, or of vectors, whichever the collection is of."""
     if not snapshot.model.dense:
         return answer_texts(snapshot, snapshot.check_texts(queries), options)
-    if options.ranking in ("graph", "bm25"):
-        raise ValueError(
-            f"ranking={options.ranking!r} is for texts, but this is a collection of vectors. Leave it out."
-        )
     return answer(snapshot, snapshot.encode(queries), options)
 
 
 def answer_texts(snapshot: Snapshot, texts: list[str], options: SearchOptions) -> list[Hits]:
     """Return the hits of each text."""
+    if options.ranking == "hybrid":
+        raise ValueError("ranking='hybrid' is for collections of vectors with text_search. Leave it out.")
     answers = list[Hits]()
     for start in range(0, len(texts), QUERIES_TOGETHER):
         answers.extend(_answer_batch(snapshot, texts[start : start + QUERIES_TOGETHER], options))
@@ -100,12 +98,12 @@ def _answer_batch(snapshot: Snapshot, texts: list[str], options: SearchOptions) 
             left.append(at)
         elif at in special:
             own = words.part([at])
-            allowed = _allowed_by(snapshot, special[at], own.rows, options)
+            allowed = allowed_by(snapshot, special[at], own.rows, options)
             found[at] = _ranked_hits(snapshot, own, options, allowed)[0]
         else:
             plain.append(at)
     if plain:
-        allowed_here = None if options.where is None else _allowed_where(snapshot, options)
+        allowed_here = None if options.where is None else allowed_where(snapshot, options)
         hits = _ranked_hits(snapshot, words.part(plain), options, allowed_here)
         if len(plain) == len(texts):
             return hits
@@ -206,18 +204,19 @@ def _hits(snapshot: Snapshot, words: AnalyzedQueries, ranked: RankedPositions, e
     for query, (numbers, scores) in enumerate(zip(ids, ranked.scores.tolist(), strict=True)):
         terms: Iterable[tuple[str, ...]] = itertools.repeat(())
         if explain:
-            terms = _matching_terms(snapshot, words.rows, query, numbers)
+            terms = matching_terms(snapshot, words.rows, query, numbers)
         hits = zip(itertools.count(start), numbers, scores, terms, strict=False)
         answers.append([deferred_hit(documents[number], score, own, distances, at) for at, number, score, own in hits])
         start += len(numbers)
     return answers
 
 
-def _matching_terms(snapshot: Snapshot, rows: QueryRows, query: int, ids: list[int]) -> list[tuple[str, ...]]:
+def matching_terms(snapshot: Snapshot, rows: QueryRows, query: int, ids: list[int]) -> list[tuple[str, ...]]:
+    """Return, for each of some documents, the words that it shares with a query."""
     own = slice(rows.indptr[query], rows.indptr[query + 1])
     ones = np.ones(int(rows.indptr[query + 1] - rows.indptr[query]), dtype=np.float32)
     order = sorted(range(len(ids)), key=ids.__getitem__)
-    vectors = snapshot.vectors(np.array([ids[place] for place in order], dtype=np.int64))
+    vectors = snapshot.word_vectors(np.array([ids[place] for place in order], dtype=np.int64))
     terms: list[tuple[str, ...]] = [()] * len(ids)
     for row, place in enumerate(order):
         terms[place] = snapshot.matching_terms((rows.columns[own], ones), vectors.row(row))
@@ -227,7 +226,8 @@ def _matching_terms(snapshot: Snapshot, rows: QueryRows, query: int, ids: list[i
 # Which documents a query allows
 
 
-def _allowed_where(snapshot: Snapshot, options: SearchOptions) -> Allowed | None:
+def allowed_where(snapshot: Snapshot, options: SearchOptions) -> Allowed | None:
+    """Return which documents meet the conditions; None if there are none."""
     if options.where is None:
         return None
     allowed = np.zeros(len(snapshot), dtype=np.uint8)
@@ -235,9 +235,9 @@ def _allowed_where(snapshot: Snapshot, options: SearchOptions) -> Allowed | None
     return allowed
 
 
-def _allowed_by(snapshot: Snapshot, parsed: ParsedQuery, rows: QueryRows, options: SearchOptions) -> Allowed:
+def allowed_by(snapshot: Snapshot, parsed: ParsedQuery, rows: QueryRows, options: SearchOptions) -> Allowed:
     """Return which documents have what the query requires, and nothing that it excludes."""
-    allowed = _allowed_where(snapshot, options)
+    allowed = allowed_where(snapshot, options)
     if allowed is None:
         allowed = np.ones(len(snapshot), dtype=np.uint8)
     for words in (*parsed.required, *parsed.phrases):

@@ -17,6 +17,7 @@ from sthash.collection.packed_vectors import dense_vectors
 from sthash.collection.posting_table import Segment, load_segments
 from sthash.collection.store import TABLES, Store
 from sthash.collection.term_table import Frequencies, count_terms
+from sthash.collection.word_index import word_model
 from sthash.model import Model, TextModel
 
 
@@ -43,6 +44,8 @@ def verify(store: Store, model: Model) -> Verification:
         _check_texts(store, model, table)
     else:
         _check_vectors(store, model, table)
+        if (words := word_model(store)) is not None:
+            _check_texts(store, words, table, has_codes=False)
     for row in store.rows("documents"):
         fields_of(store, row)
     next_id(store)
@@ -71,7 +74,7 @@ def _check_vectors(store: Store, model: Model, table: CodeTable) -> None:
         raise store.damaged("vectors and codes are not equally many")
 
 
-def _check_texts(store: Store, model: TextModel, table: CodeTable) -> None:
+def _check_texts(store: Store, model: TextModel, table: CodeTable, *, has_codes: bool = True) -> None:
     n_columns = count_terms(store, exactly=True)
     for column, name, frequency, weights in store.rows("terms"):
         try:
@@ -91,7 +94,8 @@ def _check_texts(store: Store, model: TextModel, table: CodeTable) -> None:
             raise store.damaged("a length is not that of its document")
         frequencies += np.bincount(rows.columns, minlength=n_columns)
         known = rows.below(len(model.terms))
-        if not (model.encode_counts(known.indptr, known.columns, known.counts).codes == table.codes[own]).all():
+        codes = model.encode_counts(known.indptr, known.columns, known.counts).codes
+        if has_codes and not (codes == table.codes[own]).all():
             raise store.damaged("a code is not that of its document")
         position += len(page)
     if position != len(table):

@@ -307,7 +307,7 @@ class MilvusCollection:
     def _answer(self, texts: list[str], options: SearchOptions, condition: str) -> list[Hits]:
         if not isinstance(condition, str):
             raise TypeError(f"filter={condition!r} must be a str in Milvus's own language. For a dict, use where.")
-        if options.ranking in ("graph", "bm25"):
+        if options.ranking in ("graph", "bm25", "hybrid"):
             raise ValueError(
                 f"ranking={options.ranking!r} needs posting lists, which Milvus has none of. Leave it out."
             )

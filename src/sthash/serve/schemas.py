@@ -22,7 +22,7 @@ Factor = Annotated[
     int, Field(ge=1, le=limits.MAX_FACTOR, description="Documents in the ball per hit, without a radius.")
 ]
 RankingName = Annotated[
-    Literal["auto", "graph", "bm25", "cosine"],
+    Literal["auto", "graph", "bm25", "cosine", "hybrid"],
     Field(description="What hits are ranked by; auto is graph (BM25 and the neighborhood) for a text, else cosine."),
 ]
 Word = Annotated[str, Field(max_length=limits.MAX_WORD_CHARACTERS)]
@@ -237,7 +237,7 @@ class AnswerDetails(BaseModel):
         {}, description="Known words that are spelled almost like an unknown one; with explain or correct."
     )
     corrected: dict[str, str] = Field({}, description="What was searched for in place of unknown words; with correct.")
-    strategy: str = Field("codes", description="How the hits were found: by postings or by codes.")
+    strategy: str = Field("codes", description="How the hits were found: by postings, by codes, or by both.")
     ranking: str = Field("cosine", description="How the hits were ranked: graph, bm25, cosine or codes.")
 
 

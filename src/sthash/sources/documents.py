@@ -19,6 +19,8 @@ class Document:
         Class of the document, for classification.
     metadata : dict
         Anything else that JSON can hold.
+    vector : array, optional
+        On the way into a collection of vectors. What comes out of a collection has none.
 
     Examples
     --------
@@ -31,3 +33,4 @@ class Document:
     text: str = ""
     label: str | None = None
     metadata: dict[str, Any] = field(default_factory=dict)
+    vector: Any = field(default=None, repr=False, compare=False)

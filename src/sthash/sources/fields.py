@@ -34,6 +34,8 @@ class SourceFields:
         name if there is one: ``key`` or ``id``, ``text``, ``label``.
     required : tuple of str
         Those of ``"key"``, ``"text"`` and ``"label"`` that must not be empty in any record.
+    vector : str, optional
+        Name of the field that holds the vector of the record.
     text_optional : bool
         Whether a record may do without a text, because it has a vector. Otherwise every record needs a field for the
         text, which may be empty.
@@ -49,6 +51,7 @@ class SourceFields:
     text: str | None = None
     label: str | None = None
     required: tuple[str, ...] = ()
+    vector: str | None = None
     text_optional: bool = False
 
     def __post_init__(self) -> None:
@@ -58,22 +61,34 @@ class SourceFields:
     def document(self, record: Mapping[str, Any], place: str) -> Document:
         """Make a document of a record; ``place`` says where the record stands, for the message of an error."""
         rest = dict(record)
+        vector = self._take_vector(rest, place)
         key = self._take("key", rest, place, record)
         text = self._take("text", rest, place, record)
         label = self._take("label", rest, place, record)
-        if text is None and self.text is None and "text" not in record and not self.text_optional:
+        optional = self.text_optional or self.vector is not None
+        if text is None and self.text is None and "text" not in record and not optional:
             raise ValueError(
                 f"{place} has no field 'text'. Set text (--text) to the name of the field that holds the text; "
                 f"the record has {_listed(record)}."
             )
         if "metadata" not in rest:
-            return Document(key, text or "", label, rest)
+            return Document(key, text or "", label, rest, vector)
         more = rest.pop("metadata")
         if isinstance(more, dict):
             rest |= more
         elif more is not None:
             rest["metadata"] = more
-        return Document(key, text or "", label, rest)
+        return Document(key, text or "", label, rest, vector)
+
+    def _take_vector(self, rest: dict[str, Any], place: str) -> Any:
+        if self.vector is None:
+            return None
+        if self.vector not in rest:
+            raise ValueError(
+                f"{place} has no field {self.vector!r}. Set vectors (--vectors) to the name of a field that the record "
+                f"has, or to a .npy file: {_listed(rest)}."
+            )
+        return rest.pop(self.vector)
 
     def _take(self, part: str, rest: dict[str, Any], place: str, record: Mapping[str, Any]) -> str | None:
         """Remove the field that holds a part of the document from the rest, and return it as a string."""
@@ -123,6 +138,8 @@ def as_document(value: Any, position: int, fields: SourceFields = _USUAL_FIELDS)
     Document(key='7', text='some text', label=None, metadata={'year': 2010})
     """
     if isinstance(value, str):
+        if fields.vector is not None:
+            raise TypeError(f"document {position} is a str, which has no field {fields.vector!r}. Pass a dict.")
         return Document(None, value)
     if isinstance(value, Mapping):
         return fields.document(value, f"document {position}")
@@ -133,9 +150,13 @@ def as_document(value: Any, position: int, fields: SourceFields = _USUAL_FIELDS)
     if not isinstance(value.metadata, dict):
         raise TypeError(f"document {position} has metadata of type {type(value.metadata).__name__}. Pass a dict.")
     key, label = _name("key", value.key, position), _name("label", value.label, position)
+    if fields.vector is not None and value.vector is None:
+        rest = dict(value.metadata)
+        vector = fields._take_vector(rest, f"document {position}")
+        return Document(key, value.text, label, rest, vector)
     if key is value.key and label is value.label:
         return value
-    return Document(key, value.text, label, value.metadata)
+    return Document(key, value.text, label, value.metadata, value.vector)
 
 
 def _name(field_name: str, value: Any, position: int) -> str | None:

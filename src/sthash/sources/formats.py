@@ -13,14 +13,19 @@ from typing import IO, Any
 from sthash.batches import BATCH_DOCUMENTS
 from sthash.sources.encodings import Encoding, plain_stream
 from sthash.sources.records import LARGEST_RECORD, BadRecord, OnBad, Records, refuse, too_large
-from sthash.tables import plain_record
+from sthash.tables import arrow_records, plain_record
 
 _CHUNK = 1 << 20
 _PIECES = re.compile(rb"[^\r]*\r\n?|[^\r]+")
 
 
 def read_records(
-    stream: IO[bytes], name: str, kind: str, encoding: Encoding | None = None, on_bad: OnBad = refuse
+    stream: IO[bytes],
+    name: str,
+    kind: str,
+    encoding: Encoding | None = None,
+    on_bad: OnBad = refuse,
+    vector: str | None = None,
 ) -> Records:
     """Give the records of a stream in one of the `FORMATS`.
 
@@ -33,9 +38,11 @@ def read_records(
     encoding : Encoding, optional
     on_bad : callable
         Called with what cannot be read; it raises an error, or the reading goes on after it.
+    vector : str, optional
+        Field that holds a vector, which may come as an array.
     """
     if kind == "parquet":
-        yield from _parquet_records(stream, name)
+        yield from _parquet_records(stream, name, vector)
         return
     plain, found = plain_stream(stream, name, encoding or Encoding())
     yield from _TEXT_FORMATS[kind](_Lines(plain, name, found, on_bad))
@@ -287,7 +294,7 @@ class _Rows:
             return line.decode(encoding.names[0], "replace")
 
 
-def _parquet_records(stream: IO[bytes], name: str) -> Records:
+def _parquet_records(stream: IO[bytes], name: str, vector: str | None) -> Records:
     try:
         from pyarrow import ArrowException, BufferReader
         from pyarrow.parquet import ParquetFile
@@ -298,9 +305,9 @@ def _parquet_records(stream: IO[bytes], name: str) -> Records:
     try:
         number = 0
         for batch in ParquetFile(stream if plain else BufferReader(stream.read())).iter_batches(BATCH_DOCUMENTS):
-            for record in batch.to_pylist():
+            for record in arrow_records(batch, vector):
                 number += 1
-                yield f"{name}, row {number}", plain_record(record)
+                yield f"{name}, row {number}", plain_record(record, vector)
     except ArrowException as error:
         raise ValueError(f"{name} cannot be read as Parquet ({error}). Check the file, or set format.") from error
 

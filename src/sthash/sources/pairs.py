@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Unpack
 
 from sthash.sources.documents import Document
 from sthash.sources.fields import FieldNames, SourceFields, as_document
+from sthash.sources.vectors import VectorCheck, is_vector_file, open_vectors, unequal
 from sthash.tables import column_texts, is_column, is_table
 
 
@@ -60,46 +60,71 @@ def _checked(documents: Iterable[Any], fields: SourceFields) -> Iterator[Documen
             position += 1
 
 
-def with_fields(documents: Any, fields: FieldNames) -> Any:
-    """Return documents whose fields are named; as they are if no field is."""
+def with_fields(documents: Any, fields: FieldNames, vectors: Any = None) -> Any:
+    """Return documents whose fields are named; as they are if no field is. ``vectors`` is as in `paired`."""
     unknown = set(fields) - set(FieldNames.__annotations__)
     if unknown:
         raise TypeError(f"there is no parameter {min(unknown)!r}. The fields of documents are: key, text, label.")
     if documents is None or not any(name is not None for name in fields.values()):
         return documents
-    return open_documents(documents, **fields)
+    return _opened(documents, _fields(vectors, fields))
 
 
-def paired(documents: Any, vectors: Iterable[Any] | None) -> Iterator[tuple[Document, Any]]:
-    """Give checked documents, each with its vector, or with None if there are no vectors.
+def _fields(vectors: Any, names: FieldNames) -> SourceFields:
+    field = vectors if isinstance(vectors, str) and not is_vector_file(vectors) else None
+    return SourceFields(**names, vector=field, text_optional=vectors is not None)
+
+
+def paired(documents: Any, vectors: Any, width: int | None = None) -> Iterator[tuple[Document, Any]]:
+    """Give checked documents, each with its checked vector, or with None if there are no vectors.
 
     Parameters
     ----------
     documents : as in `open_documents`, or None
         None gives every vector a document without text.
-    vectors : iterable of arrays, optional
+    vectors : str, path, array, tensor or iterable of arrays, optional
+        A str is the name of a field of the documents, or of a column of a table; one that ends with ``.npy``, or a path
+        object, is a NumPy file with one row per document, which is mapped into memory.
+    width : int, optional
+        Number of values that each vector must have; by default as many as the first one has.
 
     Examples
     --------
     >>> from sthash.sources import paired
     >>> [(document.text, vector) for document, vector in paired(["one", "two"], [[0.5], [1.5]])]
-    [('one', [0.5]), ('two', [1.5])]
+    [('one', array([0.5], dtype=float32)), ('two', array([1.5], dtype=float32))]
     """
+    check = VectorCheck(width)
     if documents is None:
-        return ((Document(None), vector) for vector in (() if vectors is None else vectors))
-    checked = _opened(documents, SourceFields(text_optional=vectors is not None))
+        rows = () if vectors is None else open_vectors(vectors)
+        return ((Document(None), check(vector, f"vector {number}")) for number, vector in enumerate(rows))
+    fields = _fields(vectors, {})
+    opened = _opened(documents, fields)
     if vectors is None:
-        return ((document, None) for document in checked)
-    return _zipped(checked, vectors)
+        return ((document, None) for document in opened)
+    if fields.vector is not None:
+        return _with_own(opened, check)
+    return _zipped(opened, open_vectors(vectors), check)
 
 
-def _zipped(documents: Iterator[Document], vectors: Iterable[Any]) -> Iterator[tuple[Document, Any]]:
-    nothing: Any = object()
-    pairs = itertools.zip_longest(documents, vectors, fillvalue=nothing)
-    for position, (document, vector) in enumerate(pairs):
-        if document is nothing or vector is nothing:
-            raise ValueError(
-                f"documents and vectors are not equally many: one of them ends after {position}. "
-                "Pass one vector per document."
-            )
-        yield document, vector
+def _with_own(documents: Iterator[Document], check: VectorCheck) -> Iterator[tuple[Document, Any]]:
+    for position, document in enumerate(documents):
+        yield document, check(document.vector, _named(position, document))
+
+
+def _zipped(
+    documents: Iterator[Document], vectors: Iterable[Any], check: VectorCheck
+) -> Iterator[tuple[Document, Any]]:
+    rows, nothing, count = iter(vectors), object(), 0
+    for document in documents:
+        vector = next(rows, nothing)
+        if vector is nothing:
+            raise unequal(count + 1 + sum(1 for _ in documents), count)
+        yield document, check(vector, _named(count, document))
+        count += 1
+    if left := sum(1 for _ in rows):
+        raise unequal(count, count + left)
+
+
+def _named(position: int, document: Document) -> str:
+    return f"document {position}" if document.key is None else f"document {position} (key {document.key!r})"

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import IO, Any, cast
@@ -17,6 +17,7 @@ from sthash.sources.encodings import Encoding
 from sthash.sources.fields import SourceFields
 from sthash.sources.formats import ENDINGS, FORMATS, read_records
 from sthash.sources.records import LARGEST_RECORD, BadRecord, OnBad, refuse, too_large
+from sthash.sources.vectors import VectorCheck, VectorFile
 from sthash.tables import is_table, table_records
 
 _USUAL_FIELDS = SourceFields()
@@ -31,6 +32,8 @@ def read_documents(
     include: Sequence[str] = (),
     exclude: Sequence[str] = (),
     on_bad: OnBad | None = None,
+    vector_file: str | os.PathLike[str] | None = None,
+    width: int | None = None,
 ) -> Iterator[Document]:
     r"""Give the documents of sources, one after the other; nothing is read before it is asked for.
 
@@ -57,6 +60,11 @@ def read_documents(
     on_bad : callable, optional
         Called with a `BadRecord` for each record that cannot be read, which is then skipped. By default the first one
         is an error.
+    vector_file : path, optional
+        A ``.npy`` file of vectors, one row per record of the sources, also for those that are skipped. For vectors in
+        a field of the records see `SourceFields`.
+    width : int, optional
+        Number of values that each vector must have; by default as many as the first one has.
 
     Notes
     -----
@@ -76,7 +84,13 @@ def read_documents(
     if format is not None and format not in FORMATS:
         raise ValueError(f"format={format!r} is not known. Use one of: {', '.join(FORMATS)}.")
     single = isinstance(sources, str | os.PathLike) or is_table(sources)
-    reader = _Reader(fields, Encoding.of(encoding), format, tuple(include), tuple(exclude), on_bad or refuse)
+    file = None if vector_file is None else VectorFile(vector_file)
+    check = VectorCheck(width)
+    if file is not None:
+        fields = replace(fields, text_optional=True)
+    reader = _Reader(
+        fields, Encoding.of(encoding), format, tuple(include), tuple(exclude), on_bad or refuse, file, check
+    )
     return reader.read(cast("Iterable[Any]", [sources] if single else sources))
 
 
@@ -90,12 +104,14 @@ class _Reader:
     include: tuple[str, ...]
     exclude: tuple[str, ...]
     on_bad: OnBad
+    file: VectorFile | None
+    check: VectorCheck
 
     def read(self, sources: Iterable[Any]) -> Iterator[Document]:
         """Read one source after the other."""
         for source in sources:
             if is_table(source):
-                records = ((f"row {row} of the table", record) for row, record in enumerate(table_records(source)))
+                records = ((f"row {row} of the table", record) for row, record in enumerate(self._table(source)))
                 yield from self._documents(records)
             elif isinstance(source, str) and source == "-":
                 yield from self._from_stream(sys.stdin.buffer, "standard input", self.format or "jsonl")
@@ -106,9 +122,21 @@ class _Reader:
                 kind = self.format or _kind(path)
                 with opened(path) as stream:
                     yield from self._from_stream(stream, str(path), kind)
+        if self.file is not None:
+            self.file.finish()
+
+    def _table(self, table: Any) -> Iterator[dict[str, Any]]:
+        return table_records(table, self.fields.vector)
+
+    def _bad_source(self, bad: BadRecord) -> None:
+        """Take note of a record that is not even a record; it has a row in the file of vectors, too."""
+        if self.file is not None:
+            self.file.take()
+        self.on_bad(bad)
 
     def _from_stream(self, stream: IO[bytes], name: str, kind: str) -> Iterator[Document]:
-        records = read_records(stream, name, kind, self.encoding, self.on_bad)
+        on_bad = refuse if self.on_bad is refuse else self._bad_source
+        records = read_records(stream, name, kind, self.encoding, on_bad, self.fields.vector)
         # Closed before the stream that they are read from, also when nobody wants the rest.
         with closing(records):
             yield from self._documents(self._until_broken(records, name))
@@ -119,7 +147,8 @@ class _Reader:
             try:
                 found = next(records, None)
             except ValueError as error:
-                if self.on_bad is refuse:
+                # Nobody knows how many vectors belong to the rest.
+                if self.on_bad is refuse or self.file is not None:
                     raise
                 self.on_bad(BadRecord(f"{name}, the rest of it", str(error)))
                 return
@@ -129,8 +158,9 @@ class _Reader:
 
     def _documents(self, records: Iterable[tuple[str, dict[str, Any]]]) -> Iterator[Document]:
         for place, record in records:
+            beside = None if self.file is None else self.file.take()
             try:
-                document = self.fields.document(record, place)
+                document = self._with_vector(self.fields.document(record, place), beside, place)
             except ValueError as error:
                 if self.on_bad is refuse:
                     raise
@@ -139,7 +169,15 @@ class _Reader:
             if len(document.text) > LARGEST_RECORD:
                 self.on_bad(too_large(place))
                 continue
-            yield document
+            if self.file is None or beside is not None:  # without a vector it only counts, for the error in the end
+                yield document
+
+    def _with_vector(self, document: Document, beside: Any, place: str) -> Document:
+        vector = document.vector if self.file is None else beside
+        if vector is None and self.fields.vector is None:
+            return document
+        named = place if document.key is None else f"{place} (key {document.key!r})"
+        return replace(document, vector=self.check(vector, named))
 
     def _from_folder(self, folder: Path) -> Iterator[Document]:
         matched = 0
@@ -148,6 +186,7 @@ class _Reader:
             if not path.is_file() or any(part.startswith(".") for part in parts) or not self._is_wanted(parts):
                 continue
             matched += 1
+            beside = None if self.file is None else self.file.take()
             label = parts[0] if len(parts) > 1 else None
             if "label" in self.fields.required and label is None:
                 raise ValueError(f"{path} has no label. Put it into a folder that has the name of its label.")
@@ -155,12 +194,16 @@ class _Reader:
                 with opened(path) as stream:
                     records = read_records(stream, str(path), "md", self.encoding, self.on_bad)
                     texts = [record["text"] for _, record in records]
+                documents = [
+                    self._with_vector(Document("/".join(parts), text, label), beside, str(path)) for text in texts
+                ]
             except (ValueError, OSError) as error:
                 if self.on_bad is refuse:
                     raise
                 self.on_bad(BadRecord(str(path), str(error)))
                 continue
-            yield from (Document("/".join(parts), text, label) for text in texts)
+            if self.file is None or beside is not None:
+                yield from documents
         if self.include and not matched:
             raise ValueError(f"no file in {folder} matches {' or '.join(self.include)}. Change include (--include).")
 

@@ -1,0 +1,140 @@
+"""Search by words and by vectors at once: two rankings of one collection become one, by their ranks.
+
+Reciprocal rank fusion (Cormack, Clarke and Büttcher, SIGIR 2009): a document scores 1 / (60 + rank) in each ranking
+that has it. Ranks need no common scale, and BM25 and cosines have none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import repeat
+from typing import Any
+
+import numpy as np
+
+from sthash.codes import row_distances
+from sthash.collection.hits import Hit, HitRanking, Hits, Strategy
+from sthash.collection.query import has_signs, parse_query
+from sthash.collection.ranking import Allowed, rank_by_bm25
+from sthash.collection.search import answer
+from sthash.collection.search_options import SearchOptions
+from sthash.collection.snapshot import Snapshot
+from sthash.collection.text_search import MOST_TERMS, allowed_by, allowed_where, analyze, matching_terms
+from sthash.model import EncodedRows
+
+# How far down the two rankings are read; and how much less a rank counts than the one before it.
+CANDIDATES = 100
+RANK_OFFSET = 60
+NO_CODE = -1  # the distance of hits of a query that has no vector
+
+
+def answer_by_words(snapshot: Snapshot, queries: list[Any], options: SearchOptions) -> list[Hits] | None:
+    """Return the hits of queries in a collection of vectors, if words have a say in them; None if they have not."""
+    chosen = options.ranking
+    if chosen == "cosine" or options.by_codes or (chosen == "auto" and not snapshot.has_words):
+        return None
+    places = [place for place, query in enumerate(queries) if isinstance(query, str)]
+    if chosen == "auto" and not places:
+        return None
+    if chosen == "graph" or not snapshot.has_words:
+        remedy = "Leave it out." if chosen == "graph" else "Build it with text_search=True (--text-search)."
+        raise ValueError(f"ranking={chosen!r} is for texts, but this is a collection of vectors. {remedy}")
+    if chosen != "auto" and len(places) < len(queries):
+        raise ValueError(f"ranking={chosen!r} is for texts, but a query is a vector. Leave it out.")
+    found = dict(zip(places, _answer_texts(snapshot, [queries[place] for place in places], options), strict=True))
+    rest = [place for place in range(len(queries)) if place not in found]
+    if rest:
+        near = answer(snapshot, snapshot.encode([queries[place] for place in rest]), options)
+        found.update(zip(rest, near, strict=True))
+    return [found[place] for place in range(len(queries))]
+
+
+def _answer_texts(snapshot: Snapshot, texts: list[str], options: SearchOptions) -> list[Hits]:
+    parsed = [parse_query(text) if has_signs(text) else None for text in texts]
+    plain = [text if own is None else own.text for text, own in zip(texts, parsed, strict=True)]
+    by_vector = options.ranking != "bm25"
+    encoded = snapshot.encode(plain) if by_vector else None
+    answers = list[Hits]()
+    for at, text in enumerate(plain):
+        words = analyze(snapshot, [text])
+        own = parsed[at]
+        if own is None or own.plain:
+            allowed = allowed_where(snapshot, options)
+        else:
+            allowed = allowed_by(snapshot, own, words.rows, options)
+        k = min(options.k, len(snapshot))
+        width = min(max(k, CANDIDATES), len(snapshot)) if by_vector else k
+        ranked, scores = list[int](), list[float]()
+        # A whole document has too many words for the lists, and its vector says more.
+        if width and len(words.terms[0]) <= MOST_TERMS:
+            lists, mean_length, threads = (
+                snapshot.posting_lists(words.rows.columns),
+                snapshot.mean_length,
+                snapshot.threads,
+            )
+            found = rank_by_bm25(lists, words.rows, mean_length, width, allowed=allowed, threads=threads)
+            held = found.positions[0] >= 0
+            ranked, scores = found.positions[0][held].tolist(), found.scores[0][held].tolist()
+        query = None
+        if encoded is not None:
+            query = encoded.part(at, at + 1)
+            best = fused([ranked, _nearest(snapshot, query, width, options, allowed)], k)
+            ranked, scores = [position for position, _ in best], [score for _, score in best]
+        terms: Iterable[tuple[str, ...]] = repeat(())
+        if options.explain:
+            terms = matching_terms(snapshot, words.rows, 0, snapshot.ids[ranked].tolist())
+        hits = _hits(snapshot, ranked, scores, query, terms)
+        strategy: Strategy = "both" if by_vector else "postings"
+        ranking: HitRanking = "hybrid" if by_vector else "bm25"
+        answers.append(
+            Hits(hits, ignored=words.ignored[0], unknown=words.unknown[0], strategy=strategy, ranking=ranking)
+        )
+    return answers
+
+
+def fused(rankings: Sequence[Sequence[int]], k: int) -> list[tuple[int, float]]:
+    """Return the k best of all that are in some ranking, with their scores; ties by number.
+
+    Examples
+    --------
+    >>> from sthash.collection.hybrid_search import fused
+    >>> [number for number, _ in fused([[5, 7, 9], [7, 2]], k=3)]
+    [7, 5, 2]
+    """
+    scores = dict[int, float]()
+    for ranking in rankings:
+        for rank, number in enumerate(ranking, 1):
+            scores[number] = scores.get(number, 0.0) + 1 / (RANK_OFFSET + rank)
+    return sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))[:k]
+
+
+def _nearest(
+    snapshot: Snapshot, query: EncodedRows, width: int, options: SearchOptions, allowed: Allowed | None
+) -> list[int]:
+    """Return the positions of the documents whose vectors are most like that of a query."""
+    table = snapshot.table if allowed is None else snapshot.table.at(np.flatnonzero(allowed))
+    if not len(table) or not query.values.any():
+        return []
+    wanted = max(width, options.k * options.factor)
+    table = table.at(table.ball(query, None, wanted))
+    vectors = snapshot.vectors(table.ids)
+    ranking = table.rank(vectors, query, min(width, len(table)), table.n_bits, wanted, snapshot.threads)
+    held = ranking.positions[0][(ranking.positions[0] >= 0) & (ranking.scores[0] > 0)]
+    positions: list[int] = snapshot.positions(table.ids[held]).tolist()
+    return positions
+
+
+def _hits(
+    snapshot: Snapshot,
+    positions: list[int],
+    scores: list[float],
+    query: EncodedRows | None,
+    terms: Iterable[tuple[str, ...]],
+) -> list[Hit]:
+    ids = snapshot.ids[positions].tolist()
+    documents = snapshot.fields(ids)
+    distances = [NO_CODE] * len(ids)
+    if query is not None and ids:
+        distances = row_distances(snapshot.codes[positions], np.repeat(query.codes, len(ids), axis=0)).tolist()
+    rows = zip(ids, distances, scores, terms, strict=False)
+    return [Hit(*documents[number], distance, score, own) for number, distance, score, own in rows]

@@ -1,0 +1,162 @@
+"""Vectors that documents bring with them: from any array, list or tensor to one checked row of float32 per document.
+
+They are in a field of each record, in a ``.npy`` file beside the records (row i belongs to record i), or in memory.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+FILE_ENDING = ".npy"
+Row: TypeAlias = npt.NDArray[np.float32]
+
+
+def is_vector_file(vectors: Any) -> bool:
+    """Tell whether vectors are given by the name of a file: a path object, or a str that ends with ``.npy``."""
+    return isinstance(vectors, os.PathLike) or (isinstance(vectors, str) and vectors.lower().endswith(FILE_ENDING))
+
+
+def as_array(value: Any) -> npt.NDArray[Any]:
+    """Return numbers as an array, whatever holds them: NumPy, lists, PyTorch, or anything that speaks DLPack.
+
+    Examples
+    --------
+    >>> from sthash.sources.vectors import as_array
+    >>> as_array([1, 2])
+    array([1., 2.], dtype=float32)
+    """
+    if hasattr(value, "detach") and hasattr(value, "cpu"):  # PyTorch: also with gradients, on a GPU, or as bfloat16
+        value = value.detach().cpu().float()
+    elif not hasattr(value, "__array__") and hasattr(value, "__dlpack__"):
+        value = np.from_dlpack(value)
+    elif isinstance(value, list | tuple) and value and hasattr(value[0], "detach"):
+        value = [as_array(each) for each in value]
+    if isinstance(value, str | bytes | dict) or value is None:
+        raise TypeError(f"a {type(value).__name__} is no vector")
+    with np.errstate(over="ignore"):  # what single precision cannot hold becomes infinite, and is refused as such
+        return np.asarray(value, dtype=np.float32)
+
+
+class VectorCheck:
+    """Refuses vectors that cannot be compared; all must have the width of the first, or the one that is given.
+
+    Parameters
+    ----------
+    width : int, optional
+
+    Examples
+    --------
+    >>> from sthash.sources.vectors import VectorCheck
+    >>> check = VectorCheck()
+    >>> check([3.0, 4.0], "document 0")
+    array([3., 4.], dtype=float32)
+    >>> check([1.0], "document 1")
+    Traceback (most recent call last):
+        ...
+    ValueError: document 1 has a vector of 1 values, but the others have 2. Make all vectors with the same model.
+    """
+
+    def __init__(self, width: int | None = None) -> None:
+        self.width = width
+
+    def __call__(self, value: Any, place: str) -> Row:
+        """Return a vector as float32; ``place`` says whose it is, for the message of an error."""
+        try:
+            row = as_array(value)
+        except (TypeError, ValueError, RuntimeError) as error:
+            raise ValueError(f"{place} has no vector of numbers ({error}). Give every document a vector.") from error
+        if row.ndim == 2 and row.shape[0] == 1:
+            row = row[0]
+        if row.ndim != 1 or len(row) == 0:
+            raise ValueError(
+                f"{place} has a vector of shape {row.shape}. Give every document one vector, a list of numbers."
+            )
+        if self.width is not None and len(row) != self.width:
+            raise ValueError(
+                f"{place} has a vector of {len(row)} values, but the others have {self.width}. "
+                "Make all vectors with the same model."
+            )
+        if not np.isfinite(row).all():
+            raise ValueError(
+                f"{place} has a vector with NaN, infinity, or a number that float32 cannot hold. "
+                "Check how it was made, or leave the document out (--skip-bad)."
+            )
+        if not row.any():
+            raise ValueError(
+                f"{place} has a vector of zeros, which is similar to nothing. "
+                "Check how it was made, or leave the document out (--skip-bad)."
+            )
+        self.width = len(row)
+        return row
+
+
+def open_vectors(vectors: Any) -> Iterable[Any]:
+    """Return vectors in memory, or in a ``.npy`` file, as something to iterate over; a file is mapped, not read.
+
+    Parameters
+    ----------
+    vectors : path, array, tensor, or iterable of vectors
+    """
+    if is_vector_file(vectors):
+        return _mapped(Path(vectors))
+    if isinstance(vectors, str | bytes):
+        raise TypeError(f"vectors={vectors!r} is the name of a field, but there are no documents. Pass them too.")
+    if hasattr(vectors, "shape") and len(vectors.shape) != 2:
+        raise ValueError(f"vectors have the shape {tuple(vectors.shape)}. Pass one row per document.")
+    if hasattr(vectors, "detach") or (hasattr(vectors, "__dlpack__") and not hasattr(vectors, "__array__")):
+        vectors = as_array(vectors)
+    found: Iterable[Any] = vectors
+    return found
+
+
+def _mapped(path: Path) -> npt.NDArray[Any]:
+    try:
+        array = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (ValueError, EOFError) as error:
+        raise ValueError(f"{path} cannot be read as a NumPy array ({error}). Write it with numpy.save.") from error
+    if not isinstance(array, np.ndarray):
+        array.close()
+        raise ValueError(f"{path} holds several arrays. Write one array to a .npy file, with numpy.save.")
+    if array.ndim != 2 or array.dtype.kind not in "fiu":
+        raise ValueError(
+            f"{path} has the shape {array.shape} and the type {array.dtype}. Write numbers, one row per document."
+        )
+    return array
+
+
+class VectorFile:
+    """The rows of a ``.npy`` file, one for each record of the sources, good or bad.
+
+    Parameters
+    ----------
+    path : path
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self._path = path
+        self._rows: Any = _mapped(Path(path))
+        self._next = 0
+
+    def take(self) -> Any:
+        """Return the row of the next record; None if there is none."""
+        number, self._next = self._next, self._next + 1
+        return self._rows[number] if number < len(self._rows) else None
+
+    def finish(self) -> None:
+        """Refuse another number of records than of rows."""
+        if self._next != len(self._rows):
+            raise unequal(self._next, len(self._rows), str(self._path))
+
+
+def unequal(documents: int, vectors: int, name: str = "") -> ValueError:
+    """Return the error for a number of vectors that is not that of the documents."""
+    return ValueError(
+        f"documents and vectors are not equally many: {documents:,} documents, {vectors:,} vectors"
+        f"{f' in {name}' if name else ''}. Pass one vector per document."
+    )

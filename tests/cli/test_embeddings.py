@@ -1,0 +1,119 @@
+"""``--vectors`` and ``--embedder``."""
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sthash.cli.embedders import load_function
+
+SMALL = ("--bits", 8, "--neighbors", 5)
+MODULE = "import numpy as np\ndef embed(texts):\n    return np.array([[len(t), t.count('a') + 1, 1] for t in texts])\n"
+
+
+@pytest.fixture
+def rows(tmp_path):
+    rng = np.random.default_rng(0)
+    rows = [{"key": f"k{i}", "text": f"text {i}", "v": rng.normal(size=4).tolist()} for i in range(40)]
+    write(tmp_path / "docs.jsonl", rows)
+    return rows
+
+
+@pytest.fixture
+def module(tmp_path, monkeypatch):
+    (tmp_path / "my_embedder.py").write_text(MODULE)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    yield "my_embedder:embed"
+    sys.modules.pop("my_embedder", None)
+
+
+def write(path, rows):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def test_vectors_in_a_field(sth, rows):
+    assert "40 documents" in sth("build", "c.sth", "docs.jsonl", "--vectors", "v", *SMALL).err
+    hits = [json.loads(line) for line in sth("similar", "c.sth", "k3", "-k", 2, "--json").out.splitlines()]
+    unit = np.array([row["v"] for row in rows])
+    unit /= np.linalg.norm(unit, axis=1, keepdims=True)
+    assert [hit["key"] for hit in hits] == [f"k{i}" for i in np.argsort(-(unit @ unit[3]))[1:3]]
+    assert (hits[0]["metadata"], hits[0]["text"][:5]) == ({}, "text ")
+    more = json.dumps({"key": "m", "v": rows[3]["v"]})
+    assert "1 document added" in sth("add", "c.sth", "-", "--vectors", "v", stdin=more).err
+    wrong = json.dumps({"key": "n", "v": [1.0]})
+    assert "key 'n'" in sth("add", "c.sth", "-", "--vectors", "v", stdin=wrong, status=1).err
+    assert "1 bad record was skipped" in sth("add", "c.sth", "-", "--vectors", "v", "--skip-bad", stdin=wrong).err
+    assert "vectors" in sth("add", "c.sth", "-", stdin=json.dumps({"text": "t"}), status=1).err
+    assert "no field 'w'" in sth("build", "d.sth", "docs.jsonl", "--vectors", "w", *SMALL, status=1).err
+    assert "ok, 41 documents" in sth("check", "c.sth").out
+
+
+def test_vectors_in_parquet(sth, rows):
+    pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    from pyarrow import parquet
+
+    parquet.write_table(pa.Table.from_pylist(rows), "docs.parquet")
+    sth("build", "p.sth", "docs.parquet", "--vectors", "v", *SMALL)
+    sth("build", "j.sth", "docs.jsonl", "--vectors", "v", *SMALL)
+    found = [sth("similar", name, "k0", "--json").out for name in ("p.sth", "j.sth")]
+    assert found[0] == found[1]
+
+
+def test_vectors_in_a_file(sth, rows):
+    np.save("v.npy", np.array([row.pop("v") for row in rows]))
+    write(Path("docs.jsonl"), rows)
+    sth("build", "c.sth", "docs.jsonl", "--vectors", "v.npy", *SMALL)
+    assert len(sth("similar", "c.sth", "k3", "-k", 2, "--json").out.splitlines()) == 2
+    np.save("v.npy", np.ones((39, 4)))
+    failed = sth("build", "d.sth", "docs.jsonl", "--vectors", "v.npy", *SMALL, status=1)
+    assert "40 documents, 39 vectors in v.npy" in failed.err
+    assert not Path("d.sth").exists()
+
+
+def test_bad_vectors_are_skipped_and_counted(sth, rows):
+    rows[5]["v"][0], rows[6]["v"], rows[7]["v"] = float("nan"), [0.0] * 4, [1.0]
+    write(Path("docs.jsonl"), rows)
+    assert "line 6 (key 'k5')" in sth("build", "c.sth", "docs.jsonl", "--vectors", "v", *SMALL, status=1).err
+    said = sth("build", "c.sth", "docs.jsonl", "--vectors", "v", "--skip-bad", *SMALL).err
+    assert "3 bad records were skipped" in said
+    assert "37 documents" in said
+    noted = [json.loads(line) for line in Path("c.sth.skipped.jsonl").read_text().splitlines()]
+    assert [note["place"] for note in noted] == [f"docs.jsonl, line {line}" for line in (6, 7, 8)]
+
+
+def test_an_embedder(sth, rows, module):
+    sth("build", "e.sth", "docs.jsonl", "--embedder", module, *SMALL)
+    assert json.loads(sth("info", "e.sth", "--json").out)["embedder"] == module
+    assert "my_embedder:embed" in sth("search", "e.sth", "text 3", status=1).err
+    assert len(sth("search", "e.sth", "text 3", "--embedder", module, "--json", "-k", 4).out.splitlines()) == 4
+    more = json.dumps({"key": "m", "text": "a banana"})
+    assert "my_embedder:embed" in sth("add", "e.sth", "-", stdin=more, status=1).err
+    sth("add", "e.sth", "-", "--embedder", module, stdin=more)
+    assert "'m'" not in sth("search", "e.sth", "a banana", "--embedder", module).out
+    hit = json.loads(sth("search", "e.sth", "a banana", "--embedder", module, "--json", "-k", 1).out)
+    assert (hit["key"], hit["score"]) == ("m", 1.0)
+    named = ("--embedder", module, "--embedder-name", "another")
+    assert "'another'" in sth("search", "e.sth", "text", *named, status=1).err
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("no_colon", "module:function"),
+        ("my_embedder:", "module:function"),
+        ("no_such_module_at_all:f", "No module named"),
+        ("my_embedder:missing", "Name a function of the module"),
+        ("my_embedder:np", "Name a function"),
+    ],
+)
+def test_embedders_that_are_none(sth, rows, module, name, message):
+    failed = sth("search", "e.sth", "x", "--embedder", name, status=2 if message == "module:function" else 1)
+    assert message in failed.err
+    with pytest.raises(Exception, match=message):
+        load_function(name)
+
+
+def test_a_name_needs_an_embedder(sth):
+    assert "--embedder" in sth("search", "e.sth", "x", "--embedder-name", "n", status=2).err

@@ -1,0 +1,259 @@
+"""Vectors that documents bring with them: every kind of array, fields of records, files; and what is refused."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sthash.sources import Document, SourceFields, paired, read_documents
+from sthash.sources.vectors import VectorCheck, as_array, open_vectors
+
+ROWS = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 9.5]])
+
+
+class Tensor:
+    """What PyTorch's tensors have in common: no __array__ for bfloat16 or with gradients, before detach and float."""
+
+    def __init__(self, values, ready=False):
+        self.values, self.ready, self.shape = np.asarray(values, dtype=np.float32), ready, np.shape(values)
+
+    def detach(self):
+        return self
+
+    def cpu(self):
+        return self
+
+    def float(self):
+        return Tensor(self.values, ready=True)
+
+    def __array__(self, dtype=None, copy=None):
+        if not self.ready:
+            raise TypeError("Got unsupported ScalarType BFloat16")
+        return self.values if dtype is None else self.values.astype(dtype)
+
+    def __iter__(self):
+        return (Tensor(row) for row in self.values)
+
+    def __len__(self):
+        return len(self.values)
+
+    def __getitem__(self, place):
+        return Tensor(self.values[place])
+
+
+class Exchanged:
+    """An array of another library, as DLPack shows it."""
+
+    def __init__(self, values):
+        self._values, self.shape = np.asarray(values, dtype=np.float32), np.shape(values)
+
+    def __dlpack__(self, **options):
+        return self._values.__dlpack__()
+
+    def __dlpack_device__(self):
+        return self._values.__dlpack_device__()
+
+
+KINDS = {
+    "float64": lambda rows: rows,
+    "float16": lambda rows: rows.astype(np.float16),
+    "int": lambda rows: rows.astype(np.int64),
+    "lists": lambda rows: rows.tolist(),
+    "rows": list,
+    "generator": iter,
+    "Fortran order": np.asfortranarray,
+    "tensor": Tensor,
+    "tensors": lambda rows: [Tensor(row) for row in rows],
+    "DLPack": Exchanged,
+    "DLPack rows": lambda rows: [Exchanged(row) for row in rows],
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_array(kind):
+    found = [vector for _, vector in paired(["a", "b", "c"], KINDS[kind](ROWS))]
+    expected = ROWS.astype(int) if kind == "int" else ROWS
+    np.testing.assert_array_equal(found, expected.astype(np.float32))
+    assert all(vector.dtype == np.float32 for vector in found)
+
+
+def test_bfloat16():
+    ml_dtypes = pytest.importorskip("ml_dtypes", reason="ml_dtypes is not installed")
+    found = [vector for _, vector in paired(None, ROWS.astype(ml_dtypes.bfloat16))]
+    np.testing.assert_array_equal(found, ROWS.astype(np.float32))
+
+
+BAD = {
+    "NaN": ([1.0, float("nan"), 0.0], "NaN"),
+    "infinity": ([1.0, float("inf"), 0.0], "infinity"),
+    "too large": ([1.0, 1e300, 0.0], "float32 cannot hold"),
+    "zeros": ([0.0, 0.0, 0.0], "zeros"),
+    "another dimension": ([1.0, 2.0], "2 values, but the others have 3"),
+    "text": ("oops", "no vector of numbers"),
+    "nothing": (None, "no vector of numbers"),
+    "words": (["a", "b", "c"], "no vector of numbers"),
+    "ragged": ([[1.0], [1.0, 2.0]], "no vector of numbers"),
+    "empty": ([], "shape"),
+    "a number": (1.5, "shape"),
+    "a matrix": ([[1.0, 2.0], [3.0, 4.0]], "shape"),
+    "complex": ([1j, 2j, 3j], "no vector of numbers"),
+}
+
+
+@pytest.mark.filterwarnings("ignore:Casting complex")
+@pytest.mark.parametrize("kind", BAD)
+def test_what_is_refused_names_the_record(kind, tmp_path):
+    vector, reason = BAD[kind]
+    rows = [{"key": "good", "v": [1.0, 2.0, 3.0]}, {"key": "bad one", "v": vector}]
+    for documents, vectors in ((rows, "v"), (rows, [row["v"] for row in rows])):
+        with pytest.raises(ValueError, match=f"document 1 .key 'bad one'.*{reason}"):
+            list(paired(documents, vectors))
+    if kind != "complex":
+        path = tmp_path / "docs.jsonl"
+        path.write_text("".join(json.dumps(row) + "\n" for row in [*rows, rows[0]]))
+        with pytest.raises(ValueError, match=f"docs.jsonl, line 2 .key 'bad one'.*{reason}"):
+            list(read_documents(path, SourceFields(vector="v")))
+        skipped = []
+        kept = list(read_documents(path, SourceFields(vector="v"), on_bad=skipped.append))
+        assert [document.key for document in kept] == ["good", "good"]
+        assert [bad.place for bad in skipped] == [f"{path}, line 2"]
+
+
+def test_width_that_is_given():
+    with pytest.raises(ValueError, match="document 0 has a vector of 3 values, but the others have 4"):
+        list(paired(["a"], ROWS[:1], width=4))
+
+
+def test_a_field_of_records(tmp_path):
+    rows = [{"key": str(i), "text": f"text {i}", "year": i, "v": row} for i, row in enumerate(ROWS.tolist())]
+    expected = [Document(str(i), f"text {i}", None, {"year": i}) for i in range(3)]
+    path = tmp_path / "docs.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    carried = [Document(row["key"], row["text"], None, {"year": row["year"]}, row["v"]) for row in rows]
+    inside = [Document(row["key"], row["text"], None, {"year": row["year"], "v": row["v"]}) for row in rows]
+    for documents in (rows, path, [path], carried, inside):
+        found = list(paired(documents, "v"))
+        assert [document for document, _ in found] == expected
+        np.testing.assert_array_equal([vector for _, vector in found], ROWS.astype(np.float32))
+    assert "v" in inside[0].metadata  # what the user has passed stays as it is
+    assert next(paired([{"v": [1.0]}], "v"))[0] == Document(None)  # a text is not needed
+    with pytest.raises(ValueError, match=r"document 0 has no field 'w'.*'v'"):
+        list(paired(rows, "w"))
+    with pytest.raises(TypeError, match="document 0 is a str"):
+        list(paired(["a"], "v"))
+    with pytest.raises(TypeError, match="no documents"):
+        list(paired(None, "v"))
+
+
+def column(kind, rows):
+    import pyarrow as pa
+
+    lists = {
+        "fixed": pa.list_(pa.float32(), 3),
+        "list": pa.list_(pa.float64()),
+        "large": pa.large_list(pa.float32()),
+        "half": pa.list_(pa.float16()),
+        "int": pa.list_(pa.int32()),
+    }
+    values = rows.astype({"half": np.float16, "int": np.int32}.get(kind, np.float64))
+    return pa.array(list(values) if kind == "half" else values.tolist(), type=lists[kind])
+
+
+@pytest.mark.parametrize("kind", ["fixed", "list", "large", "half", "int"])
+def test_columns_of_tables(kind, tmp_path):
+    pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    from pyarrow import parquet
+
+    table = pa.table({"text": ["a", "b", "c"], "v": column(kind, ROWS), "tags": [[1], [], [2]]})
+    parquet.write_table(table, tmp_path / "docs.parquet")
+    expected = ROWS.astype(int) if kind == "int" else ROWS
+    sliced = pa.concat_tables([table, table]).combine_chunks().slice(3)  # the values do not begin where the column does
+    for source in (table, sliced, tmp_path / "docs.parquet", table.select(["v"])):
+        found = list(paired(source, "v"))
+        np.testing.assert_array_equal([vector for _, vector in found], expected.astype(np.float32))
+    assert next(paired(table, "v"))[0] == Document(None, "a", None, {"tags": [1]})
+
+
+def test_missing_values_of_columns():
+    pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    with pytest.raises(ValueError, match="row 1 of the table has no vector"):
+        list(paired(pa.table({"v": [[1.0], None]}), "v"))
+    with pytest.raises(ValueError, match="row 0 of the table has a vector with NaN"):
+        list(paired(pa.table({"v": [[1.0, None]]}), "v"))
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_columns_of_frames(library):
+    frames = pytest.importorskip(library, reason=f"{library} is not installed")
+    for cells in (ROWS.tolist(), list(ROWS), list(ROWS.astype(np.float32))):
+        frame = frames.DataFrame({"text": ["a", "b", "c"], "v": cells, "year": [1, 2, 3]})
+        found = list(paired(frame, "v"))
+        np.testing.assert_array_equal([vector for _, vector in found], ROWS.astype(np.float32))
+        assert found[0][0] == Document(None, "a", None, {"year": 1})
+
+
+def test_files_beside_documents(tmp_path):
+    path = tmp_path / "v.npy"
+    np.save(path, ROWS.astype(np.float16))
+    assert isinstance(open_vectors(path), np.memmap)
+    for vectors in (path, str(path), Path(path)):
+        found = [vector for _, vector in paired(["a", "b", "c"], vectors)]
+        np.testing.assert_array_equal(found, ROWS.astype(np.float32))
+    for count in (2, 5):
+        with pytest.raises(ValueError, match=f"{count} documents, 3 vectors"):
+            list(paired(["a"] * count, path))
+    for name, content in {"flat.npy": ROWS[0], "words.npy": np.array([["a"]]), "deep.npy": np.ones((2, 2, 2))}.items():
+        np.save(tmp_path / name, content)
+        with pytest.raises(ValueError, match=f"{name} has the shape"):
+            open_vectors(tmp_path / name)
+    np.save(tmp_path / "objects.npy", np.array([{}], dtype=object), allow_pickle=True)
+    (tmp_path / "empty.npy").write_bytes(b"")
+    (tmp_path / "junk.npy").write_bytes(b"junk" * 100)
+    np.savez(tmp_path / "several.npz", a=ROWS)
+    for name in ("objects.npy", "empty.npy", "junk.npy"):
+        with pytest.raises(ValueError, match=r"numpy.save"):
+            open_vectors(tmp_path / name)
+    with pytest.raises(ValueError, match="several arrays"):
+        open_vectors(tmp_path / "several.npz")
+    with pytest.raises(FileNotFoundError):
+        open_vectors("missing.npy")
+    with pytest.raises(ValueError, match="one row per document"):
+        open_vectors(ROWS[0])
+
+
+def test_rows_of_a_file_stay_with_their_records_when_some_are_skipped(tmp_path):
+    """A bad line, a bad record and a bad vector are left out, each with the other half of it."""
+    lines = [json.dumps({"key": f"k{i}", "text": f"t{i}"}) for i in range(6)]
+    lines[1], lines[3] = "{", json.dumps({"key": ["list"], "text": ""})
+    (tmp_path / "a.jsonl").write_text("\n".join(lines[:4]) + "\n\n")
+    (tmp_path / "b.jsonl").write_text("\n".join(lines[4:]) + "\n")
+    rows = np.arange(1, 13, dtype=np.float32).reshape(6, 2)
+    rows[4, 1] = np.nan
+    np.save(tmp_path / "v.npy", rows)
+    sources, skipped = [tmp_path / "a.jsonl", tmp_path / "b.jsonl"], []
+    found = list(read_documents(sources, on_bad=skipped.append, vector_file=tmp_path / "v.npy"))
+    assert [document.key for document in found] == ["k0", "k2", "k5"]
+    np.testing.assert_array_equal([document.vector for document in found], rows[[0, 2, 5]])
+    assert len(skipped) == 3
+    np.save(tmp_path / "v.npy", rows[:5])
+    with pytest.raises(ValueError, match=r"6 documents, 5 vectors in .*v.npy"):
+        list(read_documents(sources, on_bad=skipped.append, vector_file=tmp_path / "v.npy"))
+    np.save(tmp_path / "v.npy", np.ones((9, 2)))
+    with pytest.raises(ValueError, match=r"6 documents, 9 vectors in .*v.npy"):
+        list(read_documents(sources, on_bad=skipped.append, vector_file=tmp_path / "v.npy"))
+
+
+def test_files_beside_folders(tmp_path):
+    for name in ("a.txt", "b.txt"):
+        (tmp_path / "docs").mkdir(exist_ok=True)
+        (tmp_path / "docs" / name).write_text(name)
+    np.save(tmp_path / "v.npy", np.eye(2))
+    found = list(read_documents(tmp_path / "docs", vector_file=tmp_path / "v.npy"))
+    assert [(document.key, document.vector.tolist()) for document in found] == [("a.txt", [1, 0]), ("b.txt", [0, 1])]
+
+
+def test_arrays_of_anything():
+    assert as_array(np.float16([1.5])).dtype == np.float32
+    check = VectorCheck()
+    assert check([[1.0, 2.0]], "one row").shape == (2,)
