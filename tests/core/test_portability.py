@@ -13,6 +13,7 @@ HOMES = {
     r"\b_mm\d*_\w+|\b__m(128|256|512)|__builtin_shufflevector": {
         "hamming/kernels.inc",
         "hamming/weighted_kernels.inc",
+        "cells/kernels.inc",
         "collection/postings.inc",
         "collection/reranking.inc",
         "graph/block_kernels.inc",

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "simd.hpp"
+#include "vectors.hpp"
 #if STHASH_X86
 #include <immintrin.h>
 #endif

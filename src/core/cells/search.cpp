@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cells/kernels.hpp"
+#include "compiler.hpp"
 #include "quantizer/kernels.hpp"
 
 namespace sthash::cells {
@@ -119,7 +120,7 @@ void search_one(const Index& index, const Request& request, const Query& query, 
     }
     candidates.cut();
     for (const auto& [estimate, id] : scratch.found)
-        __builtin_prefetch(index.vectors + static_cast<size_t>(id) * index.dimension);
+        STHASH_PREFETCH(index.vectors + static_cast<size_t>(id) * index.dimension);
     for (auto& [score, id] : scratch.found)
         score = dot(query.vector, index.vectors + static_cast<size_t>(id) * index.dimension, index.dimension);
     const size_t kept = std::min(request.k, scratch.found.size());

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 #include "simd.hpp"
+#include "vectors.hpp"
 
 #define STHASH_KERNELS "quantizer/kernels.inc"
 #define STHASH_FAMILY quantizer_kernels
