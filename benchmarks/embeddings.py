@@ -74,9 +74,10 @@ def peers(budget: int, sample: Vectors, corpus: Vectors, queries: Vectors) -> It
     whole = budget * (width // budget)
     bits = min(8 * budget, width)
     # Learning a rotation takes a minute, too long for a trial.
-    described = {"FAISS OPQ": f"OPQ{budget}_{whole},PQ{budget}x8"} if whole and len(corpus) > LEARNING // 2 else {}
+    # "np": no order of the centroids for Hamming distances, which takes long to learn and is not used here.
+    described = {"FAISS OPQ": f"OPQ{budget}_{whole},PQ{budget}x8np"} if whole and len(corpus) > LEARNING // 2 else {}
     if width % budget == 0:
-        described["FAISS PQ"] = f"PQ{budget}x8"
+        described["FAISS PQ"] = f"PQ{budget}x8np"
     if budget > FACTORS_OF_RABITQ:
         kept = min(8 * (budget - FACTORS_OF_RABITQ), width)
         described["FAISS RaBitQ after PCA"] = f"PCA{kept},RaBitQ"
