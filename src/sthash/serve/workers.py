@@ -21,9 +21,9 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from sthash.collection import Collection, CollectionBusyError, CollectionError
+from sthash.collection import Collection, CollectionBusyError, CollectionError, EmbedderError
 from sthash.deadline import check_time, time_limit
 from sthash.serve.errors import ApiError, as_api_error, too_slow
 from sthash.serve.limits import Limits
@@ -129,6 +129,8 @@ class Worker(JobThread):
         Workers with the same one take turns.
     folder : Path, optional
         A file that is not in it, but only linked from there, is refused.
+    embedding : dict, optional
+        Arguments of `Collection.open` about the embedder, if it fits the collection.
     """
 
     def __init__(
@@ -139,12 +141,14 @@ class Worker(JobThread):
         limits: Limits,
         turns: Turns | None = None,
         folder: Path | None = None,
+        embedding: dict[str, Any] | None = None,
     ) -> None:
         super().__init__(name, max_waiting, limits.seconds)
         self.path = path
         self._limits = limits
         self._turns = turns or Turns()
         self._folder = folder
+        self._embedding = embedding or {}
         self._collection: Collection | None = None
         self._file: tuple[int, int] | None = None
 
@@ -185,6 +189,8 @@ class Worker(JobThread):
             if isinstance(error, CollectionError | OSError) and not isinstance(error, CollectionBusyError):
                 log.error("collection %s: %s", self.name, error)
                 self._close()
+            if isinstance(error, EmbedderError):
+                log.error("collection %s: %s", self.name, error)
             translated = as_api_error(error, self.name, str(self.path))
             if translated is None:
                 raise
@@ -196,7 +202,7 @@ class Worker(JobThread):
             self._close()
             if self._folder is not None and not is_inside(self.path, self._folder):
                 raise FileNotFoundError(f"{self.path} is a link to a file outside the folder. Use --follow-links.")
-            self._collection = Collection.open(self.path, wait=WAIT_SECONDS, max_read_bytes=self._limits.answer_bytes)
+            self._collection = open_served(self.path, self._embedding, max_read_bytes=self._limits.answer_bytes)
             self._file = file
         return self._collection
 
@@ -204,6 +210,18 @@ class Worker(JobThread):
         if self._collection is not None:
             self._collection.close()
         self._collection = None
+
+
+def open_served(path: Path, embedding: dict[str, Any], max_read_bytes: int | None = None) -> Collection:
+    """Open a collection with an embedder if it fits: not one of texts, or of another embedder."""
+    if embedding:
+        try:
+            return Collection.open(path, wait=WAIT_SECONDS, max_read_bytes=max_read_bytes, **embedding)
+        except CollectionError:
+            raise
+        except (TypeError, ValueError) as error:
+            log.debug("%s is served without the embedder: %s", path, error)
+    return Collection.open(path, wait=WAIT_SECONDS, max_read_bytes=max_read_bytes)
 
 
 def is_inside(path: Path, folder: Path) -> bool:
