@@ -21,6 +21,7 @@ def folder(tmp_path_factory):
     documents = make_documents(120)
     Collection.create(folder / "embedded.sth", documents, embedder=embed, text_search=True, **SMALL).close()
     Collection.create(folder / "others.sth", documents, embedder=other, **SMALL).close()
+    Collection.create(folder / "plain.sth", vectors=np.eye(30), **SMALL).close()
     Collection.create(folder / "texts.sth", documents, **SMALL).close()
     return folder
 
@@ -53,9 +54,9 @@ def test_texts_find_embeddings(served, folder):
 
 def test_collections_say_whether_they_take_texts(served, folder, app_of):
     found = {one["name"]: one["takes_texts"] for one in served.get("/collections").json()["collections"]}
-    assert found == {"embedded": True, "others": False, "texts": True}
+    assert found == {"embedded": True, "others": False, "plain": False, "texts": True}
     found = {one["name"]: one["takes_texts"] for one in app_of(folder).get("/collections").json()["collections"]}
-    assert found == {"embedded": False, "others": False, "texts": True}
+    assert found == {"embedded": False, "others": False, "plain": False, "texts": True}
 
 
 def test_without_the_embedder_the_answer_says_which(served):

@@ -6,6 +6,7 @@ A name that a client sends is only looked up among the known names. No path is e
 from __future__ import annotations
 
 import asyncio
+import functools
 import logging
 import re
 from collections.abc import Callable, Iterator
@@ -37,8 +38,8 @@ class ServedCollection:
         Called with the size of each batch of searches.
     folder : Path, optional
         Links to files outside it are refused.
-    embedding : dict, optional
-        Arguments of `Collection.open` about the embedder, if it fits.
+    opening : callable, optional
+        Opens the file; see `open_served`.
     """
 
     def __init__(
@@ -48,15 +49,15 @@ class ServedCollection:
         limits: Limits,
         observe: Callable[[int], None],
         folder: Path | None = None,
-        embedding: dict[str, Any] | None = None,
+        opening: Callable[..., Collection] | None = None,
     ) -> None:
         self.name = name
         self.path = path
         self.limits = limits
         turns = Turns()
-        self.search_worker = Worker(name, path, limits.in_flight, limits, folder=folder, embedding=embedding)
-        self.slow_worker = Worker(name, path, MAX_SLOW_JOBS, limits, turns, folder, embedding)
-        self.write_worker = Worker(name, path, limits.in_flight, limits, turns, folder, embedding)
+        self.search_worker = Worker(name, path, limits.in_flight, limits, folder=folder, opening=opening)
+        self.slow_worker = Worker(name, path, MAX_SLOW_JOBS, limits, turns, folder, opening)
+        self.write_worker = Worker(name, path, limits.in_flight, limits, turns, folder, opening)
         # For what takes long after all has been read: changes need not wait for it.
         self.comparisons = JobThread(name, MAX_SLOW_JOBS, limits.seconds)
         self.batcher = Batcher(self.search_worker, observe)
@@ -93,7 +94,7 @@ class Catalog:
     follow_links : bool
         Serve files that are only linked from the folder.
     embedding : dict, optional
-        Arguments of `Collection.open` about the embedder. In a folder it serves those collections that it fits.
+        Arguments of `Collection.open` about the embedder. In a folder it serves those collections that know it.
     """
 
     def __init__(
@@ -110,7 +111,7 @@ class Catalog:
         self._folder = source if self._is_folder and not follow_links else None
         self._limits = limits
         self._observe = observe
-        self._embedding = embedding or {}
+        self._opening = functools.partial(open_served, embedding=embedding, recorded_only=self._is_folder)
         self._paths: dict[str, Path] = {}
         self._open: dict[str, ServedCollection] = {}  # the last one is the one that was used last
         self._summaries: dict[str, tuple[Any, dict[str, Any]]] = {}
@@ -118,7 +119,7 @@ class Catalog:
         self._reader = JobThread("catalog", limits.in_flight, limits.seconds)
         if not self._is_folder:
             # A file that is not a collection, or an embedder that does not fit, is an error at once.
-            Collection.open(source, **self._embedding).close()
+            Collection.open(source, **(embedding or {})).close()
         self.refresh()
         if not self._paths:
             raise FileNotFoundError(f"there is no collection (*{SUFFIX}) in {source}. Make one with sth build.")
@@ -176,7 +177,7 @@ class Catalog:
     async def _read_summary(self, name: str, path: Path) -> dict[str, Any]:
         def read() -> dict[str, Any]:
             try:
-                with open_served(path, self._embedding) as collection:
+                with self._opening(path) as collection:
                     return _facts(collection)
             except (CollectionError, OSError) as error:
                 if isinstance(error, TimeoutError):
@@ -221,7 +222,7 @@ class Catalog:
         served = self._open.pop(wanted, None)
         if served is None:
             served = ServedCollection(
-                wanted, self._paths[wanted], self._limits, self._observe, self._folder, self._embedding
+                wanted, self._paths[wanted], self._limits, self._observe, self._folder, self._opening
             )
         self._open[wanted] = served
         if len(self._open) > MAX_OPEN_COLLECTIONS:

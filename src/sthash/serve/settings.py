@@ -30,7 +30,7 @@ class Settings:
     follow_links : bool
         For a folder: serve also what is only linked from it. By default links that leave the folder are ignored.
     embedder, embedder_name : callable, str, optional
-        As of `Collection.open`. In a folder, collections that it does not fit are served without it.
+        As of `Collection.open`. In a folder, collections that do not know it by name are served without it.
 
     Examples
     --------
