@@ -29,6 +29,7 @@ SCATTERED_VECTOR_HITS = [
     ("d26", 1, 0.5547),
 ]
 OPEN_TEXT_HITS = [("d46", 4, 0.5901), ("d43", 7, 0.3954), ("d10", 6, 0.39), ("d50", 7, 0.3899), ("d38", 7, 0.381)]
+EMBEDDED_HITS = [("d40", 3, 0.6723), ("d30", 3, 0.601), ("d20", 4, 0.5803), ("d27", 6, 0.4394), ("d6", 4, 0.4144)]
 CASES = [
     ("version-1.sth", "captain of the ship", TEXT_HITS),
     ("version-1-vectors.sth", np.arange(8.0), VECTOR_HITS),
@@ -36,6 +37,7 @@ CASES = [
     ("version-2-vectors.sth", np.arange(8.0), SCATTERED_VECTOR_HITS),
     ("version-3.sth", "captain of the ship", OPEN_TEXT_HITS),
     ("version-3-vectors.sth", np.arange(8.0), SCATTERED_VECTOR_HITS),
+    ("version-3-embeddings.sth", np.arange(8.0), EMBEDDED_HITS),
 ]
 DOCUMENTS = [document for document in make_documents(60) if document.key not in ("d7", "d8")]
 ADDED = [Document("new", "the captain of a zeppelin")]  # to version-3.sth, whose first 50 documents are in lists
@@ -107,3 +109,11 @@ def test_golden_files_that_may_not_be_changed(tmp_path, name, query, hits):
     with Collection.open(path) as collection:
         assert collection.search(query, 1, factor=20, ranking="cosine")[0].key == hits[0][0]
     assert path.read_bytes() == (GOLDEN / name).read_bytes()
+
+
+def test_words_and_the_embedder_beside_vectors(tmp_path):
+    path = Path(shutil.copy(GOLDEN / "version-3-embeddings.sth", tmp_path))
+    with Collection.open(path) as collection:
+        assert collection.info()["embedder"] == "golden:embed"
+        found = collection.search("captain of the ship", 3, ranking="bm25")
+        assert [(hit.key, round(hit.score, 4)) for hit in found] == [("d46", 4.7792), ("d10", 3.0329), ("d50", 3.0329)]

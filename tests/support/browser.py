@@ -22,9 +22,11 @@ def library_documents(*modules: str) -> list[Document]:
 
 
 @contextmanager
-def serving(source: Path, port: int = 0, **environment: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+def serving(
+    source: Path, port: int = 0, *options: str, **environment: str
+) -> Iterator[tuple[str, subprocess.Popen[str]]]:
     """Run ``sth serve``; give its address and its process, which is ended at the end if it has not been before."""
-    command = [sys.executable, "-m", "sthash.cli", "serve", str(source), "--port", str(port), "--quiet"]
+    command = [sys.executable, "-m", "sthash.cli", "serve", str(source), "--port", str(port), "--quiet", *options]
     server = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=os.environ | environment)
     try:
         said = server.stderr.readline()

@@ -9,6 +9,8 @@ from typing import Annotated
 
 import typer
 
+from sthash.cli.embedders import EmbedderOptions
+
 
 def serve(
     source: Annotated[
@@ -32,6 +34,7 @@ def serve(
         bool, typer.Option("--follow-links", help="Serve also files that are only linked from the folder.")
     ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Log no requests.")] = False,
+    embedder: EmbedderOptions = EmbedderOptions(),  # noqa: B008
 ) -> None:
     """Serve collections over HTTP, with a web page and an API.
 
@@ -41,7 +44,14 @@ def serve(
     from sthash.serve.limits import Limits
 
     settings = Settings(
-        Path(source), host, port, read_key, write_key, Limits(seconds=time_limit), follow_links=follow_links
+        Path(source),
+        host,
+        port,
+        read_key,
+        write_key,
+        Limits(seconds=time_limit),
+        follow_links=follow_links,
+        **embedder.keywords(),
     )
     try:
         from sthash.serve import serve as run

@@ -6,6 +6,7 @@ from sthash.collection.collection import Collection
 from sthash.collection.conditions import Condition, FieldKinds, Filter, Where
 from sthash.collection.display import facts_html, hits_frame, hits_html, matched_words
 from sthash.collection.document_table import AnswerTooLargeError, StoredDocument
+from sthash.collection.embedder import EmbedderError
 from sthash.collection.hits import Hit, Hits
 from sthash.collection.learning_plan import LearningPlan
 from sthash.collection.packed_vectors import PackedVectors, packed
@@ -22,6 +23,7 @@ __all__ = [
     "CollectionError",
     "Condition",
     "DocumentCollection",
+    "EmbedderError",
     "FieldKinds",
     "Filter",
     "Hit",

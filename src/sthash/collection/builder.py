@@ -162,6 +162,8 @@ def _learned(
             return corpus.unlearned(hasher, **common)
         chosen = ids[sample(len(ids), plan.n_documents(corpus.size()), plan.random_state)]
         start = None if present is None else corpus.margins(chosen, present)
+        if start is not None and not np.isfinite(start).all():
+            start = None  # weights of a forged file, too large to start from
         hasher.fit(corpus.sample(chosen), start=start, progress=report)
     except TooFewDocumentsError:
         if strict:

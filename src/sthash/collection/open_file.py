@@ -119,6 +119,12 @@ class OpenFile:
         return self._store.setting("model").get("generation")
 
     @property
+    def takes_texts(self) -> bool:
+        """Whether queries and documents may be texts: not in a collection of vectors that has no embedder."""
+        with self._store.reading():
+            return self._embedder is not None or self._store.setting("model").get("kind") == "text"
+
+    @property
     def version(self) -> int:
         """A number that grows with every change of the file, as long as it is open."""
         with self._store.reading():

@@ -56,7 +56,11 @@ def create_app(settings: Settings) -> FastAPI:
         lifespan=lifespan,
     )
     app.state.catalog = Catalog(
-        settings.source, settings.limits, metrics.batch.observe, follow_links=settings.follow_links
+        settings.source,
+        settings.limits,
+        metrics.batch.observe,
+        follow_links=settings.follow_links,
+        embedding=settings.embedding,
     )
     app.state.settings, app.state.metrics, app.state.authorizer = settings, metrics, authorizer
     app.add_middleware(

@@ -6,6 +6,7 @@ A name that a client sends is only looked up among the known names. No path is e
 from __future__ import annotations
 
 import asyncio
+import functools
 import logging
 import re
 from collections.abc import Callable, Iterator
@@ -18,10 +19,11 @@ from sthash.serve.cache import Cache
 from sthash.serve.errors import ApiError, as_api_error
 from sthash.serve.limits import MAX_COLLECTIONS, MAX_OPEN_COLLECTIONS, MAX_SLOW_JOBS, Limits
 from sthash.serve.visualization import MapAxes
-from sthash.serve.workers import WAIT_SECONDS, JobThread, Turns, Worker, is_inside
+from sthash.serve.workers import JobThread, Turns, Worker, is_inside, open_served
 
 log = logging.getLogger("sthash.serve")
 SUFFIX = ".sth"
+SUMMARIZED = ("documents", "n_bits", "kind", "takes_texts")
 
 
 class ServedCollection:
@@ -36,18 +38,26 @@ class ServedCollection:
         Called with the size of each batch of searches.
     folder : Path, optional
         Links to files outside it are refused.
+    opening : callable, optional
+        Opens the file; see `open_served`.
     """
 
     def __init__(
-        self, name: str, path: Path, limits: Limits, observe: Callable[[int], None], folder: Path | None = None
+        self,
+        name: str,
+        path: Path,
+        limits: Limits,
+        observe: Callable[[int], None],
+        folder: Path | None = None,
+        opening: Callable[..., Collection] | None = None,
     ) -> None:
         self.name = name
         self.path = path
         self.limits = limits
         turns = Turns()
-        self.search_worker = Worker(name, path, limits.in_flight, limits, folder=folder)
-        self.slow_worker = Worker(name, path, MAX_SLOW_JOBS, limits, turns, folder)
-        self.write_worker = Worker(name, path, limits.in_flight, limits, turns, folder)
+        self.search_worker = Worker(name, path, limits.in_flight, limits, folder=folder, opening=opening)
+        self.slow_worker = Worker(name, path, MAX_SLOW_JOBS, limits, turns, folder, opening)
+        self.write_worker = Worker(name, path, limits.in_flight, limits, turns, folder, opening)
         # For what takes long after all has been read: changes need not wait for it.
         self.comparisons = JobThread(name, MAX_SLOW_JOBS, limits.seconds)
         self.batcher = Batcher(self.search_worker, observe)
@@ -83,23 +93,33 @@ class Catalog:
         Called with the size of each batch of searches.
     follow_links : bool
         Serve files that are only linked from the folder.
+    embedding : dict, optional
+        Arguments of `Collection.open` about the embedder. In a folder it serves those collections that know it.
     """
 
     def __init__(
-        self, source: Path, limits: Limits, observe: Callable[[int], None], *, follow_links: bool = False
+        self,
+        source: Path,
+        limits: Limits,
+        observe: Callable[[int], None],
+        *,
+        follow_links: bool = False,
+        embedding: dict[str, Any] | None = None,
     ) -> None:
         self._source = source
         self._is_folder = source.is_dir()
         self._folder = source if self._is_folder and not follow_links else None
         self._limits = limits
         self._observe = observe
+        self._opening = functools.partial(open_served, embedding=embedding, recorded_only=self._is_folder)
         self._paths: dict[str, Path] = {}
         self._open: dict[str, ServedCollection] = {}  # the last one is the one that was used last
         self._summaries: dict[str, tuple[Any, dict[str, Any]]] = {}
         self._warned: set[Path] = set()
         self._reader = JobThread("catalog", limits.in_flight, limits.seconds)
         if not self._is_folder:
-            Collection.open(source).close()  # a file that is not a collection is an error at once
+            # A file that is not a collection, or an embedder that does not fit, is an error at once.
+            Collection.open(source, **(embedding or {})).close()
         self.refresh()
         if not self._paths:
             raise FileNotFoundError(f"there is no collection (*{SUFFIX}) in {source}. Make one with sth build.")
@@ -157,8 +177,8 @@ class Catalog:
     async def _read_summary(self, name: str, path: Path) -> dict[str, Any]:
         def read() -> dict[str, Any]:
             try:
-                with Collection.open(path, wait=WAIT_SECONDS) as collection:
-                    return collection.info()
+                with self._opening(path) as collection:
+                    return _facts(collection)
             except (CollectionError, OSError) as error:
                 if isinstance(error, TimeoutError):
                     raise
@@ -168,16 +188,12 @@ class Catalog:
 
         try:
             served = self._open.get(name)
-            info = (
-                await self._reader.compute(read)
-                if served is None
-                else await served.search_worker.run(lambda collection: collection.info())
-            )
+            info = await self._reader.compute(read) if served is None else await served.search_worker.run(_facts)
         except ApiError as error:
             if error.code in ("too_slow", "busy"):
                 raise
-            return {"name": name, "documents": None, "n_bits": None, "kind": None, "error": error.code}
-        return {"name": name, "error": None} | {part: info[part] for part in ("documents", "n_bits", "kind")}
+            return {"name": name, "error": error.code} | dict.fromkeys(SUMMARIZED)
+        return {"name": name, "error": None} | {part: info[part] for part in SUMMARIZED}
 
     @property
     def default(self) -> str | None:
@@ -205,7 +221,9 @@ class Catalog:
             )
         served = self._open.pop(wanted, None)
         if served is None:
-            served = ServedCollection(wanted, self._paths[wanted], self._limits, self._observe, self._folder)
+            served = ServedCollection(
+                wanted, self._paths[wanted], self._limits, self._observe, self._folder, self._opening
+            )
         self._open[wanted] = served
         if len(self._open) > MAX_OPEN_COLLECTIONS:
             idle = next((other for other, one in self._open.items() if one is not served and one.is_idle), None)
@@ -220,3 +238,7 @@ class Catalog:
         for served in self._open.values():
             served.close()
         self._reader.close()
+
+
+def _facts(collection: Collection) -> dict[str, Any]:
+    return collection.info() | {"takes_texts": collection.takes_texts}

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from starlette.responses import Response
 
-from sthash.collection import AnswerTooLargeError, CollectionBusyError, CollectionError
+from sthash.collection import AnswerTooLargeError, CollectionBusyError, CollectionError, EmbedderError
 
 RETRY_SECONDS = 1
 # Made once, because `json.dumps` with settings makes an encoder per call.
@@ -129,6 +129,10 @@ def as_api_error(error: Exception, name: str, path: str) -> ApiError | None:
             "collection_unavailable",
             f"the collection {name!r} cannot be used now.",
             "Its file is missing, damaged or read-only; the log of the server says which. Try again later.",
+        )
+    if isinstance(error, EmbedderError):
+        return ApiError(
+            503, "embedder_failed", "the embedder of the server failed.", "The log of the server says why. Try again."
         )
     if isinstance(error, AnswerTooLargeError):
         return ApiError(422, "answer_too_large", message, "Ask for fewer documents at once.")

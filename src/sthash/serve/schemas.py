@@ -357,6 +357,7 @@ class CollectionSummary(BaseModel):
     documents: int | None
     n_bits: int | None
     kind: str | None
+    takes_texts: bool | None = Field(description="Whether a query may be a text.")
     error: str | None
 
 

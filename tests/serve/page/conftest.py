@@ -13,6 +13,8 @@ from playwright.sync_api import Browser, Page
 
 from sthash import Collection
 from support.browser import library_documents, serving
+from support.corpus import make_documents
+from support.embedders import embed
 from support.page import HOSTILE, SIZES
 
 MODULES = ("argparse", "asyncio", "cmd", "collections", "csv", "email", "gzip", "json", "logging", "optparse", "pdb")
@@ -20,7 +22,7 @@ MODULES = ("argparse", "asyncio", "cmd", "collections", "csv", "email", "gzip", 
 
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two collections: documents, some of them hostile, and vectors."""
+    """Three collections: documents, some of them hostile; vectors; and embeddings, whose embedder the server has."""
     folder = tmp_path_factory.mktemp("page")
     documents = [
         replace(document, metadata={"module": document.label, "methods": document.key.count(".") > 1})
@@ -30,12 +32,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     vectors = np.random.default_rng(0).normal(size=(200, 12)).astype(np.float32)
     named = [{"key": f"vector {row}", "text": ""} for row in range(200)]
     Collection.create(folder / "vectors.sth", named, vectors=vectors, n_bits=16).close()
+    Collection.create(folder / "embedded.sth", make_documents(60), embedder=embed, n_bits=16, n_neighbors=8).close()
     return folder
 
 
 @pytest.fixture(scope="session")
 def address(folder: Path) -> Iterator[str]:
-    with serving(folder) as (address, _):
+    tests = str(Path(__file__).parents[2])
+    with serving(folder, 0, "--embedder", "support.embedders:embed", PYTHONPATH=tests) as (address, _):
         yield address
 
 

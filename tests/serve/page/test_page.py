@@ -357,3 +357,11 @@ def test_a_collection_of_vectors(page):
     answered(page, lambda: page.click("#random"))
     assert "in=vectors" in page.url
     assert page.locator(".hit .strip").first.get_attribute("aria-label").split(" bits")[0].endswith("of 16")
+
+
+def test_a_collection_of_embeddings_is_searched_by_text(page):
+    page.goto("/")
+    page.select_option("#collection", "embedded")
+    expect(page.locator("#query")).to_have_js_property("readOnly", False)
+    answered(page, lambda: page.fill("#query", "cat whisker"))
+    assert page.locator(".hit").count() > 0

@@ -258,7 +258,7 @@ function showFacts() {
 function enter(name) {
   state.collection = name;
   const one = collection();
-  const vectors = one?.kind === "vectors";
+  const vectors = one?.takes_texts === false; // and the server has no embedder for texts
   $("collection").value = name;
   $("query").placeholder = vectors
     ? "This collection holds vectors: start from one of its documents…"
