@@ -21,6 +21,8 @@ SCRIPTS = (
     "fit",
     "graph",
     "hamming",
+    "learn",
+    "learn_graph",
     "learning_sample",
     "milvus",
     "postings",
@@ -32,7 +34,7 @@ SCRIPTS = (
     "weighted_search",
 )
 UNTRIED = {"spark"}  # it starts two JVMs, for a minute
-NOT_SCRIPTS = {"assembly", "data", "harness", "library", "stored", "timing"}
+NOT_SCRIPTS = {"assembly", "data", "harness", "library", "noise", "static_embeddings", "stored", "timing"}
 
 
 def test_every_script_is_listed():

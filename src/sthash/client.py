@@ -228,8 +228,10 @@ class Client:
         chosen = {} if radius is None else {"radius": radius}
         found = self._ask("GET", "/duplicates", params={"threshold": threshold, "measure": measure} | chosen)
         place = {key: number for number, key in enumerate(found["keys"])}
-        left, right = (np.array([place[pair[side]] for pair in found["pairs"]], dtype=np.int64) for side in (0, 1))
-        scores = np.array([score for _, _, score in found["pairs"]], dtype=np.float64)
+        left, right = (
+            np.array([place[pair[side]] for pair in found["pairs"]], dtype=np.int64) for side in ("left", "right")
+        )
+        scores = np.array([pair["score"] for pair in found["pairs"]], dtype=np.float64)
         pairs = SimilarPairs(left, right, scores, found["copies"], found["complete"])
         return Duplicates(self, found["keys"], pairs, measure, threshold, grouping)
 

@@ -17,7 +17,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from sthash import __version__
-from sthash.serve import read_routes, schemas, write_routes
+from sthash.serve import answer_schemas, read_routes, write_routes
 from sthash.serve.auth import Authorizer
 from sthash.serve.bodies import invalid_json
 from sthash.serve.catalog import Catalog
@@ -72,8 +72,8 @@ def create_app(settings: Settings) -> FastAPI:
     )
     app.include_router(read_routes.router)
     app.include_router(write_routes.router)
-    app.get("/collections", responses=ERRORS | answers(schemas.CollectionsAnswer))(collections)
-    app.get("/health", responses=ERRORS | answers(schemas.HealthAnswer))(health)
+    app.get("/collections", responses=ERRORS | answers(answer_schemas.CollectionsAnswer))(collections)
+    app.get("/health", responses=ERRORS | answers(answer_schemas.HealthAnswer))(health)
     app.get("/metrics", responses=ERRORS | {200: {"content": {"text/plain": {}}}}, response_class=Response)(
         metrics_text
     )

@@ -15,7 +15,7 @@ from sthash.serve.settings import Settings
 # Every other path needs the read key for GET and the write key for other methods.
 PUBLIC = frozenset({"/", "/docs", "/health", "/openapi.json", "/collections", "/favicon.ico"})
 PUBLIC_PREFIX = "/page/"
-READING_POSTS = frozenset({"/search", "/search_many", "/encode", "/classify"})
+READING_POSTS = frozenset({"/search", "/search_many", "/encode", "/classify", "/duplicates"})
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 SECURITY_HEADERS = (

@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from sthash.serve.schemas import ErrorAnswer
+from sthash.serve.answer_schemas import ErrorAnswer
 
 Responses = dict[int | str, dict[str, Any]]
 

@@ -21,7 +21,8 @@ from sthash.duplicates.detection import Material, compared, gathered, named
 from sthash.duplicates.grouping import connected_groups
 from sthash.duplicates.known import known_copies
 from sthash.duplicates.measures import Measure, check_measure
-from sthash.serve import limits, schemas, visualization
+from sthash.duplicates.result import Pair
+from sthash.serve import answer_schemas, limits, schemas, visualization
 from sthash.serve.catalog import ServedCollection
 from sthash.serve.conversions import details_json, document_json, hit_json
 from sthash.serve.errors import (
@@ -69,7 +70,7 @@ async def requested_collection(request: Request, name: Name = None) -> ServedCol
 RequestedCollection = Annotated[ServedCollection, Depends(requested_collection)]
 
 
-@router.post("/search", responses=answers(schemas.SearchAnswer))
+@router.post("/search", responses=answers(answer_schemas.SearchAnswer))
 async def search(body: schemas.SearchRequest, served: RequestedCollection) -> Response:
     """Find the documents that are most like a text, a vector, or another document."""
     start = time.perf_counter()
@@ -91,7 +92,7 @@ async def search(body: schemas.SearchRequest, served: RequestedCollection) -> Re
     return limited_response(answer | {"took_ms": _milliseconds(start)}, served.limits.answer_bytes)
 
 
-@router.get("/search", responses=answers(schemas.SearchAnswer))
+@router.get("/search", responses=answers(answer_schemas.SearchAnswer))
 async def search_by_address(
     served: RequestedCollection,
     q: Annotated[schemas.Text | None, Query(description="The text; `text` in a body.")] = None,
@@ -139,7 +140,7 @@ def _worker(served: ServedCollection, options: SearchOptions) -> Worker:
     return served.search_worker if options.where is None else served.slow_worker
 
 
-@router.post("/search_many", responses=answers(schemas.SearchManyAnswer))
+@router.post("/search_many", responses=answers(answer_schemas.SearchManyAnswer))
 async def search_many(body: schemas.SearchManyRequest, served: RequestedCollection) -> Response:
     """Search for many texts or vectors at once."""
     start = time.perf_counter()
@@ -158,7 +159,7 @@ async def search_many(body: schemas.SearchManyRequest, served: RequestedCollecti
     return rows_response("answers", rows, rest)
 
 
-@router.post("/encode", responses=answers(schemas.EncodeAnswer))
+@router.post("/encode", responses=answers(answer_schemas.EncodeAnswer))
 async def encode(body: schemas.EncodeRequest, served: RequestedCollection) -> Response:
     """Return the codes of texts or of vectors."""
 
@@ -169,7 +170,7 @@ async def encode(body: schemas.EncodeRequest, served: RequestedCollection) -> Re
     return json_response(await served.search_worker.run(job))
 
 
-@router.post("/classify", responses=answers(schemas.ClassifyAnswer))
+@router.post("/classify", responses=answers(answer_schemas.ClassifyAnswer))
 async def classify(body: schemas.ClassifyRequest, served: RequestedCollection) -> Response:
     """Return the label that most of the documents around a query have."""
     found = await served.slow_worker.run(
@@ -178,7 +179,7 @@ async def classify(body: schemas.ClassifyRequest, served: RequestedCollection) -
     return json_response(asdict(found))
 
 
-@router.get("/duplicates", responses=answers(schemas.DuplicatesAnswer))
+@router.get("/duplicates", responses=answers(answer_schemas.DuplicatesAnswer))
 async def duplicates(
     served: RequestedCollection,
     radius: Annotated[
@@ -208,7 +209,7 @@ async def duplicates(
         return {
             "groups": [[keys[at] for at in group.tolist()] for group in connected_groups(pairs.left, pairs.right)],
             "keys": keys,
-            "pairs": list(zip(left, right, pairs.scores.tolist(), strict=True)),
+            "pairs": [Pair(*pair)._asdict() for pair in zip(left, right, pairs.scores.tolist(), strict=True)],
             "copies": pairs.copies,
             "complete": pairs.complete,
         }
@@ -223,14 +224,14 @@ async def duplicates(
     return limited_response(answer, served.limits.answer_bytes)
 
 
-@router.post("/duplicates", responses=answers(schemas.KnownCopiesAnswer))
+@router.post("/duplicates", responses=answers(answer_schemas.KnownCopiesAnswer))
 async def known(body: schemas.KnownCopiesRequest, served: RequestedCollection) -> Response:
     """Say for each text, or vector, whether the collection has a near-duplicate of it; nothing is added."""
     verdicts = await served.search_worker.run(lambda collection: known_copies(collection, body.queries, body.threshold))
     return limited_response({"verdicts": [verdict._asdict() for verdict in verdicts]}, served.limits.answer_bytes)
 
 
-@router.get("/documents", responses=answers(schemas.PageAnswer))
+@router.get("/documents", responses=answers(answer_schemas.PageAnswer))
 async def documents(
     served: RequestedCollection,
     after: Annotated[int, Query(ge=-1, le=2**63 - 1, description="The value of next on the page before.")] = -1,
@@ -254,7 +255,7 @@ async def documents(
     return rows_response("documents", fitting, {"next": end if end < last else None})
 
 
-@router.get("/documents/{key:key}", responses=answers(schemas.DocumentSchema))
+@router.get("/documents/{key:key}", responses=answers(answer_schemas.DocumentSchema))
 async def document(key: str, served: RequestedCollection) -> Response:
     """Return a document."""
 
@@ -267,7 +268,7 @@ async def document(key: str, served: RequestedCollection) -> Response:
     return limited_response(document_json(await served.search_worker.run(job)), served.limits.answer_bytes)
 
 
-@router.get("/random", responses=answers(schemas.DocumentSchema))
+@router.get("/random", responses=answers(answer_schemas.DocumentSchema))
 async def random(served: RequestedCollection) -> Response:
     """Return a random document."""
 
@@ -281,7 +282,7 @@ async def random(served: RequestedCollection) -> Response:
     return limited_response(document_json(await served.search_worker.run(job)), served.limits.answer_bytes)
 
 
-@router.get("/map", responses=answers(schemas.MapAnswer))
+@router.get("/map", responses=answers(answer_schemas.MapAnswer))
 async def corpus_map(served: RequestedCollection) -> Response:
     """Return the places of a sample of the documents on the map."""
 
@@ -298,7 +299,7 @@ async def corpus_map(served: RequestedCollection) -> Response:
     return limited_response(await served.slow_worker.run(draw), served.limits.answer_bytes)
 
 
-@router.get("/stats", responses=answers(schemas.StatsAnswer))
+@router.get("/stats", responses=answers(answer_schemas.StatsAnswer))
 async def stats(served: RequestedCollection) -> Response:
     """Describe the collection: its size, its model, its settings."""
     found = await served.search_worker.run(lambda collection: collection.info())

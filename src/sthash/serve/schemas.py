@@ -1,4 +1,4 @@
-"""Requests and answers, as the OpenAPI document describes them."""
+"""Requests, as the OpenAPI document describes them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Comparison = Annotated[dict[Operator, Value | Values], Field(min_length=1)]
 Where = Annotated[dict[Word, Value | Values | Comparison], Field(max_length=limits.MAX_WHERE_FIELDS)]
 
 
-def _described(one_of: tuple[str, ...], *examples: dict[str, Any]) -> ConfigDict:
+def described(one_of: tuple[str, ...], *examples: dict[str, Any]) -> ConfigDict:
     """Return a configuration with examples, and the names of fields of which exactly one must be given."""
     extra: dict[str, Any] = {"examples": list(examples)}
     if one_of:
@@ -76,7 +76,7 @@ class SearchOptionsSchema(RequestSchema):
 class SearchRequest(SearchOptionsSchema):
     """A search by a text, by the key of a document, or by a vector: exactly one of them."""
 
-    model_config = _described(
+    model_config = described(
         ("text", "key", "vector"),
         {"text": "a queue for threads", "k": 5},
         {"key": "queue.Queue", "k": 5, "where": {"year": {">=": 2025}, "label": ["queue", "heapq"]}},
@@ -119,7 +119,7 @@ class QueriesSchema(RequestSchema):
 class SearchManyRequest(SearchOptionsSchema, QueriesSchema):
     """Many searches with the same options."""
 
-    model_config = _described(("texts", "vectors"), {"texts": ["a queue for threads", "compress data"], "k": 3})
+    model_config = described(("texts", "vectors"), {"texts": ["a queue for threads", "compress data"], "k": 3})
 
     @model_validator(mode="after")
     def _not_too_many(self) -> Self:
@@ -133,13 +133,13 @@ class SearchManyRequest(SearchOptionsSchema, QueriesSchema):
 class EncodeRequest(QueriesSchema):
     """Texts or vectors to encode."""
 
-    model_config = _described(("texts", "vectors"), {"texts": ["a queue for threads"]})
+    model_config = described(("texts", "vectors"), {"texts": ["a queue for threads"]})
 
 
 class KnownCopiesRequest(QueriesSchema):
     """Texts or vectors of which the collection may have near-duplicates."""
 
-    model_config = _described(("texts", "vectors"), {"texts": ["a queue for threads"], "threshold": 0.9})
+    model_config = described(("texts", "vectors"), {"texts": ["a queue for threads"], "threshold": 0.9})
 
     texts: Annotated[list[Text], Field(max_length=limits.MAX_QUERIES)] | SkipJsonSchema[None] = None
     vectors: Annotated[list[Vector], Field(max_length=limits.MAX_QUERIES)] | SkipJsonSchema[None] = None
@@ -149,7 +149,7 @@ class KnownCopiesRequest(QueriesSchema):
 class ClassifyRequest(RequestSchema):
     """A text or a vector to classify; see `sthash.applications.classify`."""
 
-    model_config = _described(("text", "vector"), {"text": "the sine of an angle", "voting": "distance"})
+    model_config = described(("text", "vector"), {"text": "the sine of an angle", "voting": "distance"})
     text: Text | SkipJsonSchema[None] = None
     vector: Vector | SkipJsonSchema[None] = None
     k: Count = 25
@@ -191,7 +191,7 @@ def _is_deeper(value: Any, levels: int) -> bool:
 class DocumentsRequest(RequestSchema):
     """Documents to add, all or none. With ``upsert``, a document replaces the one with the same key."""
 
-    model_config = _described(
+    model_config = described(
         (), {"documents": [{"key": "a", "text": "A queue for threads.", "label": "queue", "metadata": {"year": 2026}}]}
     )
     documents: Annotated[list[NewDocument], Field(max_length=limits.MAX_DOCUMENTS)]
@@ -202,205 +202,6 @@ class DocumentsRequest(RequestSchema):
 class DeleteRequest(RequestSchema):
     """Keys of documents to delete. If one is missing, none is deleted."""
 
-    model_config = _described((), {"keys": ["a", "b"], "missing_ok": True})
+    model_config = described((), {"keys": ["a", "b"], "missing_ok": True})
     keys: Annotated[list[Key], Field(max_length=limits.MAX_DOCUMENTS)]
     missing_ok: bool = False
-
-
-# Answers. The server does not validate its own answers; the tests compare them with these schemas.
-
-
-class DocumentSchema(BaseModel):
-    """A document of a collection."""
-
-    key: str
-    text: str
-    label: str | None
-    metadata: dict[str, Any]
-
-
-class HitSchema(DocumentSchema):
-    """A document that was found, with its Hamming distance, its cosine, and the terms that matched."""
-
-    distance: int
-    score: float
-    terms: list[str]
-    code: str = Field("", description="Its code as hexadecimal bytes; bit p is bit p % 8 of byte p // 8.")
-
-
-class AnswerDetails(BaseModel):
-    """What became of a query."""
-
-    ignored: list[str] = Field([], description="Words of the query that are stop words.")
-    unknown: list[str] = Field([], description="Words of the query that no document has.")
-    suggestions: dict[str, list[str]] = Field(
-        {}, description="Known words that are spelled almost like an unknown one; with explain or correct."
-    )
-    corrected: dict[str, str] = Field({}, description="What was searched for in place of unknown words; with correct.")
-    strategy: str = Field("codes", description="How the hits were found: by postings, by codes, or by both.")
-    ranking: str = Field("cosine", description="How the hits were ranked: graph, bm25, cosine or codes.")
-
-
-class SearchAnswer(AnswerDetails):
-    """Hits, the best first. The fields after ``took_ms`` are for requests with ``view``."""
-
-    model_config = _described(
-        (),
-        {
-            "hits": [
-                {
-                    "key": "queue.Queue",
-                    "text": "Create a queue object with a given maximum size.",
-                    "label": "queue",
-                    "metadata": {},
-                    "distance": 10,
-                    "score": 0.57,
-                    "terms": ["queue"],
-                }
-            ],
-            "ignored": ["a"],
-            "unknown": ["thraeds"],
-            "suggestions": {"thraeds": ["threads"]},
-            "corrected": {},
-            "strategy": "postings",
-            "ranking": "graph",
-            "took_ms": 2.1,
-        },
-    )
-    hits: list[HitSchema]
-    took_ms: float
-    code: str = Field("", description="The code of the query.")
-    n_bits: int = 0
-    counts: list[int] = Field([], description="Number of documents per Hamming distance, from 0 to n_bits.")
-    place: list[float] | None = Field(None, description="The place of the query on the map.")
-    places: dict[str, list[float] | None] = Field({}, description="The places of the hits on the map.")
-    radius_used: int = Field(0, description="Radius of the ball that was searched, in bits.")
-
-
-class SearchManyAnswer(BaseModel):
-    """One list of hits per query, and the details of each."""
-
-    answers: list[list[HitSchema]]
-    details: list[AnswerDetails]
-    took_ms: float
-
-
-class EncodeAnswer(BaseModel):
-    """Codes as hexadecimal bytes."""
-
-    codes: list[str]
-    n_bits: int
-
-
-class ClassifyAnswer(BaseModel):
-    """The label with most votes, and the share of the votes per label. If no word is known, nobody votes."""
-
-    label: str | None
-    shares: dict[str, float]
-    voters: int
-    known: bool = Field(True, description="Whether some document has a word of the text.")
-    ignored: list[str] = Field([], description="Words of the text that are stop words.")
-    unknown: list[str] = Field([], description="Words of the text that no document has.")
-
-
-class DuplicatesAnswer(BaseModel):
-    """Near-duplicates: groups of two or more keys, and pairs with their similarities."""
-
-    groups: list[list[str]]
-    keys: list[str] = Field(description="All keys that are in pairs, in the order of the documents.")
-    pairs: list[tuple[str, str, float]] = Field(description="Of containment, the first is contained in the second.")
-    copies: int = Field(description="So many pairs, the last ones, join a document with the first of the same words.")
-    complete: bool = Field(description="Whether all pairs are listed; groups are right in any case.")
-
-
-class VerdictSchema(BaseModel):
-    """Whether a query is new, or of which document it is a copy; its key is its position."""
-
-    key: str
-    is_new: bool
-    copy_of: str | None
-    score: float
-
-
-class KnownCopiesAnswer(BaseModel):
-    """One verdict per query."""
-
-    verdicts: list[VerdictSchema]
-
-
-class CountAnswer(BaseModel):
-    """How many documents were added or deleted."""
-
-    count: int
-
-
-class PageAnswer(BaseModel):
-    """Documents in the order in which they were added; ``next`` is the ``after`` of the next page, if there is one."""
-
-    documents: list[DocumentSchema]
-    next: int | None
-
-
-class MapAnswer(BaseModel):
-    """The places of a sample of the documents, along two directions of the margins of the bits."""
-
-    axes: list[str] = Field(description="Names of the two directions.")
-    points: list[list[float]]
-    labels: list[str | None]
-    keys: list[str]
-
-
-class CollectionSummary(BaseModel):
-    """A collection. If it cannot be used, ``error`` says why."""
-
-    name: str
-    documents: int | None
-    n_bits: int | None
-    kind: str | None
-    takes_texts: bool | None = Field(description="Whether a query may be a text.")
-    error: str | None
-
-
-class CollectionsAnswer(BaseModel):
-    """The collections of a server, and what it allows."""
-
-    collections: list[CollectionSummary]
-    default: str | None
-    writable: bool
-    needs_read_key: bool
-
-
-class StatsAnswer(BaseModel):
-    """What the file of a collection holds, and how its model was learned."""
-
-    model_config = ConfigDict(extra="allow")
-    name: str
-    documents: int
-    bytes: int
-    kind: str
-    n_bits: int
-    learned_on: int = Field(description="Number of documents that the hash functions were learned from; 0 for none.")
-    unseen_documents: float = Field(description="Share of the documents that they were not learned from.")
-    unseen_terms: float = Field(description="Share of the words of all documents that they do not know.")
-    advice: str = Field(description="Whether it is worth to learn anew, and how.")
-
-
-class HealthAnswer(BaseModel):
-    """The server works."""
-
-    status: Literal["ok"]
-    version: str
-
-
-class ErrorBody(BaseModel):
-    """A stable code for programs, and for people a message and a remedy."""
-
-    code: str
-    message: str
-    remedy: str
-
-
-class ErrorAnswer(BaseModel):
-    """An error."""
-
-    error: ErrorBody

@@ -6,7 +6,7 @@ from fastapi import APIRouter
 from starlette.responses import Response
 
 from sthash.collection import Collection
-from sthash.serve import schemas
+from sthash.serve import answer_schemas, schemas
 from sthash.serve.errors import ApiError, json_response, no_such_document
 from sthash.serve.openapi import CONFLICT, ERRORS, answers
 from sthash.serve.read_routes import RequestedCollection
@@ -15,7 +15,7 @@ from sthash.sources import Document
 router = APIRouter(responses=ERRORS)
 
 
-@router.post("/documents", responses=answers(schemas.CountAnswer) | CONFLICT)
+@router.post("/documents", responses=answers(answer_schemas.CountAnswer) | CONFLICT)
 async def put_documents(body: schemas.DocumentsRequest, served: RequestedCollection) -> Response:
     """Add documents, all or, on an error, none. When the answer arrives, they are on the disk."""
     documents = [Document(new.key, new.text, new.label, new.metadata) for new in body.documents]
@@ -29,7 +29,7 @@ async def put_documents(body: schemas.DocumentsRequest, served: RequestedCollect
     return json_response({"count": await served.write_worker.change(job)})
 
 
-@router.post("/delete", responses=answers(schemas.CountAnswer))
+@router.post("/delete", responses=answers(answer_schemas.CountAnswer))
 async def delete_documents(body: schemas.DeleteRequest, served: RequestedCollection) -> Response:
     """Delete documents. If one is missing, none is deleted."""
 
@@ -43,7 +43,7 @@ async def delete_documents(body: schemas.DeleteRequest, served: RequestedCollect
     return json_response({"count": await served.write_worker.change(job)})
 
 
-@router.delete("/documents/{key:key}", responses=answers(schemas.CountAnswer))
+@router.delete("/documents/{key:key}", responses=answers(answer_schemas.CountAnswer))
 async def delete_document(key: str, served: RequestedCollection) -> Response:
     """Delete a document."""
 
