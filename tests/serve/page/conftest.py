@@ -32,7 +32,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     vectors = np.random.default_rng(0).normal(size=(200, 12)).astype(np.float32)
     named = [{"key": f"vector {row}", "text": ""} for row in range(200)]
     Collection.create(folder / "vectors.sth", named, vectors=vectors, n_bits=16).close()
-    Collection.create(folder / "embedded.sth", make_documents(60), embedder=embed, n_bits=16, n_neighbors=8).close()
+    Collection.create(folder / "meanings.sth", make_documents(60), embedder=embed, n_bits=16, n_neighbors=8).close()
     return folder
 
 

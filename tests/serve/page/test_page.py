@@ -361,7 +361,7 @@ def test_a_collection_of_vectors(page):
 
 def test_a_collection_of_embeddings_is_searched_by_text(page):
     page.goto("/")
-    page.select_option("#collection", "embedded")
+    page.select_option("#collection", "meanings")
     expect(page.locator("#query")).to_have_js_property("readOnly", False)
     answered(page, lambda: page.fill("#query", "cat whisker"))
     assert page.locator(".hit").count() > 0
