@@ -124,13 +124,16 @@ LINES = (
         "**{best.ratio:short}**",
     ),
     Line(
-        "duplicates",
-        "near-duplicates of {memory.setting[documents]:,} texts, from raw text: {memory.ours:.1f} s; of the pairs with "
-        "cosine ≥ {memory.setting[min_cosine]}, precision {pairs-ours.details[precision]:.2f} and recall "
-        "{pairs-ours.details[recall]:.3f}",
-        "datasketch's MinHashLSH: {memory.theirs:.0f} s ({pairs-peer.details[precision]:.2f} and "
-        "{pairs-peer.details[recall]:.2f})",
-        "**{memory.ratio:short}**; {collection-built.ratio:short} when a collection is built too",
+        "duplicates-speed",
+        "near-duplicates of {cosine-rensa.setting[documents]:,} texts, from raw text to all pairs with cosine ≥ "
+        "{cosine-rensa.setting[threshold]}: {cosine-rensa.ours:.1f} s, precision "
+        "{cosine-rensa.details[precision]:.2f} and recall {cosine-rensa.details[recall]:.2f}; Jaccard of 5-word "
+        "shingles ≥ {jaccard-rensa.setting[threshold]}: "
+        "{jaccard-rensa.ours:.1f} s",
+        "Rensa, candidates that nobody checked: {cosine-rensa.theirs:.1f} s "
+        "({cosine-rensa.details[Rensa precision]:.2f} and {cosine-rensa.details[Rensa recall]:.2f}); "
+        "{jaccard-rensa.theirs:.1f} s; datasketch {jaccard-datasketch.theirs:.0f} s",
+        "**{cosine-rensa.ratio:short}**; **{jaccard-rensa.ratio:short}**, {jaccard-datasketch.ratio:short}",
     ),
     Line(
         "service",
