@@ -123,18 +123,22 @@ nb::tuple sets_of(Vector<int64_t> starts, Vector<int32_t> words, Vector<uint64_t
     return nb::make_tuple(to_numpy(std::move(sets.indptr)), to_numpy(std::move(sets.items)));
 }
 
-nb::ndarray<nb::numpy, int64_t> equal_rows(const CsrArrays& rows) {
+nb::ndarray<nb::numpy, int64_t> equal_rows(const CsrArrays& rows, Threads threads) {
     check(!rows.is_dense(), "The rows must be sparse. Pass the content of dense rows to first_equal_sets.");
     const CsrView view = rows.view();
     std::vector<int64_t> first;
-    interruptible([&](StopFlag&) { first = first_equal_rows(view.indptr, view.n_rows, view.indices, view.values); });
+    interruptible([&](StopFlag& stop) {
+        first = first_equal_rows(view.indptr, view.n_rows, threads, stop, view.indices, view.values);
+    });
     return to_numpy(std::move(first));
 }
 
-nb::ndarray<nb::numpy, int64_t> equal_sets(Vector<int64_t> indptr, Vector<uint64_t> items) {
+nb::ndarray<nb::numpy, int64_t> equal_sets(Vector<int64_t> indptr, Vector<uint64_t> items, Threads threads) {
     check_bounds(indptr, items.size());
     std::vector<int64_t> first;
-    interruptible([&](StopFlag&) { first = first_equal_rows(indptr.data(), indptr.size() - 1, items.data()); });
+    interruptible([&](StopFlag& stop) {
+        first = first_equal_rows(indptr.data(), indptr.size() - 1, threads, stop, items.data());
+    });
     return to_numpy(std::move(first));
 }
 
@@ -186,8 +190,8 @@ void bind_join(nb::module_& module) {
         .def("sets", &sets_in);
     module.def("shingle_sets", &sets_of, nb::arg("starts"), nb::arg("words"), nb::arg("hashes"), nb::kw_only(),
                nb::arg("size"), nb::arg("threads"));
-    module.def("first_equal_rows", &equal_rows, nb::arg("rows"));
-    module.def("first_equal_sets", &equal_sets, nb::arg("indptr"), nb::arg("items"));
+    module.def("first_equal_rows", &equal_rows, nb::arg("rows"), nb::kw_only(), nb::arg("threads"));
+    module.def("first_equal_sets", &equal_sets, nb::arg("indptr"), nb::arg("items"), nb::kw_only(), nb::arg("threads"));
     module.def("shared_columns", &columns_of, nb::arg("indptr"), nb::arg("items"), nb::kw_only(), nb::arg("threads"));
 }
 

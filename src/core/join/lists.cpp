@@ -7,8 +7,9 @@
 
 namespace sthash {
 
-RankedRows rarest_first(const CsrView& rows, size_t n_columns, const std::vector<int64_t>& chosen) {
-    std::vector<int64_t> frequency(n_columns, 0);
+RankedRows rarest_first(const CsrView& rows, size_t n_columns, const std::vector<int64_t>& chosen, int threads,
+                        StopFlag& stop) {
+    std::vector<int32_t> frequency(n_columns, 0);
     for (const int64_t row : chosen)
         for (int64_t at = rows.indptr[row]; at < rows.indptr[row + 1]; ++at) ++frequency[rows.indices[at]];
     std::vector<int32_t> order;
@@ -22,28 +23,33 @@ RankedRows rarest_first(const CsrView& rows, size_t n_columns, const std::vector
     ranked.n_columns = order.size();
     ranked.indptr.assign(chosen.size() + 1, 0);
     ranked.shared_squares.resize(chosen.size());
-    int64_t size = 0;
-    for (const int32_t column : order) size += frequency[column];
-    ranked.columns.reserve(size);
-    ranked.weights.reserve(size);
-    std::vector<std::pair<int32_t, float>> row;
-    for (size_t i = 0; i < chosen.size(); ++i) {
-        row.clear();
-        double square = 0;
-        for (int64_t at = rows.indptr[chosen[i]]; at < rows.indptr[chosen[i] + 1]; ++at) {
-            const float weight = rows.values[at];
-            if (rank[rows.indices[at]] < 0 || weight == 0) continue;
-            row.emplace_back(rank[rows.indices[at]], weight);
-            square += double{weight} * weight;
+    const auto is_shared = [&](int64_t at) { return rank[rows.indices[at]] >= 0 && rows.values[at] != 0; };
+    parallel_for(chosen.size(), 1024, threads, stop, [&](size_t begin, size_t end, int) {
+        for (size_t i = begin; i < end; ++i)
+            for (int64_t at = rows.indptr[chosen[i]]; at < rows.indptr[chosen[i] + 1]; ++at)
+                ranked.indptr[i + 1] += is_shared(at);
+    });
+    std::partial_sum(ranked.indptr.begin(), ranked.indptr.end(), ranked.indptr.begin());
+    ranked.columns.resize(ranked.indptr.back());
+    ranked.weights.resize(ranked.indptr.back());
+    parallel_for(chosen.size(), 1024, threads, stop, [&](size_t begin, size_t end, int) {
+        std::vector<std::pair<int32_t, float>> row;
+        for (size_t i = begin; i < end; ++i) {
+            row.clear();
+            double square = 0;
+            for (int64_t at = rows.indptr[chosen[i]]; at < rows.indptr[chosen[i] + 1]; ++at) {
+                if (!is_shared(at)) continue;
+                row.emplace_back(rank[rows.indices[at]], rows.values[at]);
+                square += double{rows.values[at]} * rows.values[at];
+            }
+            std::sort(row.begin(), row.end());
+            for (size_t place = 0; place < row.size(); ++place) {
+                ranked.columns[ranked.indptr[i] + static_cast<int64_t>(place)] = row[place].first;
+                ranked.weights[ranked.indptr[i] + static_cast<int64_t>(place)] = row[place].second;
+            }
+            ranked.shared_squares[i] = square;
         }
-        std::sort(row.begin(), row.end());
-        for (const auto& [column, weight] : row) {
-            ranked.columns.push_back(column);
-            ranked.weights.push_back(weight);
-        }
-        ranked.shared_squares[i] = square;
-        ranked.indptr[i + 1] = static_cast<int64_t>(ranked.columns.size());
-    }
+    });
     return ranked;
 }
 

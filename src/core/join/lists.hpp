@@ -26,7 +26,8 @@ struct RankedRows {
 };
 
 // Of the rows that are chosen.
-RankedRows rarest_first(const CsrView& rows, size_t n_columns, const std::vector<int64_t>& chosen);
+RankedRows rarest_first(const CsrView& rows, size_t n_columns, const std::vector<int64_t>& chosen, int threads,
+                        StopFlag& stop);
 
 // For each column the rows that have it before the given ends, ascending.
 class ColumnLists {

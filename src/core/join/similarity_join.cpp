@@ -65,7 +65,7 @@ class SimilarityJoin::Impl {
           most_per_row_(problem.most_per_row),
           most_pairs_(problem.most_pairs),
           threads_(threads),
-          rows_(rarest_first(problem.rows, problem.n_columns, chosen_)),
+          rows_(rarest_first(problem.rows, problem.n_columns, chosen_, threads, stop)),
           joined_(problem.n_chosen) {
         for (const int64_t row : chosen_) squares_.push_back(problem.squares[row]);
         cut_prefixes();

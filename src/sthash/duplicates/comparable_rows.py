@@ -75,15 +75,19 @@ def weighted_rows(texts: Iterable[str], vectorizer: TextVectorizer | None, threa
     else:
         X = clone(vectorizer).fit_transform(texts)
     parts = row_parts(X)
-    return unit_rows(parts.indptr, parts.indices, parts.values, X.shape[1])
+    return term_rows(parts.indptr, parts.indices, parts.values, X.shape[1], threads)
 
 
-def unit_rows(
-    indptr: Positions, columns: npt.NDArray[np.int32], values: npt.NDArray[np.float32], n_columns: int
+def term_rows(
+    indptr: Positions,
+    columns: npt.NDArray[np.int32],
+    values: npt.NDArray[np.float32],
+    n_columns: int,
+    threads: int | None,
 ) -> ComparableRows:
-    """Return weighted rows as they are compared; those without weights are left out."""
-    first_of = _core.first_equal_rows(_core.CsrView(indptr, columns, values))
-    squares = row_sums(indptr, np.square(values, dtype=np.float64)).astype(np.float32)
+    """Return weighted rows of unit length as they are compared; those without weights are left out."""
+    first_of = _core.first_equal_rows(_core.CsrView(indptr, columns, values), threads=resolve_threads(threads))
+    squares = (row_sums(indptr, (values > 0).astype(np.int32)) > 0).astype(np.float32)
     return ComparableRows(indptr, columns, values, squares, n_columns, *folded(first_of, squares > 0))
 
 
@@ -107,8 +111,9 @@ def shingled_rows(texts: Iterable[str], size: int, threads: int | None) -> Compa
 def set_rows(indptr: Positions, items: npt.NDArray[np.uint64], threads: int | None) -> ComparableRows:
     """Return sets of 64-bit hashes as rows; empty ones are left out."""
     sizes = np.diff(indptr)
-    rows = folded(_core.first_equal_sets(indptr, items), sizes > 0)
-    bounds, columns, n_columns = _core.shared_columns(indptr, items, threads=resolve_threads(threads))
+    workers = resolve_threads(threads)
+    rows = folded(_core.first_equal_sets(indptr, items, threads=workers), sizes > 0)
+    bounds, columns, n_columns = _core.shared_columns(indptr, items, threads=workers)
     ones = np.ones(len(columns), dtype=np.float32)
     return ComparableRows(bounds, columns, ones, sizes.astype(np.float32), n_columns, *rows)
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from sthash.checks import check_choice, check_whole
 from sthash.codes import Codes
 from sthash.collection import Collection, PackedVectors, Snapshot
-from sthash.duplicates.comparable_rows import ComparableRows, shingled_rows, unit_rows, weighted_rows
+from sthash.duplicates.comparable_rows import ComparableRows, shingled_rows, term_rows, weighted_rows
 from sthash.duplicates.grouping import GROUPINGS, Grouping
 from sthash.duplicates.measures import Measure, check_measure, refuse_most_pairs
 from sthash.duplicates.result import Duplicates, Texts
@@ -207,7 +207,7 @@ def compared(
     if radius is not None or vectors.dense:
         codes = None if radius is None else material.codes
         return similar_vectors(vectors, threshold, codes=codes, radius=radius, threads=threads)
-    return _pairs_of(unit_rows(*vectors.rows(), vectors.n_columns), measure, threshold, threads)
+    return _pairs_of(term_rows(*vectors.rows(), vectors.n_columns, threads), measure, threshold, threads)
 
 
 def named(snapshot: Snapshot, ids: Positions, found: SimilarPairs) -> tuple[list[str], SimilarPairs]:

@@ -109,7 +109,7 @@ def similar_vectors(
     and ``radius``, the pairs are those whose codes differ in at most so many bits.
     """
     indptr, columns, values = vectors.rows()
-    first_of = _core.first_equal_rows(_core.CsrView(indptr, columns, values))
+    first_of = _core.first_equal_rows(_core.CsrView(indptr, columns, values), threads=resolve_threads(threads))
     every = np.arange(len(first_of), dtype=np.int64)
     known = vectors.cosines(every, every, threads) > 0
     documents = np.flatnonzero((first_of == every) & known)

@@ -269,7 +269,8 @@ def _all_pairs(rows: _SpooledRows, known: int, settings: _Settings) -> SimilarPa
     """Compare all documents, in parts of which two fit into memory."""
     sizes = np.concatenate([np.zeros(0, np.int64), *rows.sizes])
     bounds, entries = bounds_of(sizes), rows.entries.array()
-    chosen, copies, firsts = folded(_core.first_equal_sets(bounds, entries), sizes > 0)
+    first_of = _core.first_equal_sets(bounds, entries, threads=resolve_threads(settings.threads))
+    chosen, copies, firsts = folded(first_of, sizes > 0)
     new = copies >= known
     copies, firsts = copies[new], firsts[new]
     parts = _parts(chosen, sizes, known, settings.memory)

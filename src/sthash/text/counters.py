@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sthash import _core
-from sthash.batches import BATCH_DOCUMENTS, batched
+from sthash.batches import BATCH_CHARACTERS, BATCH_DOCUMENTS, batched
 from sthash.text.analyzer import WordAnalyzer
 
 if TYPE_CHECKING:
@@ -192,7 +192,19 @@ def text_batches(documents: Iterable[str]) -> Iterator[list[str]]:
             f"documents must be an iterable of str, got a single {type(documents).__name__}. "
             "Put it into a list: [document]."
         )
+    if isinstance(documents, list):
+        return _list_batches(documents)
     return batched(map(_check_text, itertools.count(), documents), BATCH_DOCUMENTS, length=len)
+
+
+def _list_batches(documents: list[str]) -> Iterator[list[str]]:
+    """Cut a list as a stream is cut, but by slices where no document is too long."""
+    for start in range(0, len(documents), BATCH_DOCUMENTS):
+        batch = documents[start : start + BATCH_DOCUMENTS]
+        if set(map(type, batch)) == {str} and sum(map(len, batch)) < BATCH_CHARACTERS:
+            yield batch
+        else:
+            yield from batched(map(_check_text, itertools.count(start), batch), BATCH_DOCUMENTS, length=len)
 
 
 def _check_text(position: int, document: object) -> str:
