@@ -24,7 +24,7 @@ def test_requests_made_from_the_document(path, tmp_path, server_of):
         )
         status, errors = server.end()
     assert result.returncode == 0, result.stdout + result.stderr
-    assert "Tested: 17" in result.stdout
+    assert "Tested: 18" in result.stdout
     assert status == 0
     assert "Traceback" not in errors
 
