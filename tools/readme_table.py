@@ -107,6 +107,19 @@ LINES = (
         "{auto.ratio:short}; **{bm25.ratio:short}**",
     ),
     Line(
+        "learn-fit",
+        "learning from all 244,163 texts, 64 bits (128): {neighbors-64.ours:.0f} s ({neighbors-128.ours:.0f}), "
+        "{neighbors-64.details[peak GiB]:.1f} GiB ({neighbors-128.details[peak GiB]:.1f}); of the true top 10, "
+        "{neighbors-64.details[share of the top 10]:.2f} ({neighbors-128.details[share of the top 10]:.2f}) are among "
+        "the 100 nearest codes",
+    ),
+    Line(
+        "learn-growth",
+        "learning from a million passages, 64 bits: {passages-1000000.ours:.0f} s, "
+        "{passages-1000000.details[peak GiB]:.1f} GiB; the time grows with the power {exponent.ours:.2f} of their "
+        "number",
+    ),
+    Line(
         "collection-build",
         "a collection of {all.setting[documents]:,} texts, built from compressed files: {all.ours:.0f} s, "
         "{all.details[GiB peak]:.1f} GiB",
