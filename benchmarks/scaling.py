@@ -106,7 +106,7 @@ def measure_answers(
     share = float(np.mean([len(np.intersect1d(*pair)) for pair in zip(truth, found, strict=True)])) / TOP
     what = f"share of the true top {TOP} in the {NEAREST} nearest codes"
     run.add(figure(f"share-{learned}", what, share, "share", setting=setting))
-    typed = [" ".join(query.split()[:WORDS]) for query in queries]
+    typed = [" ".join(query.split()[:WORDS]) for query in plain]
     works = {
         "typed": lambda: [collection.search(query, TOP) for query in typed[:200]],
         "passages": lambda: collection.search_many(plain, TOP, ranking="cosine"),
