@@ -8,8 +8,8 @@ import time
 import numpy as np
 import pytest
 
-from sthash import Collection, Document, known_copies, near_duplicates
-from sthash.serve import limits, read_routes
+from sthash import Collection, Document
+from sthash.serve import limits
 from support.corpus import make_documents
 
 TEXT = "a kitten with fur and a paw"
@@ -361,26 +361,6 @@ def test_too_slow(path, app_of, monkeypatch):
     assert response.status_code == 200
 
 
-def test_duplicates_are_compared_once_per_state_of_the_file(path, app_of, monkeypatch):
-    api = app_of(path)
-    calls = []
-    compared = read_routes.compared
-
-    def counted(material, threshold, radius, **settings):
-        calls.append((threshold, radius))
-        return compared(material, threshold, radius, **settings)
-
-    monkeypatch.setattr(read_routes, "compared", counted)
-    with Collection.open(path) as collection:
-        for _ in range(2):
-            assert api.get("/duplicates").json()["groups"] == near_duplicates(collection).groups
-    assert calls == [(0.9, None)]
-    assert api.get("/duplicates?radius=3&threshold=0.5").status_code == 200
-    api.delete("/documents/d1")
-    api.get("/duplicates")
-    assert calls == [(0.9, None), (0.5, 3), (0.9, None)]
-
-
 def test_searches_that_wait_are_answered_together(still):
     from concurrent.futures import ThreadPoolExecutor
 
@@ -392,15 +372,3 @@ def test_searches_that_wait_are_answered_together(still):
     for together, single in zip(answers, alone * 5, strict=True):
         assert together.status_code == single.status_code
         assert together.json().get("hits") == single.json().get("hits")
-
-
-def test_texts_that_the_collection_has_already(path, app_of):
-    with Collection.open(path) as collection:
-        text = collection.get("d3").text
-        expected = known_copies(collection, [text, "nothing like it"])
-    api = app_of(path)
-    verdicts = api.post("/duplicates", json={"texts": [text, "nothing like it"]}).json()["verdicts"]
-    assert verdicts == [verdict._asdict() for verdict in expected]
-    assert [verdict["is_new"] for verdict in verdicts] == [False, True]
-    assert api.post("/duplicates", json={"texts": [text], "threshold": 0.1}).status_code == 422
-    assert api.post("/duplicates", json={"texts": [text] * 100_000}).status_code == 422
