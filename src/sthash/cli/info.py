@@ -19,6 +19,11 @@ def info(collection: options.Path, json: options.Json = False) -> None:
     else:
         said = advice_line(facts)
         del facts["advice"]
-        shown = {name: f"{fact:,}" if type(fact) is int else fact for name, fact in facts.items()}
-        print_table(("", ""), [(name.replace("_", " "), fact) for name, fact in shown.items()])
+        print_table(("", ""), [(name.replace("_", " "), _shown(fact)) for name, fact in facts.items()])
         typer.echo(f"\n{said}")
+
+
+def _shown(fact: object) -> object:
+    if fact is None:
+        return "-"
+    return f"{fact:,}" if type(fact) is int else fact
