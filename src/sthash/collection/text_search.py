@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -198,16 +198,16 @@ def _hits(snapshot: Snapshot, words: AnalyzedQueries, ranked: RankedPositions, e
         if own[-1] < 0:
             size = own.index(-1)
             del own[size:], ids[place][size:]
-    documents = snapshot.fields(ids[0] if len(ids) == 1 else dict.fromkeys(itertools.chain.from_iterable(ids)))
+    documents = snapshot.read(ids[0] if len(ids) == 1 else dict.fromkeys(itertools.chain.from_iterable(ids)))
     distances = snapshot.distances(words.terms, positions)
-    answers, start = list[list[Hit]](), 0
+    answers, place = list[list[Hit]](), itertools.count()
     for query, (numbers, scores) in enumerate(zip(ids, ranked.scores.tolist(), strict=True)):
-        terms: Iterable[tuple[str, ...]] = itertools.repeat(())
+        found = zip(numbers, scores, place, strict=False)  # scores may be more, and count on
+        hits = [deferred_hit(documents[number], score, distances, at) for number, score, at in found]
         if explain:
             terms = matching_terms(snapshot, words.rows, query, numbers)
-        hits = zip(itertools.count(start), numbers, scores, terms, strict=False)
-        answers.append([deferred_hit(documents[number], score, own, distances, at) for at, number, score, own in hits])
-        start += len(numbers)
+            hits = [replace(hit, terms=own) for hit, own in zip(hits, terms, strict=True)]
+        answers.append(hits)
     return answers
 
 
