@@ -179,7 +179,7 @@ def _ranked_hits(
             Hits(ignored=ignored, unknown=unknown, strategy="postings", ranking=ranking)
             for ignored, unknown in zip(words.ignored, words.unknown, strict=True)
         ]
-    width = min(k if ranking == "bm25" else max(k, DEFAULTS.candidates), len(snapshot))
+    width = min(k if ranking == "bm25" else DEFAULTS.n_candidates(k), len(snapshot))
     lists, threads = snapshot.posting_lists(rows.columns), snapshot.threads
     ranked = rank_by_bm25(lists, rows, snapshot.mean_length, width, allowed=allowed, threads=threads)
     if ranking == "graph":
@@ -273,7 +273,7 @@ def _keep_phrases(
     phrases = [Phrase(text, snapshot.analyzer) for text in parsed.phrases]
     excluded = [phrase for text in parsed.excluded_phrases if (phrase := Phrase(text, snapshot.analyzer)).terms]
     checked: npt.NDArray[np.bool_] = np.zeros(len(snapshot), dtype=bool)
-    width = max(options.k, DEFAULTS.candidates)
+    width = DEFAULTS.n_candidates(options.k)
     lists, threads, mean_length = snapshot.posting_lists(rows.columns), snapshot.threads, snapshot.mean_length
     while True:
         width = min(width, len(snapshot))
