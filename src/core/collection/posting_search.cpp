@@ -122,8 +122,8 @@ void PostingSearcher::search_window(uint32_t window, size_t essential) {
     }
     for (size_t i = essential; i < active_.size() && candidates > 0; ++i) {
         const Active& term = active_[i];
-        candidates = kernels_->look_up(term.offsets, term.impacts, term.count, kWindow, term.weight,
-                                       least_before(i + 1), offsets_.data(), scores_.data(), candidates);
+        candidates = kernels_->look_up(term.offsets, term.impacts, term.count, term.weight, least_before(i + 1),
+                                       offsets_.data(), scores_.data(), candidates);
     }
     report(window, candidates);
 }

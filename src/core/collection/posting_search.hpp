@@ -30,7 +30,7 @@ struct PostingKernels {
                        uint16_t* offsets, float* scores);
     // Adds the weighted impacts of a block to candidates that are in the block, keeps those above a bound, and returns
     // how many.
-    long (*look_up)(const uint16_t* from, const float* impacts, long count, long window, float weight, float bound,
+    long (*look_up)(const uint16_t* from, const float* impacts, long count, float weight, float bound,
                     uint16_t* offsets, float* scores, long candidates);
 };
 

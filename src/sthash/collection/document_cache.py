@@ -2,31 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection
-from typing import Any, NamedTuple
 
 from sthash.collection.document_table import DocumentFields, check_read_size, fields_of, read_rows, size_of
+from sthash.collection.hit import ReadDocument
 from sthash.collection.store import Store
 
 # Bytes of documents that are kept.
 CACHED_BYTES = 1 << 24
 # What a document takes in memory beside its strings.
 BYTES_BESIDE = 400
-
-
-class ReadDocument(NamedTuple):
-    """A document that was read and found in order; ``size`` is that in the file."""
-
-    key: str
-    text: str
-    label: str | None
-    metadata_json: bytes
-    size: int
-
-    def metadata(self) -> dict[str, Any]:
-        """Decode the metadata: the one who asks owns them."""
-        return {} if self.metadata_json == b"{}" else json.loads(self.metadata_json)  # type: ignore[no-any-return]
 
 
 class DocumentCache:

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 
-class DocumentSource(Protocol):
-    """A document, as it was read."""
+class ReadDocument(NamedTuple):
+    """A document that was read and found in order; ``size`` is that in the file."""
 
-    @property
-    def key(self) -> str: ...
-    @property
-    def text(self) -> str: ...
-    @property
-    def label(self) -> str | None: ...
+    key: str
+    text: str
+    label: str | None
+    metadata_json: bytes
+    size: int
+
     def metadata(self) -> dict[str, Any]:
-        """Decode the metadata."""
+        """Decode the metadata: the one who asks owns them."""
+        metadata: dict[str, Any] = {} if self.metadata_json == b"{}" else json.loads(self.metadata_json)
+        return metadata
 
 
 @dataclass(frozen=True)
@@ -64,7 +67,7 @@ class Hit:
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
 
-def deferred_hit(document: DocumentSource, score: float, distances: Sequence[int], place: int) -> Hit:
+def deferred_hit(document: ReadDocument, score: float, distances: Sequence[int], place: int) -> Hit:
     """Make a hit without terms, whose distance is ``distances[place]``. Its fields are looked up when they are needed.
 
     To set one field after the other, as its class does, would take longer than to find the document.

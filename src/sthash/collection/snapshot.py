@@ -17,16 +17,11 @@ from sthash.collection.code_distances import CodeDistances, QueryTerms
 from sthash.collection.code_table import CodeTable, Positions, load_codes
 from sthash.collection.conditions import Where
 from sthash.collection.count_table import CountRows, CurrentWeights, load_counts, weighted_vectors
-from sthash.collection.document_cache import DocumentCache, ReadDocument
-from sthash.collection.document_table import (
-    DocumentFields,
-    StoredDocument,
-    find,
-    read_names,
-    read_page,
-)
+from sthash.collection.document_cache import DocumentCache
+from sthash.collection.document_table import DocumentFields, StoredDocument, find, read_names, read_page
 from sthash.collection.embedder import Embedder, query_vectors, read_name
 from sthash.collection.filters import ids_where
+from sthash.collection.hit import ReadDocument
 from sthash.collection.packed_vectors import Ids, PackedVectors, load_vectors
 from sthash.collection.posting_table import PostingTable
 from sthash.collection.query_words import (

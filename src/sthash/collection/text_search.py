@@ -200,14 +200,13 @@ def _hits(snapshot: Snapshot, words: AnalyzedQueries, ranked: RankedPositions, e
             del own[size:], ids[place][size:]
     documents = snapshot.read(ids[0] if len(ids) == 1 else dict.fromkeys(itertools.chain.from_iterable(ids)))
     distances = snapshot.distances(words.terms, positions)
-    answers, place = list[list[Hit]](), itertools.count()
+    answers, places = list[list[Hit]](), itertools.count()
     for query, (numbers, scores) in enumerate(zip(ids, ranked.scores.tolist(), strict=True)):
-        found = zip(numbers, scores, place, strict=False)  # scores may be more, and count on
-        hits = [deferred_hit(documents[number], score, distances, at) for number, score, at in found]
+        found = zip(numbers, scores, places, strict=False)  # there may be more scores than hits
+        answers.append([deferred_hit(documents[number], score, distances, at) for number, score, at in found])
         if explain:
-            terms = matching_terms(snapshot, words.rows, query, numbers)
-            hits = [replace(hit, terms=own) for hit, own in zip(hits, terms, strict=True)]
-        answers.append(hits)
+            for hit, terms in zip(answers[-1], matching_terms(snapshot, words.rows, query, numbers), strict=True):
+                hit.__dict__["terms"] = terms
     return answers
 
 
