@@ -151,10 +151,18 @@ def bm25s_rankings(judged: Judged) -> list[list[int]]:
     return [[int(at) for at, score in zip(*row, strict=True) if score > 0] for row in zip(found, scores, strict=True)]
 
 
-def our_rankings(collection: Collection, judged: Judged, ranking: str) -> list[list[int]]:
-    """Rank by `Collection.search_many`."""
-    answers = collection.search_many(judged.queries, MANY, ranking=ranking)  # type: ignore[arg-type]
-    return [[int(hit.key) for hit in hits] for hits in answers]
+def our_scores(collection: Collection, judged: Judged, ranking: str) -> Scores:
+    """Score `Collection.search_many`: nDCG of 10 hits that were asked for, and recall of 100."""
+
+    def ranked(k: int) -> list[list[int]]:
+        answers = collection.search_many(judged.queries, k, ranking=ranking)  # type: ignore[arg-type]
+        return [[int(hit.key) for hit in hits] for hits in answers]
+
+    return _both(judged.scores(ranked(FIRST)), judged.scores(ranked(MANY)))
+
+
+def _both(few: Scores, many: Scores) -> Scores:
+    return np.column_stack([few[:, 0], many[:, 1]])
 
 
 def tried(collection: Collection, judged: Judged) -> list[Scores]:
@@ -163,13 +171,13 @@ def tried(collection: Collection, judged: Judged) -> list[Scores]:
         rows = analyze(now, judged.queries).rows
         lists, mean_length = now.posting_lists(rows.columns), now.mean_length
 
-        def rank(parameters: RankingParameters) -> Scores:
-            width = min(parameters.candidates, len(now))
+        def rank(parameters: RankingParameters, k: int) -> Scores:
+            width = min(parameters.n_candidates(k), len(now))
             found = rank_by_bm25(lists, rows, mean_length, width, parameters=parameters)
             found = rank_by_graph(found, lambda used: now.vectors(now.ids[used]), parameters=parameters)
             return judged.scores([row[row >= 0].tolist() for row in found.positions])
 
-        return [rank(parameters) for parameters in GRID]
+        return [_both(rank(parameters, FIRST), rank(parameters, MANY)) for parameters in GRID]
 
 
 def cross_validated(trials: list[Scores], fold: npt.NDArray[np.int64]) -> tuple[Scores, list[str]]:
@@ -207,9 +215,7 @@ def compare(run: Run, name: str, judged: Judged, *, least: bool, tune: bool) -> 
     with tempfile.TemporaryDirectory() as folder:
         documents = [{"key": str(place), "text": text} for place, text in enumerate(judged.documents)]
         with Collection.create(f"{folder}/{name}.sth", documents, sample_size=run.choose(2000, 200)) as collection:
-            ours = {
-                shown: judged.scores(our_rankings(collection, judged, ranking)) for shown, ranking in RANKINGS.items()
-            }
+            ours = {shown: our_scores(collection, judged, ranking) for shown, ranking in RANKINGS.items()}
             trials = tried(collection, judged) if tune else []
     fold = folds_of(len(theirs))
     setting = {"data": name, "documents": len(judged.documents), "queries": len(judged.queries)}

@@ -41,7 +41,11 @@ def test_a_hit_is_its_owners(path):
     with Collection.open(path) as collection:
         hit = collection.search("cat", 1)[0]
         hit.metadata["tags"].append("b")
+        assert hit.metadata == {"tags": ["a", "b"]}
         assert collection.search("cat", 1)[0].metadata == {"tags": ["a"]}
+        first, second = collection.search_many(["cat", "cat"], 1)
+        first[0].metadata.clear()
+        assert second[0].metadata == {"tags": ["a"]}
 
 
 def test_distances_are_those_of_the_codes(path):

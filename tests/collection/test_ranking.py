@@ -224,6 +224,25 @@ def test_the_best_are_those_of_the_whole_ranking(spread):
         assert np.array_equal(few[1], whole[1][:, :k])
 
 
+def test_the_score_of_a_seed_does_not_depend_on_other_candidates():
+    rng = np.random.default_rng(12)
+    rows = unit_rows(rng, 400, 300, most=30)
+    places = np.array([rng.permutation(400)[:120] for _ in range(9)])
+    scores = -np.sort(-(5 + rng.random((9, 120))), axis=1).astype(np.float32)
+    parameters = RankingParameters()
+    many = kernel(rows, places, scores, parameters)
+    few = kernel(rows, places[:, : parameters.seeds], scores[:, : parameters.seeds], parameters)
+    for query in range(9):
+        wanted = dict(zip(many[0][query].tolist(), many[1][query].tolist(), strict=True))
+        assert sorted(few[0][query]) == sorted(places[query, : parameters.seeds])
+        assert [wanted[place] for place in few[0][query].tolist()] == few[1][query].tolist()
+
+
+def test_candidates_follow_the_hits_that_are_asked_for():
+    parameters = RankingParameters(seeds=50, candidates_per_hit=5, candidates=300)
+    assert [parameters.n_candidates(k) for k in (1, 10, 11, 60, 100, 400)] == [50, 50, 55, 300, 300, 400]
+
+
 def test_positions_need_not_be_dense():
     rng = np.random.default_rng(3)
     rows = unit_rows(rng, 500, 30) + np.float32(0.01)

@@ -55,7 +55,7 @@ class PostingList {
     const float* impacts() const { return impacts_.data(); }
 
  private:
-    static constexpr std::array<size_t, 5> kRanks{1000, 300, 100, 30, 10};
+    static constexpr std::array<size_t, 6> kRanks{1000, 300, 100, 50, 30, 10};
 
     // A count that does not fit into a byte.
     struct LargeCount {

@@ -15,12 +15,12 @@ namespace sthash {
 namespace {
 
 // What a place in a sorted list costs, in postings that are added up.
-constexpr long kLookup = 8;
+constexpr long kLookup = 16;
 // With fewer postings than this it takes less time to walk along them than along all sums.
 constexpr long kFew = kWindow / 16;
 
 // After a window, the best are cut down to k if there are this share of k more: the threshold rises.
-constexpr size_t kMarginShare = 4;
+constexpr size_t kMarginShare = 2;
 // Of fewer than this many, the best are chosen and sorted without buckets.
 constexpr size_t kManyKeys = 256;
 
@@ -66,13 +66,17 @@ size_t PostingSearcher::search(const std::vector<QueryTerm>& terms, size_t n_doc
             if (cursor.block->window != window) continue;
             const PostingBlock& block = *cursor.block++;
             active_.push_back({cursor.list->offsets() + block.first, cursor.list->impacts() + block.first,
-                               static_cast<long>(cursor.block->first - block.first), cursor.weight,
+                               static_cast<long>(cursor.block->first - block.first), 0, cursor.weight,
                                static_cast<double>(cursor.weight) * static_cast<double>(block.most) * (1 + rounding_)});
         }
         // From the last term on: the first ones are essential, without which no document reaches the threshold.
         size_t essential = active_.size();
         for (size_t i = active_.size(); i-- > 0;) {
-            if (i + 1 < active_.size()) active_[i].bound += active_[i + 1].bound;
+            active_[i].rest = active_[i].count;
+            if (i + 1 < active_.size()) {
+                active_[i].bound += active_[i + 1].bound;
+                active_[i].rest += active_[i + 1].rest;
+            }
             if (active_[i].bound <= static_cast<double>(threshold_)) essential = i;
         }
         if (essential > 0) search_window(window, essential);
@@ -96,28 +100,30 @@ float PostingSearcher::least_before(size_t next) const {
 }
 
 void PostingSearcher::search_window(uint32_t window, size_t essential) {
-    long rest = 0;
-    for (size_t i = essential; i < active_.size(); ++i) rest += active_[i].count;
-    // Candidates are looked up in the lists of the last terms, unless adding up all of these takes less time.
-    const long most = rest / (kLookup * static_cast<long>(std::max<size_t>(active_.size() - essential, 1)));
+    // Candidates are looked up in the lists of the last terms, unless adding up the next one of these takes less time.
+    const auto most = [&](size_t next) {
+        return active_[next].rest / (kLookup * static_cast<long>(active_.size() - next));
+    };
     long candidates = 0;
-    if (essential == 1 && (active_.size() == 1 || active_[0].count < most)) {
+    if (active_.size() == 1 || (essential == 1 && active_[0].count < most(1))) {
         const Active& first = active_[0];
         candidates = kernels_->take_block(first.offsets, first.impacts, first.count, first.weight, least_before(1),
                                           offsets_.data(), scores_.data());
     } else {
         long added = add_up(0, essential);
-        if (essential < active_.size() && added >= most &&
-            kernels_->count_above(sums_.data(), kWindow, least_before(essential)) >= most) {
-            added += add_up(essential, active_.size());
-            essential = active_.size();
+        // With each term that is added, less is missing, and fewer are candidates.
+        while (essential < active_.size() && added >= most(essential) &&
+               kernels_->count_above(sums_.data(), kWindow, least_before(essential), most(essential)) >=
+                   most(essential)) {
+            added += add_up(essential, essential + 1);
+            ++essential;
         }
         candidates = take(essential, added);
     }
     for (size_t i = essential; i < active_.size() && candidates > 0; ++i) {
         const Active& term = active_[i];
-        candidates = kernels_->look_up(term.offsets, term.impacts, term.count, kWindow, term.weight,
-                                       least_before(i + 1), offsets_.data(), scores_.data(), candidates);
+        candidates = kernels_->look_up(term.offsets, term.impacts, term.count, term.weight, least_before(i + 1),
+                                       offsets_.data(), scores_.data(), candidates);
     }
     report(window, candidates);
 }

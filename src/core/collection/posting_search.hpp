@@ -18,8 +18,9 @@ struct QueryTerm {
 struct PostingKernels {
     // Adds the weighted impacts of a block to the sums of their window.
     void (*add_block)(const uint16_t* offsets, const float* impacts, long count, float weight, float* sums);
-    // How many sums are above a bound; their number is a multiple of 64, here and below.
-    long (*count_above)(const float* sums, long count, float bound);
+    // How many sums are above a bound, or a part of these that is `enough`. The number of sums is a multiple of 64,
+    // here and below.
+    long (*count_above)(const float* sums, long count, float bound, long enough);
     // Writes the sums that are above a bound with their offsets, ascending, and sets all sums to 0. Returns how many.
     long (*take_sums)(float* sums, long count, float bound, uint16_t* offsets, float* scores);
     // The same for the offsets of one block only.
@@ -29,7 +30,7 @@ struct PostingKernels {
                        uint16_t* offsets, float* scores);
     // Adds the weighted impacts of a block to candidates that are in the block, keeps those above a bound, and returns
     // how many.
-    long (*look_up)(const uint16_t* from, const float* impacts, long count, long window, float weight, float bound,
+    long (*look_up)(const uint16_t* from, const float* impacts, long count, float weight, float bound,
                     uint16_t* offsets, float* scores, long candidates);
 };
 
@@ -55,6 +56,7 @@ class PostingSearcher {
         const uint16_t* offsets;
         const float* impacts;
         long count;
+        long rest;  // postings of this term and all that follow
         float weight;
         double bound;  // what this term and all that follow can add
     };

@@ -1,5 +1,9 @@
 #include "collection/postings.hpp"
 
+#include <algorithm>
+#include <functional>
+#include <numeric>
+
 namespace sthash {
 
 namespace {
@@ -273,13 +277,26 @@ BestDocuments PostingLists::search(const QueriesView& queries, const Bm25& scori
 BestDocuments PostingLists::search_prepared(const std::vector<std::vector<QueryTerm>>& terms, size_t k,
                                             const uint8_t* allowed, int threads, StopFlag& stop) const {
     BestDocuments best{std::vector<int64_t>(terms.size() * k, -1), std::vector<float>(terms.size() * k)};
+    // Queries with the same longest list come one after the other: they find it in the cache.
+    std::vector<size_t> order(terms.size());
+    std::iota(order.begin(), order.end(), 0);
+    const auto longest = [&](size_t query) -> const PostingList* {
+        const auto size = [](const QueryTerm& term) { return term.list->size(); };
+        const auto found = std::ranges::max_element(terms[query], {}, size);
+        return found == terms[query].end() ? nullptr : found->list;
+    };
+    std::vector<const PostingList*> keys;
+    for (size_t query = 0; query < terms.size(); ++query) keys.push_back(longest(query));
+    std::ranges::stable_sort(order, std::less<>(), [&](size_t query) { return keys[query]; });
     constexpr size_t together = 8;
     parallel_for(terms.size(), together, threads, stop, [&](size_t begin, size_t end, int) {
         // Kept for the next search: to make one takes as long as to search a short list.
         thread_local PostingSearcher searcher;
-        for (size_t query = begin; query < end; ++query)
+        for (size_t at = begin; at < end; ++at) {
+            const size_t query = order[at];
             searcher.search(terms[query], ids_.size(), k, allowed, best.positions.data() + query * k,
                             best.scores.data() + query * k);
+        }
     });
     return best;
 }

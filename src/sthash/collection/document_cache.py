@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection
 
 from sthash.collection.document_table import DocumentFields, check_read_size, fields_of, read_rows, size_of
+from sthash.collection.hit import ReadDocument
 from sthash.collection.store import Store
 
 # Bytes of documents that are kept.
@@ -24,38 +24,36 @@ class DocumentCache:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        # Key, text, label, the JSON of the metadata, and the size in the file. The one who asks owns the metadata.
-        self._kept: dict[int, tuple[str, str, str | None, bytes, int]] = {}
+        self._kept: dict[int, ReadDocument] = {}
         self._size = 0
 
     def fields(self, ids: Collection[int]) -> dict[int, DocumentFields]:
         """Return key, text, label and metadata of some documents; `AnswerTooLargeError` beyond the limit."""
-        found, size, missing = dict[int, DocumentFields](), 0, list[int]()
-        for number in ids:
-            kept = self._kept.get(number)
-            if kept is None:
-                missing.append(number)
-                continue
-            key, text, label, metadata, own = kept
-            found[number] = (key, text, label, {} if metadata == b"{}" else json.loads(metadata))
-            size += own
+        return {number: (*read[:3], read.metadata()) for number, read in self.documents(ids).items()}
+
+    def documents(self, ids: Collection[int]) -> dict[int, ReadDocument]:
+        """Return some documents, with metadata that are not decoded yet."""
+        kept = self._kept
+        found = {number: kept[number] for number in ids if number in kept}
+        size = sum([read.size for read in found.values()])
         check_read_size(self._store, size)
+        missing = [number for number in ids if number not in found] if len(found) < len(ids) else []
         for row in read_rows(self._store, missing) if missing else ():
             own = size_of(row)
             size += own
             check_read_size(self._store, size)
-            found[row[0]] = fields = fields_of(self._store, row)
-            self._keep(row[0], (*fields[:3], row[3], own))
+            found[row[0]] = read = ReadDocument(*fields_of(self._store, row)[:3], row[3], own)
+            self._keep(row[0], read)
         if len(found) != len(ids):
             raise self._store.damaged(f"document {min(set(ids) - set(found))} is missing")
         return found
 
-    def _keep(self, number: int, entry: tuple[str, str, str | None, bytes, int]) -> None:
-        size = entry[-1] + BYTES_BESIDE
+    def _keep(self, number: int, read: ReadDocument) -> None:
+        size = read.size + BYTES_BESIDE
         if size > CACHED_BYTES // 16:
             return
         self._size += size
         if self._size > CACHED_BYTES:
             self._kept.clear()
             self._size = size
-        self._kept[number] = entry
+        self._kept[number] = read

@@ -31,8 +31,9 @@ class RankingParameters:
     ----------
     k1, b : float
         Of BM25: saturation by term frequency, and normalization by length.
-    candidates : int
-        How many documents, the best by BM25, are ranked once more.
+    candidates_per_hit, candidates : int
+        So many documents per hit that is asked for, the best by BM25, are ranked once more: at least as many as there
+        are seeds, and at most ``candidates`` in all, unless more hits are asked for.
     seeds : int
         How many of the first candidates have a say in the scores of others.
     neighbors : int
@@ -47,12 +48,17 @@ class RankingParameters:
 
     k1: float = 1.2
     b: float = 0.6
+    candidates_per_hit: int = 5
     candidates: int = 300
     seeds: int = 50
     neighbors: int = 5
     smoothing: float = 0.3
     feedback_documents: int = 10
     feedback: float = 0.1
+
+    def n_candidates(self, k: int) -> int:
+        """Return how many documents are ranked once more, if k hits are asked for."""
+        return max(k, min(self.candidates, max(self.seeds, self.candidates_per_hit * k)))
 
 
 DEFAULTS = RankingParameters()

@@ -18,15 +18,10 @@ from sthash.collection.code_table import CodeTable, Positions, load_codes
 from sthash.collection.conditions import Where
 from sthash.collection.count_table import CountRows, CurrentWeights, load_counts, weighted_vectors
 from sthash.collection.document_cache import DocumentCache
-from sthash.collection.document_table import (
-    DocumentFields,
-    StoredDocument,
-    find,
-    read_names,
-    read_page,
-)
+from sthash.collection.document_table import DocumentFields, StoredDocument, find, read_names, read_page
 from sthash.collection.embedder import Embedder, query_vectors, read_name
 from sthash.collection.filters import ids_where
+from sthash.collection.hit import ReadDocument
 from sthash.collection.packed_vectors import Ids, PackedVectors, load_vectors
 from sthash.collection.posting_table import PostingTable
 from sthash.collection.query_words import (
@@ -195,6 +190,10 @@ class Snapshot:
     def fields(self, ids: Collection[int]) -> dict[int, DocumentFields]:
         """Return key, text, label and metadata of some documents by their ids."""
         return self._documents.fields(ids)
+
+    def read(self, ids: Collection[int]) -> dict[int, ReadDocument]:
+        """Return some documents by their ids, with metadata that are not decoded yet."""
+        return self._documents.documents(ids)
 
     def names(self, ids: Iterable[int]) -> dict[int, tuple[str, str | None]]:
         """Return key and label of those of some documents that exist. Their texts are not kept in memory."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -179,7 +179,7 @@ def _ranked_hits(
             Hits(ignored=ignored, unknown=unknown, strategy="postings", ranking=ranking)
             for ignored, unknown in zip(words.ignored, words.unknown, strict=True)
         ]
-    width = min(k if ranking == "bm25" else max(k, DEFAULTS.candidates), len(snapshot))
+    width = min(k if ranking == "bm25" else DEFAULTS.n_candidates(k), len(snapshot))
     lists, threads = snapshot.posting_lists(rows.columns), snapshot.threads
     ranked = rank_by_bm25(lists, rows, snapshot.mean_length, width, allowed=allowed, threads=threads)
     if ranking == "graph":
@@ -198,16 +198,15 @@ def _hits(snapshot: Snapshot, words: AnalyzedQueries, ranked: RankedPositions, e
         if own[-1] < 0:
             size = own.index(-1)
             del own[size:], ids[place][size:]
-    documents = snapshot.fields(ids[0] if len(ids) == 1 else dict.fromkeys(itertools.chain.from_iterable(ids)))
+    documents = snapshot.read(ids[0] if len(ids) == 1 else dict.fromkeys(itertools.chain.from_iterable(ids)))
     distances = snapshot.distances(words.terms, positions)
-    answers, start = list[list[Hit]](), 0
+    answers, places = list[list[Hit]](), itertools.count()
     for query, (numbers, scores) in enumerate(zip(ids, ranked.scores.tolist(), strict=True)):
-        terms: Iterable[tuple[str, ...]] = itertools.repeat(())
+        found = zip(numbers, scores, places, strict=False)  # there may be more scores than hits
+        answers.append([deferred_hit(documents[number], score, distances, at) for number, score, at in found])
         if explain:
-            terms = matching_terms(snapshot, words.rows, query, numbers)
-        hits = zip(itertools.count(start), numbers, scores, terms, strict=False)
-        answers.append([deferred_hit(documents[number], score, own, distances, at) for at, number, score, own in hits])
-        start += len(numbers)
+            for hit, terms in zip(answers[-1], matching_terms(snapshot, words.rows, query, numbers), strict=True):
+                hit.__dict__["terms"] = terms
     return answers
 
 
@@ -273,7 +272,7 @@ def _keep_phrases(
     phrases = [Phrase(text, snapshot.analyzer) for text in parsed.phrases]
     excluded = [phrase for text in parsed.excluded_phrases if (phrase := Phrase(text, snapshot.analyzer)).terms]
     checked: npt.NDArray[np.bool_] = np.zeros(len(snapshot), dtype=bool)
-    width = max(options.k, DEFAULTS.candidates)
+    width = DEFAULTS.n_candidates(options.k)
     lists, threads, mean_length = snapshot.posting_lists(rows.columns), snapshot.threads, snapshot.mean_length
     while True:
         width = min(width, len(snapshot))
