@@ -10,7 +10,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 COMMA := ,
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format unit crash bench results docs pictures screenshots package wheels arm clang sanitize fuzz clean
+.PHONY: help demo test lint format unit crash bench results docs pictures screenshots package wheels arm windows clang sanitize fuzz clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -98,6 +98,10 @@ CLANG := $(or $(shell command -v clang++),clang++)
 arm: $(VENV)/ready ## run the C++ tests for 64-bit ARM, under qemu; needs g++-aarch64-linux-gnu and qemu-user
 	$(call core_tests,arm,-DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=aarch64 \
 	  -DCMAKE_CXX_COMPILER=aarch64-linux-gnu-g++ "-DCMAKE_CROSSCOMPILING_EMULATOR=qemu-aarch64;-L;/usr/aarch64-linux-gnu")
+
+windows: $(VENV)/ready ## run the C++ tests for Windows, without all that MSVC does not know, under Wine; needs MinGW-w64
+	$(call core_tests,windows,-DCMAKE_SYSTEM_NAME=Windows -DCMAKE_CXX_COMPILER=x86_64-w64-mingw32-g++-posix \
+	  -DCMAKE_EXE_LINKER_FLAGS=-static -DCMAKE_CROSSCOMPILING_EMULATOR=wine -DSTHASH_PLAIN=ON)
 
 clang: $(VENV)/ready ## run the C++ tests built by Clang, and once more without all that MSVC does not know
 	$(call core_tests,clang,-DCMAKE_CXX_COMPILER=$(CLANG))

@@ -15,7 +15,7 @@ AS_ON_WINDOWS = """
 import os, sys
 from pathlib import Path
 
-POSIX_MODULES = "crypt fcntl grp nis ossaudiodev posix_ipc pty pwd readline resource spwd syslog termios tty uvloop".split()
+POSIX_MODULES = "crypt fcntl grp nis posix_ipc pty pwd readline resource spwd syslog termios tty uvloop".split()
 
 class Missing:
     def find_spec(self, name, path=None, target=None):

@@ -79,7 +79,7 @@ def run(what: str, command: list[str], folder: Path) -> str:
     """Run a command in a folder, away from the sources, and return what it prints."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     start = time.monotonic()
-    done = subprocess.run(
+    done = subprocess.run(  # noqa: S603 - our own commands
         command,
         cwd=folder,
         env=environment | {"PYTHONUTF8": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1"},

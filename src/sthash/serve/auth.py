@@ -54,8 +54,8 @@ class Authorizer:
         self._check_key(method, path, headers)
 
     def _check_host(self, headers: Headers) -> None:
-        # A foreign site can let its name resolve to this machine (DNS rebinding). The browser then sends that name. Where
-        # reading needs a key, such a site gets nothing, and a proxy on this machine may pass on the name that it has.
+        # A foreign site can let its name resolve to this machine (DNS rebinding). The browser then sends that name.
+        # Where reading needs a key, such a site gets nothing, and a proxy on this machine may pass on its own name.
         if self._read is None and _host_of(headers.get("host", "")) not in self._hosts:
             raise ApiError(
                 421,
