@@ -46,7 +46,7 @@ def main() -> None:
         run("installing the wheel", [*install, *wheels], empty)
         version = run("", [str(programs / "sth"), "version"], empty).strip()
         installed = run("", [python, "-m", "pip", "list", "--format=freeze"], empty)
-        if f"sthash=={version.split()[-1]}" not in installed.split():
+        if f"sthash=={version.split()[1]}" not in installed.split():
             sys.exit(f"`sth version` says {version!r}, but pip says:\n{installed}")
         run("running the demo", [str(programs / "sth"), "demo"], empty)
         seconds = min(float(run("", [python, "-c", TIMER], empty)) for _ in range(IMPORTS))
