@@ -33,6 +33,10 @@ def main() -> None:
     parser.add_argument("--constraints", type=Path)
     parser.add_argument("--test", action="store_true")
     given = parser.parse_args()
+    versions = {wheel.name.split("-")[1] for wheel in given.folder.glob("sthash-*.whl")}
+    if len(versions) != 1:
+        sys.exit(f"{given.folder} must have wheels of one version of sthash, but has: {sorted(versions)}.")
+    wanted = versions.pop()
     without_gil = " without the GIL" if sysconfig.get_config_var("Py_GIL_DISABLED") else ""
     say(f"Python {sys.version.split()[0]}{without_gil}")
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
@@ -42,12 +46,13 @@ def main() -> None:
         python = str(programs / "python")
         limits = ["-c", str(given.constraints.resolve())] if given.constraints else []
         install = [python, "-m", "pip", "install", "--quiet", *limits]
-        wheels = ["--only-binary", "sthash", "--find-links", str(given.folder.resolve()), "--pre", "sthash"]
+        # Nothing is compiled: all that sthash needs comes in wheels, too.
+        wheels = ["--only-binary", ":all:", "--find-links", str(given.folder.resolve()), f"sthash=={wanted}"]
         run("installing the wheel", [*install, *wheels], empty)
         version = run("", [str(programs / "sth"), "version"], empty).strip()
         installed = run("", [python, "-m", "pip", "list", "--format=freeze"], empty)
-        if f"sthash=={version.split()[1]}" not in installed.split():
-            sys.exit(f"`sth version` says {version!r}, but pip says:\n{installed}")
+        if version.split()[1] != wanted or f"sthash=={wanted}" not in installed.split():
+            sys.exit(f"This should be sthash {wanted}. `sth version` says {version!r}, and pip says:\n{installed}")
         run("running the demo", [str(programs / "sth"), "demo"], empty)
         seconds = min(float(run("", [python, "-c", TIMER], empty)) for _ in range(IMPORTS))
         say(f"  import: {seconds:.3f} CPU seconds, the best of {IMPORTS}")
