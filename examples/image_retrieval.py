@@ -5,8 +5,8 @@ digit? *Photographs*: a window is cut out of a photograph at any place. Is the s
 Codes of 16 bytes per image pick 100 candidates, and only the pixels of these are compared with those of the query.
 
 What we found: the digits are as good as those of a search through all pixels (.964 of ten, both). The right patch is
-among the first three for .940 of the windows, for .964 by all pixels. A query costs a quarter of the time. We looked at
-these same queries when we chose 128 bits and 100 candidates.
+among the first three for .940 of the windows, for .964 by all pixels. A query costs a quarter of the time or less. We
+looked at these same queries when we chose 128 bits and 100 candidates.
 
     pip install sthash pillow
     python examples/image_retrieval.py

@@ -39,6 +39,22 @@ def run(words):
     return done.stdout
 
 
+def test_every_block_is_run():
+    assert len(re.findall(r"^```\w", README, re.MULTILINE)) == len(blocks("sh")) + len(blocks("python"))
+    assert len(blocks("sh")) == 2  # the two commands of make, and the five commands
+
+
+def test_the_two_commands_of_make():
+    """They are too long to run here: CI runs one, and a test the only command of the other."""
+    lines = [line.partition("#")[0].split() for line in blocks("sh")[0].splitlines()]
+    assert lines == [["make", "demo"], ["make", "test"]]
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert re.search(r"^demo: \S+ ##.*\n\t@\$\(BIN\)/sth demo\n\n", makefile, re.MULTILINE)
+    assert 'sth("demo")' in (ROOT / "tests/cli/test_demo.py").read_text(encoding="utf-8")
+    assert re.search(r"^test: lint unit ##", makefile, re.MULTILINE)
+    assert re.search(r"^step make test$", (ROOT / ".ci/run").read_text(encoding="utf-8"), re.MULTILINE)
+
+
 def test_the_five_commands(folder):
     commands = [shlex.split(line) for line in blocks("sh")[1].splitlines()]
     assert [words[:2] for words in commands] == [["sth", name] for name in COMMANDS]

@@ -102,13 +102,17 @@ def test_every_package_is_in_the_reference():
         ('<a href="#gone">', "no such anchor"),
         ('<a href="b.html#gone">', "no such anchor"),
         ('<a href="c.html">', "no such file"),
+        ('<a href="../outside.html">', "no such file"),
         ('<script src="https://example.org/x.js">', "from another site"),
     ],
 )
 def test_broken_links_are_found(tmp_path, link, complaint):
-    (tmp_path / "a.html").write_text(link)
-    (tmp_path / "b.html").write_text('<p id="here">')
-    found = list(check_site.complaints(tmp_path))
+    site = tmp_path / "site"
+    site.mkdir()
+    (tmp_path / "outside.html").touch()
+    (site / "a.html").write_text(link)
+    (site / "b.html").write_text('<p id="here">')
+    found = list(check_site.complaints(site))
     assert [complaint in text for text in found] == [True] if complaint else found == []
 
 

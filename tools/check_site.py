@@ -44,6 +44,7 @@ def read(path: Path) -> Page:
 
 def complaints(folder: Path) -> Iterator[str]:
     """Say what is wrong with the site in a folder."""
+    folder = folder.resolve()
     for path in sorted(folder.rglob("*.html")):
         page, name = read(path), path.relative_to(folder).as_posix()
         for address in page.loads:
@@ -54,7 +55,7 @@ def complaints(folder: Path) -> Iterator[str]:
             if ":" in target.partition("/")[0] or target.startswith("//"):
                 continue
             place = (path.parent / unquote(target.partition("?")[0])).resolve() if target else path
-            if not place.is_file():
+            if not place.is_file() or not place.is_relative_to(folder):
                 yield f"{name} links to {address}, but there is no such file"
             elif place.suffix == ".html" and unquote(anchor) not in read(place).anchors:
                 yield f"{name} links to {address}, but that page has no such anchor"

@@ -65,7 +65,8 @@ def unfinished(target: Path) -> Iterator[Path]:
         yield temporary
     finally:
         temporary.unlink(missing_ok=True)
-        os.close(handle)  # last, because closing a file ends the locks that SQLite holds on it
+        if handle is not None:
+            os.close(handle)  # last, because closing a file ends the locks that SQLite holds on it
 
 
 def remove_left_overs(target: Path) -> list[Path]:
@@ -79,10 +80,13 @@ def remove_left_overs(target: Path) -> list[Path]:
     return in_use
 
 
-def _create(target: Path) -> tuple[Path, int]:
+def _create(target: Path) -> tuple[Path, int | None]:
     while True:
         temporary = target.with_name(f".{target.name}.{os.urandom(8).hex()}{SUFFIX}")
         handle = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
+        if fcntl is None:  # Windows, where nobody may rename or remove a file that is open
+            os.close(handle)
+            return temporary, None
         # Before it is locked, another process may take it for a left-over.
         if _lock(handle) and _is_at(temporary, handle):
             return temporary, handle
@@ -111,13 +115,12 @@ def _remove_unlocked(path: str) -> bool:
 
 def _lock(handle: int) -> bool:
     """Lock an open file until it is closed, if nobody else has; a file system without locks is taken as it is."""
-    if fcntl is not None:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        except OSError:
-            return True
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
     return True
 
 
@@ -129,7 +132,9 @@ def _is_at(path: Path, handle: int) -> bool:
 
 def sync(path: Path) -> None:
     """Wait until the disk has a file, or the names in a folder."""
-    handle = os.open(path, os.O_RDONLY)
+    if fcntl is None and path.is_dir():  # Windows opens no folders, and keeps their names itself
+        return
+    handle = os.open(path, os.O_RDONLY if fcntl is not None else os.O_RDWR)  # Windows syncs only what it may write
     try:
         os.fsync(handle)
     finally:

@@ -19,6 +19,9 @@ void test_counts();
 void test_postings();
 void test_ranking();
 void test_hamming();
+void test_approximate();
+void test_embeddings();
+void test_join();
 void test_corpus();
 
 namespace sthash::test {

@@ -11,9 +11,17 @@ struct Test {
     void (*run)();
 };
 
-constexpr Test kTests[] = {{"text", test_text},       {"graph", test_graph},       {"svm", test_svm},
-                           {"counts", test_counts},   {"postings", test_postings}, {"ranking", test_ranking},
-                           {"hamming", test_hamming}, {"corpus", test_corpus}};
+constexpr Test kTests[] = {{"text", test_text},
+                           {"graph", test_graph},
+                           {"svm", test_svm},
+                           {"counts", test_counts},
+                           {"postings", test_postings},
+                           {"ranking", test_ranking},
+                           {"hamming", test_hamming},
+                           {"approximate", test_approximate},
+                           {"embeddings", test_embeddings},
+                           {"join", test_join},
+                           {"corpus", test_corpus}};
 
 }  // namespace
 

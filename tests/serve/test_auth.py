@@ -124,9 +124,21 @@ def test_names_that_were_made_to_point_here_are_refused(still):
         assert still.get("/health", headers={"host": host}).status_code == 200
 
 
-def test_over_the_network_any_name_will_do(path, app_of):
-    api = app_of(path, host="0.0.0.0", read_key=READ)
-    assert api.get("/health", headers={"host": "search.example"}).status_code == 200
+def test_a_write_key_alone_does_not_open_reading_to_other_names(path, app_of):
+    api = app_of(path, write_key=WRITE)
+    for headers in ({}, bearer(WRITE)):
+        assert code(api.post("/search", json=SEARCH, headers={"host": "evil.example"} | headers)) == (421, "wrong_host")
+
+
+@pytest.mark.parametrize("address", ["0.0.0.0", "127.0.0.1"])
+def test_with_a_read_key_any_name_will_do_but_nothing_is_read_without_the_key(path, app_of, address):
+    api = app_of(path, host=address, read_key=READ)
+    name = {"host": "search.example"}
+    assert api.get("/health", headers=name).status_code == 200
+    assert api.post("/search", json=SEARCH, headers=name | bearer(READ)).status_code == 200
+    for headers in (name, name | {"origin": "http://search.example", "sec-fetch-site": "same-origin"}):
+        assert code(api.post("/search", json=SEARCH, headers=headers)) == (401, "key_needed")
+        assert api.get("/collections", headers=headers).json()["collections"] == []
 
 
 def test_pages_of_other_sites_cannot_write(api):

@@ -225,10 +225,10 @@ class ApproximateNeighbors {
                 for (size_t at = 0; at < options_.k; at += 8) STHASH_PREFETCH(near_.data() + coming * kept_ + at);
                 STHASH_PREFETCH(reverse_.data() + coming * reverse_kept);
             }
-            const auto [weight, row] = own.hops[h];
-            const bool fresh = std::exchange(own.fresh[row], false);
-            for_edges(row, [&](const Near& near) {
-                if (fresh || near.fresh) vote(own.votes, own.touched, near.row, weight * as_weight(near));
+            const Candidate hop = own.hops[h];
+            const bool fresh = std::exchange(own.fresh[hop.row], false);
+            for_edges(hop.row, [&](const Near& near) {
+                if (fresh || near.fresh) vote(own.votes, own.touched, near.row, hop.score * as_weight(near));
             });
         }
         for (const int32_t row : own.seen) own.votes[row] = 0.0f;

@@ -2,10 +2,16 @@
 #pragma once
 
 #if defined(_WIN32)
+#if !defined(WIN32_LEAN_AND_MEAN)
 #define WIN32_LEAN_AND_MEAN
+#endif
+#if !defined(NOMINMAX)
 #define NOMINMAX
+#endif
 #include <io.h>
 #include <windows.h>
+#undef near  // words that Windows defines as nothing
+#undef far
 #else
 #include <fcntl.h>
 #include <sys/mman.h>

@@ -153,6 +153,10 @@ def set_aside(journal: Path) -> Path | None:
         journal.rename(aside)
     except FileNotFoundError:
         return None
+    except PermissionError:
+        if fcntl is not None:
+            raise
+        return None  # Windows renames no open file: a writer is at work, and its journal is in order
     sync(journal.parent)
     return aside
 

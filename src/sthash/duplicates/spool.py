@@ -133,11 +133,18 @@ class DocumentSpool(Sequence[Document]):
             self._places = np.concatenate([*self._starts, np.array([self._end])])
             self._starts = []
         start, end = self._places[position : position + 2].tolist()
-        return _document(os.pread(self._file.fileno(), end - start, start))
+        return _document(_read_at(self._file, end - start, start))
 
     def __iter__(self) -> Iterator[Document]:
         self._file.seek(0)
         return map(_document, self._file)
+
+
+def _read_at(file: IO[bytes], size: int, start: int) -> bytes:
+    if hasattr(os, "pread"):
+        return os.pread(file.fileno(), size, start)
+    file.seek(start)  # Windows
+    return file.read(size)
 
 
 def _line(document: Document) -> bytes:

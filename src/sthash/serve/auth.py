@@ -55,12 +55,13 @@ class Authorizer:
 
     def _check_host(self, headers: Headers) -> None:
         # A foreign site can let its name resolve to this machine (DNS rebinding). The browser then sends that name.
-        if self._settings.loopback and _host_of(headers.get("host", "")) not in self._hosts:
+        # Where reading needs a key, such a site gets nothing, and a proxy on this machine may pass on its own name.
+        if self._read is None and _host_of(headers.get("host", "")) not in self._hosts:
             raise ApiError(
                 421,
                 "wrong_host",
-                "this server answers only under its own address.",
-                "Use http://localhost or 127.0.0.1.",
+                "without a read key this server answers only under its own address.",
+                "Use http://localhost or 127.0.0.1, or start the server with --read-key.",
             )
 
     def _check_key(self, method: str, path: str, headers: Headers) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import functools
 import logging
-import resource
 import signal
 import socket
 from collections.abc import Callable
@@ -18,6 +17,11 @@ from sthash.serve.app import create_app
 from sthash.serve.connection import Connection
 from sthash.serve.limits import MAX_OPEN_COLLECTIONS, Limits
 from sthash.serve.settings import Settings
+
+try:
+    import resource
+except ImportError:  # Windows, which has no such limit
+    resource = None  # type: ignore[assignment]
 
 BACKLOG = 2048
 FILES_PER_COLLECTION = 4  # one per worker, and the journal
@@ -58,6 +62,8 @@ def serve(settings: Settings, ready: Callable[[str], None]) -> None:
 
 def fitting(limits: Limits) -> Limits:
     """Return limits with as many connections as the process may open; its own limit is raised if it can be."""
+    if resource is None:
+        return limits
     others = FILES_PER_COLLECTION * MAX_OPEN_COLLECTIONS + OTHER_FILES
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY:

@@ -1,0 +1,208 @@
+// Embeddings: the codes of the additive quantizer, and the search in cells.
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "cells/kernels.hpp"
+#include "cells/search.hpp"
+#include "check.hpp"
+#include "quantizer/encode.hpp"
+#include "quantizer/kernels.hpp"
+
+using namespace sthash;
+using namespace sthash::test;
+
+namespace {
+
+// Small whole numbers, so that all sums are exact in any order.
+std::vector<float> random_numbers(size_t count, size_t most) {
+    std::vector<float> numbers(count);
+    for (float& number : numbers) number = static_cast<float>(draw(2 * most + 1)) - static_cast<float>(most);
+    return numbers;
+}
+
+// products[i * width + j] of row i of `left` and column j of `right`.
+std::vector<float> product(const std::vector<float>& left, const std::vector<float>& right, size_t depth,
+                           size_t width) {
+    const size_t count = depth == 0 ? 0 : left.size() / depth;
+    std::vector<float> products(count * width);
+    for (size_t i = 0; i < count; ++i)
+        for (size_t j = 0; j < width; ++j)
+            for (size_t at = 0; at < depth; ++at)
+                products[i * width + j] += left[i * depth + at] * right[at * width + j];
+    return products;
+}
+
+std::vector<float> transposed(const std::vector<float>& matrix, size_t width) {
+    const size_t count = matrix.size() / width;
+    std::vector<float> turned(matrix.size());
+    for (size_t i = 0; i < count; ++i)
+        for (size_t j = 0; j < width; ++j) turned[j * count + i] = matrix[i * width + j];
+    return turned;
+}
+
+void check_products(size_t count, size_t depth, size_t width) {
+    const std::vector<float> rows = random_numbers(count * depth, 9), weights = random_numbers(depth * width, 9);
+    std::vector<float> products(count * width, -1.0f);
+    quantizer::multiply_rows(rows.data(), count, depth, weights.data(), width, products.data());
+    check(products == product(rows, weights, depth, width), "products of rows");
+}
+
+void check_codes(int books, int bits, int beam, int threads) {
+    const size_t dimension = 12, n = 30, words = static_cast<size_t>(books) * quantizer::kWords;
+    const auto n_bits = static_cast<size_t>(bits), bytes = static_cast<size_t>(books) + n_bits / 8;
+    const std::vector<float> vectors = random_numbers(n * dimension, 30);
+    const std::vector<float> codewords = random_numbers(words * dimension, 20),
+                             signs = random_numbers(n_bits * dimension, 5);
+    const auto turned_words = transposed(codewords, dimension), turned_signs = transposed(signs, dimension);
+    const auto book_gram = product(codewords, turned_words, dimension, words);
+    const auto cross_gram = product(codewords, turned_signs, dimension, n_bits);
+    const auto bit_gram = product(signs, turned_signs, dimension, n_bits);
+    const auto of_books = product(vectors, turned_words, dimension, words);
+    const auto of_bits = product(vectors, turned_signs, dimension, n_bits);
+    std::vector<uint8_t> codes(n * bytes);
+    std::vector<float> dots(n), squares(n);
+    StopFlag stop{false};
+    quantizer::encode({books, bits, beam, book_gram.data(), cross_gram.data(), bit_gram.data()},
+                      {n, of_books.data(), of_bits.data()}, {codes.data(), dots.data(), squares.data()}, threads, stop);
+    for (size_t row = 0; row < n; ++row) {
+        const float* x = vectors.data() + row * dimension;
+        const uint8_t* code = codes.data() + row * bytes;
+        // The sum that the code stands for, and |x - h|² - |x|² with a sign turned.
+        const auto loss = [&](size_t flipped, float& dot, float& square) {
+            dot = square = 0;
+            for (size_t d = 0; d < dimension; ++d) {
+                float h = 0;
+                for (size_t b = 0; b < static_cast<size_t>(books); ++b)
+                    h += codewords[(b * quantizer::kWords + code[b]) * dimension + d];
+                for (size_t b = 0; b < n_bits; ++b) {
+                    const bool on = (code[static_cast<size_t>(books) + b / 8] >> (b % 8) & 1) != 0;
+                    h += on != (b == flipped) ? signs[b * dimension + d] : -signs[b * dimension + d];
+                }
+                dot += x[d] * h;
+                square += h * h;
+            }
+            return square - 2 * dot;
+        };
+        float dot, square, other_dot, other_square;
+        const float own = loss(n_bits, dot, square);
+        check(dots[row] == dot && squares[row] == square, "products of codes");
+        for (size_t bit = 0; bit < n_bits; ++bit)
+            check(loss(bit, other_dot, other_square) >= own, "a better sign for a code");
+        if (books != 2 || bits != 0 || beam != quantizer::kWords) continue;
+        // All sums are looked at then. The first of the best ones, by its first word, wins.
+        float best = std::numeric_limits<float>::infinity();
+        for (size_t a = 0; a < quantizer::kWords; ++a)
+            for (size_t b = quantizer::kWords; b < words; ++b) {
+                const float some = book_gram[a * (words + 1)] + book_gram[b * (words + 1)] +
+                                   2 * book_gram[a * words + b] -
+                                   2 * (of_books[row * words + a] + of_books[row * words + b]);
+                best = std::min(best, some);
+            }
+        check(own == best, "the best sum of two codewords");
+    }
+}
+
+void check_estimates(size_t bytes) {
+    const size_t places = cells::kBlock;
+    std::vector<uint8_t> codes(places * bytes), factors(places), shifts(places), low(32 * bytes), high(32 * bytes);
+    for (auto* some : {&codes, &factors, &shifts})
+        for (uint8_t& value : *some) value = static_cast<uint8_t>(draw(256));
+    for (auto* table : {&low, &high})
+        for (size_t at = 0; at < table->size(); ++at)
+            (*table)[at] = at % 32 < 16 ? static_cast<uint8_t>(draw(128)) : (*table)[at - 16];
+    const cells::Scales scales{{0.5f, 0.25f}, {-2.0f, 0.125f}};
+    std::vector<float> wanted(places), estimates(places);
+    for (size_t i = 0; i < places; ++i) {
+        int sum = 0;
+        for (size_t j = 0; j < bytes; ++j) {
+            const uint8_t code = codes[places * j + i];
+            sum += low[32 * j + (code & 15)] + high[32 * j + (code >> 4)];
+        }
+        const float factor = 0.5f + 0.25f * static_cast<float>(factors[i]);
+        const float shift = -2.0f + 0.125f * static_cast<float>(shifts[i]);
+        wanted[i] = 3.0f + shift + factor * (-4.0f + 0.5f * static_cast<float>(sum));
+    }
+    const float most = *std::max_element(wanted.begin(), wanted.end());
+    for (const float limit : {most, std::nextafter(most, std::numeric_limits<float>::infinity())}) {
+        const bool found =
+            cells::estimate({codes.data(), factors.data(), shifts.data()}, bytes,
+                            {low.data(), high.data(), 0.5f, -4.0f}, scales, 3.0f, limit, estimates.data());
+        check(found == (limit == most) && estimates == wanted, "estimates in a cell");
+    }
+}
+
+void check_dot(size_t count) {
+    const std::vector<float> left = random_numbers(count, 9), right = random_numbers(count, 9);
+    check(cells::dot(left.data(), right.data(), count) ==
+              std::inner_product(left.begin(), left.end(), right.begin(), 0.0f),
+          "product of two vectors");
+}
+
+// With room for all candidates the vectors decide alone, among the rows of the cells that are looked at.
+void check_search(size_t n_cells, size_t probes, size_t k, int threads) {
+    const size_t dimension = 37, bytes = 4, count = 40;
+    const std::vector<float> centers = random_numbers(dimension * n_cells, 5),
+                             queries = random_numbers(count * dimension, 5);
+    const std::vector<float> signs = random_numbers(dimension * 8 * bytes, 1);
+    std::vector<int64_t> starts{0};
+    std::vector<int32_t> ids;
+    size_t n_rows = 0;
+    for (size_t cell = 0; cell < n_cells; ++cell) {
+        const size_t size = draw(70);
+        for (size_t i = 0; i < size; ++i) ids.push_back(static_cast<int32_t>(n_rows++));
+        while (ids.size() % cells::kBlock != 0) ids.push_back(-1);
+        starts.push_back(static_cast<int64_t>(ids.size() / cells::kBlock));
+    }
+    const std::vector<float> vectors = random_numbers(n_rows * dimension, 5);
+    std::vector<uint8_t> codes(ids.size() * bytes), factors(ids.size()), shifts(ids.size());
+    for (auto* some : {&codes, &factors, &shifts})
+        for (uint8_t& value : *some) value = static_cast<uint8_t>(draw(256));
+    const float scales[] = {0, 1, 0, 1};
+    std::vector<int64_t> found(count * k);
+    std::vector<float> scores(count * k);
+    StopFlag stop{false};
+    cells::search({n_cells, dimension, bytes, n_rows, centers.data(), signs.data(), starts.data(), codes.data(),
+                   factors.data(), shifts.data(), scales, ids.data(), vectors.data()},
+                  {count, k, probes, n_rows + k, queries.data()}, found.data(), scores.data(), threads, stop);
+    const std::vector<float> nearness = product(queries, centers, dimension, n_cells);
+    for (size_t q = 0; q < count; ++q) {
+        std::vector<std::pair<float, int64_t>> cells, rows;
+        for (size_t cell = 0; cell < n_cells; ++cell) cells.push_back({-nearness[q * n_cells + cell], cell});
+        std::sort(cells.begin(), cells.end());
+        cells.resize(std::min(probes, n_cells));
+        for (const auto& [less, cell] : cells)
+            for (auto at = static_cast<size_t>(starts[static_cast<size_t>(cell)]) * cells::kBlock;
+                 at < static_cast<size_t>(starts[static_cast<size_t>(cell) + 1]) * cells::kBlock; ++at)
+                if (ids[at] >= 0)
+                    rows.push_back({-std::inner_product(queries.begin() + static_cast<ptrdiff_t>(q * dimension),
+                                                        queries.begin() + static_cast<ptrdiff_t>((q + 1) * dimension),
+                                                        vectors.begin() + static_cast<ptrdiff_t>(ids[at]) * 37, 0.0f),
+                                    ids[at]});
+        std::sort(rows.begin(), rows.end());
+        for (size_t rank = 0; rank < k; ++rank) {
+            const bool there = rank < rows.size();
+            const float score = there ? -rows[rank].first : -std::numeric_limits<float>::infinity();
+            check(found[q * k + rank] == (there ? rows[rank].second : -1) && scores[q * k + rank] == score,
+                  "search in cells");
+        }
+    }
+}
+
+}  // namespace
+
+void test_embeddings() {
+    for (const size_t width : {size_t{1}, size_t{15}, size_t{16}, size_t{17}, size_t{70}, size_t{300}})
+        for (const size_t count : {size_t{0}, size_t{1}, size_t{3}, size_t{4}, size_t{9}})
+            check_products(count, 7, width);
+    check_codes(0, 8, 1, 1);
+    check_codes(0, 40, 4, 2);
+    check_codes(1, 0, 1, 1);
+    check_codes(2, 0, quantizer::kWords, 2);
+    check_codes(3, 24, 8, 3);
+    for (const size_t bytes : {size_t{2}, size_t{4}, size_t{10}, size_t{128}}) check_estimates(bytes);
+    for (size_t count = 0; count < 100; ++count) check_dot(count);
+    check_search(1, 1, 5, 1);
+    check_search(9, 3, 10, 2);
+    check_search(20, 20, 300, 3);
+}
