@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import itertools
 import json
 import os
 import tempfile
@@ -138,6 +139,11 @@ class DocumentSpool(Sequence[Document]):
     def __iter__(self) -> Iterator[Document]:
         self._file.seek(0)
         return map(_document, self._file)
+
+    def chosen(self, is_chosen: npt.NDArray[np.bool_]) -> Iterator[Document]:
+        """Read the documents that are chosen, in their order."""
+        self._file.seek(0)
+        return map(_document, itertools.compress(self._file, is_chosen))
 
 
 def _line(document: Document) -> bytes:

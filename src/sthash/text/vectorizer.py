@@ -259,9 +259,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if self.max_features is not None:
             check_whole("max_features", self.max_features)
 
-    def _counter(
-        self, stop_words: frozenset[str], columns: dict[str, int] | None = None
-    ) -> WordCounter | TokenCounter:
+    def _counter(self, stop_words: frozenset[str], columns: dict[str, int] | None = None) -> WordCounter | TokenCounter:
         """Return a counter for these columns, or one that makes them as terms come."""
         grow = columns is None
         if callable(self.analyzer):
@@ -331,6 +329,12 @@ class CorpusCounter:
         terms = np.array(list(self._counter.columns), dtype=object)
         return CorpusCounts(terms, self._document_frequency, self._term_count, self._n_documents, self._n_tokens)
 
+    @property
+    def statistics(self) -> CorpusStatistics:
+        """What weights depend on, over all texts so far and in provisional columns."""
+        mean_length = self._n_tokens / max(self._n_documents, 1)
+        return CorpusStatistics(self._n_documents, self._document_frequency, mean_length)
+
     def add(self, texts: Iterable[str]) -> sp.csr_array:
         """Count texts; return their counts, int32, one row per text, one provisional column per term so far."""
         if self._column_of is not None:
@@ -360,9 +364,7 @@ class CorpusCounter:
         The vocabulary has all terms, as if the vectorizer had no limits for it, and is not put in order.
         """
         self._warn_of_language()
-        mean_length = self._n_tokens / max(self._n_documents, 1)
-        statistics = CorpusStatistics(self._n_documents, self._document_frequency, mean_length)
-        return weigh(counts, self._vectorizer.weighting, statistics)
+        return weigh(counts, self._vectorizer.weighting, self.statistics)
 
     def frozen(self, columns: dict[str, int]) -> WordCounter | TokenCounter:
         """Return a counter over columns of the caller's own, which knows the words of all texts that were added."""
