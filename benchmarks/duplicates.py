@@ -237,10 +237,14 @@ def made_texts(run: Run) -> list[str]:
     chosen: list[str] = []
     for name in ("cve", "debian_packages"):
         texts = list(dict.fromkeys(text for _, text in data.records(name) if len(text.split()) >= 30))
-        # One of each group of near-duplicates, so that the truth is known.
-        dropped = near_duplicates(texts, 0.5).dropped()
-        texts = [text for place, text in enumerate(texts) if place not in dropped]
-        chosen += [texts[place] for place in rng.permutation(len(texts))[:half]]
+        texts = [texts[place] for place in rng.permutation(len(texts))[: 4 * half]]
+        # One of each group of near-duplicates by either measure, so that the truth is known and favors none.
+        for settings in ({"measure": "cosine"}, {"measure": "jaccard", "shingle_words": 1}):
+            dropped = near_duplicates(texts, 0.5, **settings).dropped()
+            texts = [text for place, text in enumerate(texts) if place not in dropped]
+        chosen += texts[:half]
+    if len(chosen) < SAMPLE:
+        raise RuntimeError(f"the corpora have only {len(chosen):,} different texts. Draw more of them.")
     return chosen
 
 
