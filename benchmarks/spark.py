@@ -245,13 +245,19 @@ def grow(run: Run, here: Learned, part: Any, size: int) -> None:
 
 
 def similar(run: Run) -> None:
-    """Group texts that share most of their shingles, and compare the groups with those of one machine."""
+    """Group texts that are similar, and compare the groups with those of one machine."""
+    for measure, threshold in (("jaccard", MIN_JACCARD), ("cosine", MIN_COSINE)):
+        similar_by(run, measure, threshold)
+
+
+def similar_by(run: Run, measure: Any, threshold: float) -> None:
+    """Do so by one measure."""
     documents = data.vulnerabilities(run.quick)[:SHINGLED]
-    here = timed(lambda: sthash.near_duplicates(documents, MIN_JACCARD, measure="jaccard")).by_the_clock()
+    here = timed(lambda: sthash.near_duplicates(documents, threshold, measure=measure)).by_the_clock()
     with session(run, documents) as (spark, table):
 
         def work() -> Any:
-            return connected_groups(similar_texts(table, MIN_JACCARD, id_col="id")).collect()
+            return connected_groups(similar_texts(table, threshold, measure=measure, id_col="id")).collect()
 
         there = measured(spark, work)
     groups: dict[int, list[int]] = {}
@@ -263,9 +269,9 @@ def similar(run: Run) -> None:
         "equal": sorted(groups.values()) == sorted(here.result.groups),
         "MB shuffled": there.shuffled / 1e6,
     }
-    setting = {"documents": len(documents), "jaccard": MIN_JACCARD}
+    setting = {"documents": len(documents), measure: threshold}
     timings = {OURS: there.timing, "one machine": here}
-    run.add(compare("texts", "groups of similar texts", timings, setting=setting, details=details))
+    run.add(compare(f"texts-{measure}", "groups of similar texts", timings, setting=setting, details=details))
 
 
 if __name__ == "__main__":

@@ -1,11 +1,14 @@
 """``sth dedup``: what it writes, what it says, and what it leaves alone."""
 
+import errno
 import json
 
 import numpy as np
 import pytest
 
 from sthash import near_duplicates
+from sthash.cli import dedup
+from sthash.duplicates import SpillError
 
 WORDS = [f"word{letter}{other}" for letter in "abcdefghij" for other in "klmnopqrst"]
 
@@ -73,3 +76,22 @@ def test_bad_options_leave_the_output_as_it_was(sth, source, tmp_path, options, 
     ran = sth("dedup", "in.jsonl", "--key", "id", "--text", "body", "-o", "out.jsonl", *options, status=1)
     assert message in ran.err
     assert (tmp_path / "out.jsonl").read_text() == "before"
+
+
+def test_a_full_disk_leaves_no_output(source, tmp_path, monkeypatch):
+    from sthash import Document
+    from sthash.cli.options import SourceOptions
+    from sthash.duplicates import deduplicate
+
+    monkeypatch.chdir(tmp_path)
+
+    def fail(*_):
+        raise OSError(errno.ENOSPC, "no space")
+
+    monkeypatch.setattr(dedup, "_row", fail)
+    with (
+        deduplicate([Document("a", "one text"), Document("b", "one text")]) as found,
+        pytest.raises(SpillError, match=r"the disk of out\.jsonl is full\. Free some space, or write to a larger disk"),
+    ):
+        dedup._write(found, "out.jsonl", "dropped.jsonl", SourceOptions.__new__(SourceOptions))
+    assert [path.name for path in tmp_path.iterdir()] == ["in.jsonl"]

@@ -7,7 +7,7 @@ import pytest
 
 import sthash
 from sthash import Deduplicator, ModelFileError
-from sthash.duplicates import Verdict
+from sthash.duplicates import Verdict, matchers
 
 WORDS = [f"word{letter}{other}" for letter in "abcdefghij" for other in "klmnopqrst"]
 TEXT = "the quick brown fox jumps over the lazy dog near the river bank at dawn"
@@ -121,7 +121,7 @@ def test_keys_and_tables():
         seen.add([TEXT], [3])
     with pytest.raises(TypeError, match="single str"):
         seen.add(TEXT)
-    for arguments in ({"measure": "cosine"}, {"threshold": 0}, {"shingle_words": 0}):
+    for arguments in ({"measure": "dice"}, {"threshold": 0}, {"shingle_words": 0}):
         with pytest.raises(ValueError, match=next(iter(arguments))):
             Deduplicator(**arguments)
 
@@ -146,3 +146,80 @@ def test_a_file_of_the_first_version_gives_the_same_verdicts():
     assert [verdict.copy_of for verdict in verdicts] == list(texts)
     assert [round(verdict.score, 3) for verdict in verdicts] == [0.875, 0.875, 0.923, 0.8]
     assert seen.check(["something new"])[0].is_new
+
+
+# Vectors
+
+
+def vector_twin(vectors, threshold):
+    unit = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-30)
+    kept, verdicts = [], []
+    for place, row in enumerate(unit):
+        scores = [float(unit[other] @ row) for other in kept]
+        best = int(np.argmax(scores)) if scores else -1
+        is_new = best < 0 or scores[best] < threshold
+        found = (None, 0.0) if is_new else (str(kept[best]), pytest.approx(scores[best], abs=1e-5))
+        verdicts.append(Verdict(str(place), is_new, *found))
+        if is_new:
+            kept.append(place)
+    return verdicts
+
+
+@pytest.fixture(scope="module")
+def vectors():
+    """Random directions with near copies, far from the threshold on either side, and equal and zero ones."""
+    rng = np.random.default_rng(0)
+    first = rng.standard_normal((300, 32))
+    near = first[rng.integers(300, size=700)] + 0.05 * rng.standard_normal((700, 32))
+    return np.concatenate([first, near, first[:5], np.zeros((2, 32)), near[:3]])
+
+
+@pytest.mark.parametrize("portion", [2048, 100, 7])
+def test_vectors_equal_all_comparisons_in_whatever_portions(vectors, portion, tmp_path, monkeypatch):
+    monkeypatch.setattr(matchers, "VECTORS_AT_ONCE", portion)
+    monkeypatch.setattr(matchers, "PAIRS_AT_ONCE", 64)
+    seen = Deduplicator(measure="cosine")
+    expected = vector_twin(vectors, 0.9)
+    assert seen.add(vectors=vectors[:600]) == expected[:600]
+    seen.save(tmp_path / "seen")
+    opened = Deduplicator.open(tmp_path / "seen")
+    assert repr(opened) == repr(seen)
+    assert opened.check(vectors=vectors[:3]) == seen.check(vectors=vectors[:3])
+    assert opened.add(vectors=vectors[600:]) == expected[600:]
+    assert len(opened) == sum(verdict.is_new for verdict in expected)
+
+
+def test_equal_vectors_are_copies_at_any_threshold(vectors):
+    seen = Deduplicator(1, measure="cosine")
+    assert [verdict.copy_of for verdict in seen.add(vectors=np.stack([vectors[0], vectors[1], 3 * vectors[0]]))] == [
+        None,
+        None,
+        "0",
+    ]
+    assert seen.add(vectors=[]) == []
+    assert len(Deduplicator(measure="cosine")) == 0
+
+
+def test_nothing_kept_is_saved_and_opened(tmp_path):
+    Deduplicator(measure="cosine").save(tmp_path / "empty")
+    assert Deduplicator.open(tmp_path / "empty").add(vectors=[[1.0, 2.0]]) == [Verdict("0", True, None, 0.0)]
+
+
+@pytest.mark.parametrize(
+    ("measure", "arguments", "error", "message"),
+    [
+        ("cosine", {"texts": ["a"]}, TypeError, "Pass them as vectors="),
+        ("cosine", {"texts": ["a"], "vectors": [[1.0]]}, TypeError, "no texts"),
+        ("jaccard", {"vectors": [[1.0]]}, TypeError, "Leave vectors= out"),
+        ("jaccard", {}, TypeError, "there are no texts"),
+        ("cosine", {"vectors": [[1.0, np.nan]]}, ValueError, "finite"),
+        ("cosine", {"vectors": [[1.0]]}, ValueError, "vectors must have 2 values"),
+        ("cosine", {"vectors": [[1.0, 2.0]], "keys": ["a", "b"]}, ValueError, "1 texts and 2 keys"),
+    ],
+)
+def test_vectors_and_texts_are_not_confused(measure, arguments, error, message):
+    seen = Deduplicator(measure=measure)
+    if measure == "cosine":
+        seen.add(vectors=[[1.0, 2.0]])
+    with pytest.raises(error, match=message):
+        seen.add(**arguments)

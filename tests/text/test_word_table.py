@@ -76,3 +76,18 @@ def test_the_module_does_not_bring_the_gil_back():
     import sysconfig
 
     assert sys._is_gil_enabled() == (not sysconfig.get_config_var("Py_GIL_DISABLED"))
+
+
+def test_whole_words_are_added_as_they_are():
+    table = _core.WordTable()
+    words = ["cat", "", "naïve", "東京", "cat", "a" * 300, "the", "two words"]
+    wanted = np.array([True, True, True, True, True, True, False, True])
+    assert table.add(words, wanted).tolist() == [0, 1, 2, 3, 0, 4, -1, 5]
+    assert table.words_from(0) == ["cat", "", "naïve", "東京", "a" * 300, "two words"]
+    many = [f"word{number}" for number in range(5000)]
+    assert table.add(many, np.ones(5000, dtype=bool)).tolist() == list(range(6, 5006))
+    assert table.add(["word0", "cat"], np.ones(2, dtype=bool)).tolist() == [6, 0]
+    with pytest.raises(ValueError, match="Say of each word"):
+        table.add(["a"], np.ones(2, dtype=bool))
+    with pytest.raises(TypeError, match="must be a str"):
+        table.add([1], np.ones(1, dtype=bool))

@@ -28,6 +28,7 @@ class HeldTexts {
     explicit HeldTexts(const nb::str& text) : held_(text) { views_.push_back(view_of(text)); }
 
     const std::vector<TextView>& views() const { return views_; }
+    const nb::object& object() const { return held_; }
 
  private:
 #if defined(Py_LIMITED_API)
@@ -116,6 +117,28 @@ nb::list words_at(SharedWordTable& shared, Vector<int32_t> numbers) {
     });
 }
 
+// Numbers of words that are given whole, -1 where none is wanted; a word that the table lacks is added.
+nb::ndarray<nb::numpy, int32_t> add_words(SharedWordTable& shared, const nb::list& words, Vector<bool> wanted) {
+    const HeldTexts held(words);
+    check(wanted.size() == held.views().size(), "Say of each word whether it is wanted. Pass equally many of both.");
+    const auto strings = nb::borrow<nb::tuple>(held.object());
+    return shared.locked([&](WordTable& table) {
+        std::vector<int32_t> numbers(wanted.size(), WordTable::absent);
+        std::vector<char> padded;
+        for (size_t i = 0; i < numbers.size(); ++i) {
+            if (!wanted.data()[i]) continue;
+            Py_ssize_t size = 0;
+            const char* bytes = PyUnicode_AsUTF8AndSize(nb::handle(strings[i]).ptr(), &size);
+            if (bytes == nullptr) throw nb::python_error();
+            padded.resize(static_cast<size_t>(size) + PaddedWord::padding);
+            std::copy(bytes, bytes + size, padded.data());
+            const PaddedWord word{padded.data(), static_cast<size_t>(size)};
+            numbers[i] = table.find_or_add(word, hash_of(word));
+        }
+        return to_numpy(std::move(numbers));
+    });
+}
+
 nb::ndarray<nb::numpy, uint64_t> hashes_from(SharedWordTable& shared, Whole<size_t> first) {
     return shared.locked([&](const WordTable& table) {
         std::vector<uint64_t> hashes;
@@ -179,6 +202,7 @@ void bind_text(nb::module_& module) {
         .def("longest_probe", &longest_probe)
         .def("scan", &scan, nb::arg("texts"), nb::kw_only(), nb::arg("segmentation") = Whole<int>{2},
              nb::arg("threads"))
+        .def("add", &add_words, nb::arg("words"), nb::arg("wanted"))
         .def("words_from", &words_from, nb::arg("first"))
         .def("hashes_from", &hashes_from, nb::arg("first"))
         .def("words_at", &words_at, nb::arg("numbers"));

@@ -1,6 +1,7 @@
 #include "join/lists.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 #include <numeric>
 #include <utility>
@@ -12,15 +13,18 @@ RankedRows rarest_first(const CsrView& rows, size_t n_columns, const std::vector
     std::vector<int32_t> frequency(n_columns, 0);
     for (const int64_t row : chosen)
         for (int64_t at = rows.indptr[row]; at < rows.indptr[row + 1]; ++at) ++frequency[rows.indices[at]];
-    std::vector<int32_t> order;
-    for (size_t column = 0; column < n_columns; ++column)
-        if (frequency[column] > 1) order.push_back(static_cast<int32_t>(column));
-    std::stable_sort(order.begin(), order.end(), [&](int32_t a, int32_t b) { return frequency[a] < frequency[b]; });
+    // Counted by their frequency, columns get their ranks without being sorted.
     std::vector<int32_t> rank(n_columns, -1);
-    for (size_t place = 0; place < order.size(); ++place) rank[order[place]] = static_cast<int32_t>(place);
+    std::vector<size_t> next(chosen.size() + 3, 0);  // for each frequency, the first rank
+    for (const int32_t rows_of : frequency) ++next[rows_of + 1];
+    next[0] = next[1] = next[2] = 0;
+    std::partial_sum(next.begin(), next.end(), next.begin());
+    const size_t n_ranked = next.back();
+    for (size_t column = 0; column < n_columns; ++column)
+        if (frequency[column] > 1) rank[column] = static_cast<int32_t>(next[frequency[column]]++);
 
     RankedRows ranked;
-    ranked.n_columns = order.size();
+    ranked.n_columns = n_ranked;
     ranked.indptr.assign(chosen.size() + 1, 0);
     ranked.shared_squares.resize(chosen.size());
     const auto is_shared = [&](int64_t at) { return rank[rows.indices[at]] >= 0 && rows.values[at] != 0; };
@@ -33,19 +37,21 @@ RankedRows rarest_first(const CsrView& rows, size_t n_columns, const std::vector
     ranked.columns.resize(ranked.indptr.back());
     ranked.weights.resize(ranked.indptr.back());
     parallel_for(chosen.size(), 1024, threads, stop, [&](size_t begin, size_t end, int) {
-        std::vector<std::pair<int32_t, float>> row;
+        std::vector<uint64_t> row;  // rank and weight in one number, which is sorted faster than a pair
         for (size_t i = begin; i < end; ++i) {
             row.clear();
             double square = 0;
             for (int64_t at = rows.indptr[chosen[i]]; at < rows.indptr[chosen[i] + 1]; ++at) {
                 if (!is_shared(at)) continue;
-                row.emplace_back(rank[rows.indices[at]], rows.values[at]);
+                row.push_back(uint64_t{static_cast<uint32_t>(rank[rows.indices[at]])} << 32 |
+                              std::bit_cast<uint32_t>(rows.values[at]));
                 square += double{rows.values[at]} * rows.values[at];
             }
             std::sort(row.begin(), row.end());
             for (size_t place = 0; place < row.size(); ++place) {
-                ranked.columns[ranked.indptr[i] + static_cast<int64_t>(place)] = row[place].first;
-                ranked.weights[ranked.indptr[i] + static_cast<int64_t>(place)] = row[place].second;
+                ranked.columns[ranked.indptr[i] + static_cast<int64_t>(place)] = static_cast<int32_t>(row[place] >> 32);
+                ranked.weights[ranked.indptr[i] + static_cast<int64_t>(place)] =
+                    std::bit_cast<float>(static_cast<uint32_t>(row[place]));
             }
             ranked.shared_squares[i] = square;
         }
@@ -64,17 +70,18 @@ ColumnLists::ColumnLists(const RankedRows& rows, const int64_t* ends) : starts_(
 }
 
 int64_t ColumnLists::longest_within(double looks, size_t first) const {
-    std::vector<std::pair<int64_t, double>> work;  // by length
+    size_t longest = 0;
+    for (size_t column = 0; column < n_columns(); ++column)
+        longest = std::max(longest, of(static_cast<int32_t>(column)).size());
+    std::vector<double> work(longest + 1, 0);  // of all lists of a length
     for (size_t column = 0; column < n_columns(); ++column) {
         const auto list = of(static_cast<int32_t>(column));
         const auto queries = list.end() - std::lower_bound(list.begin(), list.end(), static_cast<int32_t>(first));
-        work.emplace_back(list.size(), static_cast<double>(queries) * static_cast<double>(list.size()) / 2);
+        work[list.size()] += static_cast<double>(queries) * static_cast<double>(list.size()) / 2;
     }
-    std::sort(work.begin(), work.end());
-    for (size_t place = 0; place < work.size(); ++place) {
-        looks -= work[place].second;
-        // All lists of one length are read, or none.
-        if (looks < 0) return place == 0 ? 0 : std::min(work[place - 1].first, work[place].first - 1);
+    for (size_t length = 0; length <= longest; ++length) {
+        looks -= work[length];
+        if (looks < 0) return static_cast<int64_t>(length) - 1;
     }
     return std::numeric_limits<int64_t>::max();
 }

@@ -23,10 +23,11 @@ struct Sets {
 // its words. `hashes` has one entry per word of the table.
 Sets shingle_sets(const WordsView& texts, const uint64_t* hashes, size_t size, int threads, StopFlag& stop);
 
-// A set as the columns of a sparse row: items that only one set has are left out.
+// A set as the columns of a sparse row: items that only one set has are left out. Which column an item has does not
+// depend on the number of threads.
 struct SharedColumns {
     std::vector<int64_t> indptr;
-    std::vector<int32_t> columns;  // ascending in each row
+    std::vector<int32_t> columns;  // in each row each once, in the order of its items
     size_t n_columns = 0;
 };
 

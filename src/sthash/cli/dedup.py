@@ -91,11 +91,10 @@ def size_of(text: str) -> int:
 
 
 def _write(found: Deduplicated, output: str | None, report: str | None, names: options.SourceOptions) -> None:
-    with _lines(report) as write:
+    with _lines(report) as note, _lines(output) as write:  # both files appear, or none
         for dropped in found.dropped() if report else ():
             about = {"key": dropped.document.key, "of": dropped.of.key, "score": round(dropped.score, 6)}
-            write(about | {"text": dropped.document.text, "of_text": dropped.of.text})
-    with _lines(output) as write:
+            note(about | {"text": dropped.document.text, "of_text": dropped.of.text})
         for document in found.kept():
             write(_row(document, names))
 
@@ -113,6 +112,7 @@ def _row(document: Document, names: options.SourceOptions) -> dict[str, Any]:
 @contextmanager
 def _lines(path: str | None) -> Iterator[Any]:
     """Give a function that writes a JSON line to a new file, which appears when it is whole, or to standard output."""
+    from sthash.duplicates.spool import naming_full_disk
     from sthash.files import replacing
 
     def writer(file: IO[str]) -> Any:
@@ -121,7 +121,11 @@ def _lines(path: str | None) -> Iterator[Any]:
     if path is None:
         yield writer(sys.stdout)
         return
-    with replacing(Path(path)) as temporary, temporary.open("w", encoding="ascii") as file:
+    with (
+        naming_full_disk(path, "write to a larger disk"),
+        replacing(Path(path)) as temporary,
+        temporary.open("w", encoding="ascii") as file,
+    ):
         yield writer(file)
         file.flush()
 

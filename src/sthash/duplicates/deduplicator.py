@@ -1,4 +1,4 @@
-"""Deduplication as documents come: each new text is compared with all that were kept before."""
+"""Deduplication as documents come: each new one is compared with all that were kept before."""
 
 from __future__ import annotations
 
@@ -6,20 +6,18 @@ import json
 import threading
 from collections.abc import Iterable
 from os import PathLike
-from typing import Any, Literal, NamedTuple, Self, get_args
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from sthash import _core, model_file
-from sthash.checks import check_choice, check_whole
-from sthash.duplicates.comparable_rows import Shingler
+from sthash import model_file
+from sthash.checks import check_whole
 from sthash.duplicates.detection import SHINGLE_WORDS
-from sthash.duplicates.measures import MEASURES, check_measure
+from sthash.duplicates.matchers import Matcher, SetMatcher, VectorMatcher
+from sthash.duplicates.measures import Measure, check_measure
+from sthash.rows import check_dense
 from sthash.tables import texts_of
-from sthash.text.counters import text_batches
-
-SetMeasure = Literal["jaccard", "containment"]
 
 
 class Verdict(NamedTuple):
@@ -44,24 +42,27 @@ class Verdict(NamedTuple):
 class Deduplicator:
     """Says of each text, as it comes, whether it is new, and if not, of which one it is a copy.
 
-    Only new texts are kept, as hashes of their shingles. The similarity does not depend on other texts, so no verdict
-    is changed by what comes later; that is why the cosine of TF-IDF weights is not offered here.
+    Only new texts are kept, as hashes of their shingles, or as the vectors that you give for them. The similarity does
+    not depend on other texts, so no verdict is changed by what comes later; that is why the cosine of TF-IDF weights is
+    not offered here.
 
     Parameters
     ----------
-    threshold : float, default=0.8
-        Similarity from which on a text is a copy.
-    measure : {"jaccard", "containment"}, default="jaccard"
+    threshold : float, optional
+        Similarity from which on a text is a copy; by default 0.8 for shingles, 0.9 for cosine.
+    measure : {"jaccard", "containment", "cosine"}, default="jaccard"
         ``containment``: the share of the shingles of the new text that the other one has, so that quotations are
-        copies, too.
+        copies, too. ``cosine``: of embeddings that you give for the texts.
     shingle_words : int, default=5
         Number of words of a shingle.
     threads : int or None, default=None
 
     Notes
     -----
-    It takes about 40 bytes of memory per different shingle. A blank text is always new. Where a shingle is in more
-    than 1,000 texts, the latest of them are compared.
+    It takes about 40 bytes of memory per different shingle, or 4 per value of a vector. A blank text is always new, and
+    so is a zero vector. Where a shingle is in more than 1,000 texts, the latest of them are compared. Vectors are
+    compared if their sketches are close: 99 in 100 of those that just reach the threshold are found, and more of the
+    closer ones.
 
     Examples
     --------
@@ -74,24 +75,30 @@ class Deduplicator:
     [Verdict(key='c', is_new=False, copy_of='a', score=1.0)]
     >>> len(seen)
     2
+
+    With embeddings:
+
+    >>> seen = Deduplicator(0.9, measure="cosine")
+    >>> [verdict.copy_of for verdict in seen.add(vectors=[[1.0, 0.0], [0.0, 1.0], [0.1, 2.0]])]
+    [None, None, '1']
     """
 
     def __init__(
         self,
-        threshold: float = 0.8,
+        threshold: float | None = None,
         *,
-        measure: SetMeasure = "jaccard",
+        measure: Measure = "jaccard",
         shingle_words: int = SHINGLE_WORDS,
         threads: int | None = None,
     ) -> None:
-        check_choice("measure", measure, get_args(SetMeasure))
-        self.threshold = check_measure(measure, threshold)[1]
-        self.measure = measure
+        self.measure, self.threshold = check_measure(measure, threshold)
         self.shingle_words = check_whole("shingle_words", shingle_words)
         self.n_seen = 0
-        self._threads = threads
-        self._shingler = Shingler(self.shingle_words, threads)
-        self._index = _core.SetIndex(measure=MEASURES.index(measure), threshold=self.threshold)
+        self._matcher: Matcher
+        if measure == "cosine":
+            self._matcher = VectorMatcher(self.threshold, threads)
+        else:
+            self._matcher = SetMatcher(measure, self.threshold, self.shingle_words, threads)
         self._keys: list[str] = []
         self._lock = threading.Lock()
 
@@ -102,34 +109,50 @@ class Deduplicator:
     def __repr__(self) -> str:
         return f"<Deduplicator: {len(self):,} of {self.n_seen:,} texts kept at {self.measure} >= {self.threshold:g}>"
 
-    def add(self, texts: Any, keys: Iterable[str] | None = None, *, text: str | None = None) -> list[Verdict]:
+    def add(
+        self,
+        texts: Any = None,
+        keys: Iterable[str] | None = None,
+        *,
+        text: str | None = None,
+        vectors: npt.ArrayLike | None = None,
+    ) -> list[Verdict]:
         """Compare texts with all that were kept, also with those before them, and keep those that are new.
 
         Parameters
         ----------
         texts : iterable of str, Series or DataFrame
+            With ``measure="cosine"``, leave it out.
         keys : iterable of str, optional
             By default the number of the text, counted over all calls.
         text : str, optional
             For a DataFrame: the column that holds the texts.
+        vectors : array of shape (n, m), optional
+            For ``measure="cosine"``: the embeddings that are compared.
         """
-        return self._judged(texts, keys, text, keep=True)
+        return self._judged(texts, keys, text, vectors, keep=True)
 
-    def check(self, texts: Any, keys: Iterable[str] | None = None, *, text: str | None = None) -> list[Verdict]:
+    def check(
+        self,
+        texts: Any = None,
+        keys: Iterable[str] | None = None,
+        *,
+        text: str | None = None,
+        vectors: npt.ArrayLike | None = None,
+    ) -> list[Verdict]:
         """Return what `add` would say of each text alone, and keep nothing."""
-        return self._judged(texts, keys, text, keep=False)
+        return self._judged(texts, keys, text, vectors, keep=False)
 
-    def _judged(self, texts: Any, keys: Iterable[str] | None, column: str | None, *, keep: bool) -> list[Verdict]:
-        held = list(texts_of(texts, column)) if not isinstance(texts, str) else texts
+    def _judged(
+        self, texts: Any, keys: Iterable[str] | None, column: str | None, vectors: Any, *, keep: bool
+    ) -> list[Verdict]:
+        held = self._documents(texts, column, vectors)
         with self._lock:
             names = _names(held, keys, self.n_seen)
             verdicts: list[Verdict] = []
-            for batch in text_batches(held):
-                indptr, items = self._shingler(batch)
-                match = self._index.find_or_add if keep else self._index.find
-                sets, scores = match(indptr, items)
-                own = names[len(verdicts) : len(verdicts) + len(batch)]
-                for name, place, score in zip(own, sets.tolist(), scores.tolist(), strict=True):
+            for places, scores in self._matcher.matches(held, keep=keep):
+                own = names[len(verdicts) : len(verdicts) + len(places)]
+                for name, place, score in zip(own, places.tolist(), scores.tolist(), strict=True):
                     verdicts.append(Verdict(name, place < 0, None if place < 0 else self._keys[place], score))
                     if keep and place < 0:
                         self._keys.append(name)
@@ -137,10 +160,22 @@ class Deduplicator:
                 self.n_seen += len(verdicts)
         return verdicts
 
+    def _documents(self, texts: Any, column: str | None, vectors: Any) -> Any:
+        """Return what is compared: texts or vectors."""
+        if self.measure == "cosine":
+            if vectors is None or texts is not None or column is not None:
+                raise TypeError("measure='cosine' compares embeddings. Pass them as vectors=, and no texts.")
+            return check_dense(vectors) if len(vectors) else []
+        if vectors is not None:
+            raise TypeError(f"measure={self.measure!r} compares texts. Leave vectors= out, or take measure='cosine'.")
+        if texts is None:
+            raise TypeError("there are no texts. Pass a list of them.")
+        return list(texts_of(texts, column)) if not isinstance(texts, str) else texts
+
     def save(self, path: str | PathLike[str]) -> None:
         """Write it to a file, which `open` and `sthash.load` read. An interrupted write leaves no trace."""
         with self._lock:
-            indptr, items = self._index.sets()
+            arrays = self._matcher.arrays()
             config = {
                 "threshold": self.threshold,
                 "measure": self.measure,
@@ -148,7 +183,7 @@ class Deduplicator:
                 "n_seen": self.n_seen,
             }
             keys = np.frombuffer(json.dumps(self._keys).encode(), dtype=np.uint8)
-        model_file.write(path, "Deduplicator", config, {"indptr": indptr, "shingles": items, "keys": keys})
+        model_file.write(path, "Deduplicator", config, arrays | {"keys": keys})
 
     @classmethod
     def open(cls, path: str | PathLike[str]) -> Self:
@@ -161,9 +196,7 @@ class Deduplicator:
         keys = json.loads(arrays["keys"].tobytes())
         if not isinstance(keys, list) or not all(isinstance(key, str) for key in keys):
             raise ValueError("keys must be a list of str")
-        model_file.check_array(arrays, "indptr", np.int64, (len(keys) + 1,))
-        model_file.check_array(arrays, "shingles", np.uint64, (None,))
-        restored._index.add(arrays["indptr"], arrays["shingles"])
+        restored._matcher.restore(arrays, len(keys))
         restored._keys = keys
         restored.n_seen = check_whole("n_seen", config["n_seen"], least=len(keys))
         return restored

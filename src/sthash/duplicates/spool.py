@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import errno
+import itertools
 import json
 import os
 import tempfile
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import IO, Any, Self
 
 import numpy as np
@@ -18,20 +20,25 @@ FLUSH_LINES = 4096
 
 
 class SpillError(OSError):
-    """The disk is full while data is spilled to it. Nothing that was there before has changed."""
+    """A disk is full while data is written to it. Nothing that was there before has changed."""
 
 
-def _write(file: IO[bytes], content: Any) -> None:
+@contextmanager
+def naming_full_disk(place: str, remedy: str) -> Iterator[None]:
+    """Raise `SpillError`, with what to do, where the system says that a disk is full."""
     try:
-        file.write(content)
-        file.flush()
+        yield
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
             raise
-        raise SpillError(
-            f"the disk of the folder for temporary files, {tempfile.gettempdir()}, is full. Free some space, or set "
-            "TMPDIR to a folder on a larger disk."
-        ) from error
+        raise SpillError(f"the disk of {place} is full. Free some space, or {remedy}.") from error
+
+
+def _write(file: IO[bytes], content: Any) -> None:
+    place = f"the folder for temporary files, {tempfile.gettempdir()},"
+    with naming_full_disk(place, "set TMPDIR to a folder on a larger disk"):
+        file.write(content)
+        file.flush()
 
 
 class Spool:
@@ -138,6 +145,11 @@ class DocumentSpool(Sequence[Document]):
     def __iter__(self) -> Iterator[Document]:
         self._file.seek(0)
         return map(_document, self._file)
+
+    def chosen(self, is_chosen: npt.NDArray[np.bool_]) -> Iterator[Document]:
+        """Read the documents that are chosen, in their order."""
+        self._file.seek(0)
+        return map(_document, itertools.compress(self._file, is_chosen))
 
 
 def _read_at(file: IO[bytes], size: int, start: int) -> bytes:

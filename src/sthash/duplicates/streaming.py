@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -14,10 +14,10 @@ from sthash import _core
 from sthash.batches import batched
 from sthash.checks import check_choice, check_whole, resolve_threads
 from sthash.collection import Collection
+from sthash.duplicates.choice import Choice, choose
 from sthash.duplicates.comparable_rows import ComparableRows, Shingler, bounds_of, folded
 from sthash.duplicates.detection import SHINGLE_WORDS
-from sthash.duplicates.grouping import connected_groups
-from sthash.duplicates.measures import Measure, check_measure
+from sthash.duplicates.measures import Measure, check_measure, refuse_most_pairs
 from sthash.duplicates.result import RULES, Pair, Rule
 from sthash.duplicates.similarity_join import SimilarPairs, similar_rows
 from sthash.duplicates.spool import DocumentSpool, Spool
@@ -25,7 +25,7 @@ from sthash.progress import Progress, silent
 from sthash.rows import row_sums
 from sthash.sources import Document
 from sthash.text import CorpusCounter, TextVectorizer
-from sthash.text.weighting import CorpusStatistics, term_weights
+from sthash.text.weighting import term_weights
 
 Positions = npt.NDArray[np.int64]
 MEMORY = 4 << 30
@@ -66,15 +66,15 @@ class Deduplicated:
     n_documents : int
         Documents that were read.
     n_dropped : int
+        Documents that are left out.
     n_groups : int
+        Groups of near-duplicates.
     """
 
     documents: DocumentSpool
     known: int
     pairs: SimilarPairs
-    kept_in_place: dict[int, int] = field(repr=False)
-    scores: dict[int, float] = field(repr=False)
-    n_groups: int
+    choice: Choice = field(repr=False)
     closing: ExitStack = field(repr=False)
 
     def __enter__(self) -> Self:
@@ -95,18 +95,25 @@ class Deduplicated:
     @property
     def n_dropped(self) -> int:
         """Documents that are left out."""
-        return len(self.kept_in_place)
+        return len(self.choice.dropped)
+
+    @property
+    def n_groups(self) -> int:
+        """Groups of near-duplicates."""
+        return self.choice.n_groups
 
     def kept(self) -> Iterator[Document]:
         """Give the documents that are kept, in their order."""
-        for position, document in enumerate(self.documents):
-            if position >= self.known and position not in self.kept_in_place:
-                yield document
+        is_kept = np.ones(len(self.documents), dtype=bool)
+        is_kept[: self.known] = False
+        is_kept[self.choice.dropped] = False
+        yield from self.documents.chosen(is_kept)
 
     def dropped(self) -> Iterator[Dropped]:
         """Give the documents that are left out, each with the one that is kept in its place."""
-        for position, kept in sorted(self.kept_in_place.items()):
-            yield Dropped(self.documents[position], self.documents[kept], self.scores[position])
+        places = zip(self.choice.dropped, self.choice.kept, self.choice.scores, strict=True)
+        for position, kept, score in places:
+            yield Dropped(self.documents[int(position)], self.documents[int(kept)], float(score))
 
     def closest_pairs(self, most: int = 100) -> list[tuple[Pair, Document, Document]]:
         """Return the most similar pairs, with their documents; keys are positions in the stream if there are none."""
@@ -180,8 +187,8 @@ def deduplicate(
             known = _read(against.export(), spool, rows, lengths, "reading the collection", settings)
         _read(documents, spool, rows, lengths, "reading", settings)
         pairs = _all_pairs(rows, known, settings)
-        choice = _Choice(pairs, known, rule, np.concatenate([np.zeros(0, np.int64), *lengths]))
-        return Deduplicated(spool, known, pairs, choice.kept, choice.scores, choice.n_groups, stack.pop_all())
+        choice = choose(pairs, known, rule, np.concatenate([np.zeros(0, np.int64), *lengths]))
+        return Deduplicated(spool, known, pairs, choice, stack.pop_all())
 
 
 def _read(
@@ -232,15 +239,13 @@ class _WeightedRows(_SpooledRows):
         self.entries.append(counts.indices.astype(np.uint64) << np.uint64(32) | counts.data.astype(np.uint64))
 
     def rows(self, bounds: Positions, entries: npt.NDArray[np.uint64]) -> ComparableRows:
-        totals = self._counter.totals
-        statistics = CorpusStatistics(totals.n_documents, totals.document_frequency, 1.0)
+        statistics = self._counter.statistics
         columns, counts = (entries >> np.uint64(32)).astype(np.int32), entries.astype(np.int32)
         values = term_weights(bounds, columns, counts, "tfidf", statistics)
         squares = row_sums(bounds, np.square(values, dtype=np.float64)).astype(np.float32)
         none = np.zeros(0, dtype=np.int64)
-        return ComparableRows(
-            bounds, columns, values, squares, len(totals.terms), np.flatnonzero(squares > 0), none, none
-        )
+        chosen, n_columns = np.flatnonzero(squares > 0), len(statistics.document_frequency)
+        return ComparableRows(bounds, columns, values, squares, n_columns, chosen, none, none)
 
 
 class _SetRows(_SpooledRows):
@@ -271,6 +276,9 @@ def _all_pairs(rows: _SpooledRows, known: int, settings: _Settings) -> SimilarPa
     bounds, entries = bounds_of(sizes), rows.entries.array()
     first_of = _core.first_equal_sets(bounds, entries, threads=resolve_threads(settings.threads))
     chosen, copies, firsts = folded(first_of, sizes > 0)
+    refuse_most_pairs(
+        len(chosen), settings.threshold, lambda sample: _scores(rows, bounds, entries, chosen[sample], settings.measure)
+    )
     new = copies >= known
     copies, firsts = copies[new], firsts[new]
     parts = _parts(chosen, sizes, known, settings.memory)
@@ -287,6 +295,27 @@ def _all_pairs(rows: _SpooledRows, known: int, settings: _Settings) -> SimilarPa
         len(copies),
         all(block.complete for block in blocks),
     )
+
+
+def _content(
+    bounds: Positions, entries: npt.NDArray[np.uint64], documents: Positions
+) -> tuple[Positions, npt.NDArray[np.uint64]]:
+    """Read the rows of some documents: their bounds and entries."""
+    own = bounds_of(bounds[documents + 1] - bounds[documents])
+    content = np.empty(own[-1], dtype=np.uint64)
+    # Documents that follow each other are copied in one go.
+    runs = np.flatnonzero(np.diff(documents, prepend=-2) != 1)
+    for start, end in zip(runs.tolist(), [*runs[1:].tolist(), len(documents)], strict=True):
+        content[own[start] : own[end]] = entries[bounds[documents[start]] : bounds[documents[end - 1] + 1]]
+    return own, content
+
+
+def _scores(
+    rows: _SpooledRows, bounds: Positions, entries: npt.NDArray[np.uint64], documents: Positions, measure: Measure
+) -> npt.NDArray[Any]:
+    """Return the similarities of some documents, all with all."""
+    compared = rows.rows(*_content(bounds, entries, documents))
+    return compared.scores(compared.chosen, measure)
 
 
 def _parts(chosen: Positions, sizes: Positions, known: int, memory: int) -> list[Positions]:
@@ -311,15 +340,7 @@ def _pairs_of_parts(
 ) -> SimilarPairs:
     """Compare the documents of one part with each other, or with those of a second part."""
     documents = first if second is None else np.concatenate([first, second])
-    sizes = bounds[documents + 1] - bounds[documents]
-    own = bounds_of(sizes)
-    content = np.empty(own[-1], dtype=np.uint64)
-    # Documents that follow each other are copied in one go.
-    runs = np.flatnonzero(np.diff(documents, prepend=-2) != 1)
-    for start, end in zip(runs.tolist(), [*runs[1:].tolist(), len(documents)], strict=True):
-        content[own[start] : own[end]] = entries[bounds[documents[start]] : bounds[documents[end - 1] + 1]]
-    compared = rows.rows(own, content)
-    del content
+    compared = rows.rows(*_content(bounds, entries, documents))
     among = second is None
     # A document is looked for among those before it; one that is contained, among all.
     looked_for = known if among or settings.measure == "containment" else int(second[0])  # type: ignore[index]
@@ -336,29 +357,3 @@ def _pairs_of_parts(
     left, right = documents[found.left], documents[found.right]
     wanted = np.ones(len(left), dtype=bool) if among else (left < second[0]) != (right < second[0])  # type: ignore[index]
     return SimilarPairs(left[wanted], right[wanted], found.scores[wanted], 0, found.complete)
-
-
-class _Choice:
-    """Which document of each group is kept."""
-
-    def __init__(self, pairs: SimilarPairs, known: int, rule: Rule, lengths: Positions) -> None:
-        groups = connected_groups(pairs.left, pairs.right)
-        self.n_groups = len(groups)
-        self.kept: dict[int, int] = {}
-        for group in groups:
-            kept = int(group[0])
-            if kept >= known and rule == "newest":
-                kept = int(group[-1])
-            elif kept >= known and rule == "longest":
-                kept = int(group[int(np.argmax(lengths[group]))])
-            self.kept.update((member, kept) for member in group.tolist() if member != kept and member >= known)
-        self.scores = self._scores(pairs)
-
-    def _scores(self, pairs: SimilarPairs) -> dict[int, float]:
-        """Return, for each document that is dropped, its similarity to the most similar one of its group."""
-        best: dict[int, float] = {}
-        for left, right, score in zip(pairs.left.tolist(), pairs.right.tolist(), pairs.scores.tolist(), strict=True):
-            for end in (left, right):
-                if end in self.kept and score > best.get(end, 0):
-                    best[end] = score
-        return best

@@ -20,19 +20,19 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, LongType, StructField, StructType
 
-from sthash.checks import check_choice, check_whole
-from sthash.duplicates.comparable_rows import Shingler, shingled_rows
+from sthash.checks import check_whole
+from sthash.duplicates.comparable_rows import Shingler, shingled_rows, weighted_rows
 from sthash.duplicates.detection import SHINGLE_WORDS
 from sthash.duplicates.measures import LOW_THRESHOLD, SAMPLED_ROWS, Measure, check_measure, refuse_most_pairs
 from sthash.spark.arrow import refuse_nulls, texts
 from sthash.spark.columns import check_columns, is_text, quoted
 from sthash.spark.corpus_statistics import draw
 from sthash.spark.storage import kept
+from sthash.spark.weighted_terms import cosines, counted_terms, weighted_prefixes, weighted_terms
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-MEASURES_OF_SETS = ("jaccard", "containment")
 # Only shingles of boilerplate are in the prefixes of more texts.
 LONGEST_LIST = 5000
 # Offsets of an Arrow list have 31 bits: the shingles of so many texts together are far fewer.
@@ -53,7 +53,7 @@ def similar_texts(
     shingle_words: int = SHINGLE_WORDS,
     longest_list: int = LONGEST_LIST,
 ) -> DataFrame:
-    """Find all pairs of texts whose shingles are similar enough, as `sthash.near_duplicates` does on one machine.
+    """Find all pairs of texts that are similar enough, as `sthash.near_duplicates` does on one machine.
 
     `connected_groups` joins the pairs to groups. Nothing is collected to the driver. If the context has a checkpoint
     directory, intermediate tables go there; otherwise they are persisted on the executors until the cache is cleared
@@ -64,10 +64,10 @@ def similar_texts(
     dataset : DataFrame
         With a column of texts and a column of ids, which are unique.
     threshold : float, optional
-        Similarity that two texts must have; 0.8 by default.
-    measure : {"jaccard", "containment"}, default="jaccard"
+        Similarity that two texts must have; by default 0.9 for cosine, 0.8 for the others.
+    measure : {"jaccard", "containment", "cosine"}, default="jaccard"
         ``jaccard``: the share of the word shingles of both texts that both have. ``containment``: the share of the
-        shingles of one text that the other one has.
+        shingles of one text that the other one has. ``cosine``: of the TF-IDF weights of their terms.
     id_col, text_col : str
         Columns of the ids and the texts.
     score_col : str
@@ -81,8 +81,8 @@ def similar_texts(
     -------
     pairs : DataFrame
         With the columns ``idA`` and ``idB``, the smaller id first, and the similarity. For containment the contained
-        text comes first. A text with the same shingles as others is paired with the one that has the smallest id, and
-        is in no other pair. Texts without words are in no pair.
+        text comes first. A text with the same shingles or terms as others is paired with the one that has the smallest
+        id, and is in no other pair. Texts without words are in no pair.
 
     Notes
     -----
@@ -98,7 +98,6 @@ def similar_texts(
 
         groups = connected_groups(similar_texts(table, 0.8, id_col="id"))
     """
-    check_choice("measure", measure, MEASURES_OF_SETS)
     measure, threshold = check_measure(measure, threshold)
     check_whole("shingle_words", shingle_words)
     check_whole("longest_list", longest_list, least=2)
@@ -107,15 +106,18 @@ def similar_texts(
         raise TypeError(f"column {text_col!r} has vectors. Pass a column of texts, or join codes by hamming_self_join.")
     if threshold < LOW_THRESHOLD:
         _refuse_most_pairs(dataset, text_col, threshold, measure, shingle_words)
-    sets = kept(_folded(_sets(dataset, id_col, text_col, shingle_words)))
-    rows = kept(_ranked(sets.where(F.col("id") == F.col("first")), threshold))
-    if measure == "jaccard":
-        candidates = _sharing_prefixes(rows, threshold, longest_list)
+    if measure == "cosine":
+        sets = kept(_folded(counted_terms(dataset, id_col, text_col), "items", "counts"))
+        rows = kept(weighted_terms(sets, dataset.count()))
+        found = cosines(_sharing_terms(rows, threshold, longest_list), rows)
     else:
-        candidates = _containing(rows, threshold, longest_list)
+        sets = kept(_folded(_sets(dataset, id_col, text_col, shingle_words), "items"))
+        rows = kept(_ranked(sets.where(F.col("id") == F.col("first")), threshold))
+        candidates = _sharing_prefixes if measure == "jaccard" else _containing
+        found = _verified(candidates(rows, threshold, longest_list), rows, measure)
     copies = sets.where(F.col("id") != F.col("first"))
     copies = copies.select(F.col("first").alias("idA"), F.col("id").alias("idB"), F.lit(1.0).alias("score"))
-    pairs = _verified(candidates, rows, measure).where(F.col("score") >= threshold).union(copies)
+    pairs = found.where(F.col("score") >= threshold).union(copies)
     return pairs.withColumnRenamed("score", score_col)
 
 
@@ -125,7 +127,8 @@ def _refuse_most_pairs(dataset: DataFrame, name: str, threshold: float, measure:
 
     def scores(_: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
         drawn = texts(draw(dataset, name, count, SAMPLED_ROWS, seed=0), name)
-        sample = shingled_rows(drawn, shingle_words, threads=1)
+        cosine = measure == "cosine"
+        sample = weighted_rows(drawn, None, threads=1) if cosine else shingled_rows(drawn, shingle_words, threads=1)
         return sample.scores(sample.chosen, measure)
 
     refuse_most_pairs(count, threshold, scores)
@@ -149,9 +152,9 @@ def _sets(dataset: DataFrame, id_col: str, text_col: str, shingle_words: int) ->
     return columns.mapInArrow(shingled, kind).where(F.size("items") > 0)
 
 
-def _folded(sets: DataFrame) -> DataFrame:
-    """Add the smallest id that has the same items: id, items, first."""
-    return sets.withColumn("first", F.min("id").over(Window.partitionBy("items")))
+def _folded(sets: DataFrame, *same: str) -> DataFrame:
+    """Add the smallest id that has the same in these columns: first."""
+    return sets.withColumn("first", F.min("id").over(Window.partitionBy(*same)))
 
 
 def _ranked(sets: DataFrame, threshold: float) -> DataFrame:
@@ -188,6 +191,18 @@ def _sharing_prefixes(rows: DataFrame, threshold: float, longest: int) -> DataFr
     pairs = a.join(b, "item").where(F.col("idA") < F.col("idB")).where(smaller >= larger * threshold - _ROUNDING)
     # From the first item that both have on, both must have enough of them left.
     pairs = pairs.where(F.least("reachA", "reachB") >= needed).select("idA", "idB")
+    return pairs.union(_alike(listed.where(F.col("length") > longest), rows)).distinct()
+
+
+def _sharing_terms(rows: DataFrame, threshold: float, longest: int) -> DataFrame:
+    """Return the pairs that may reach this cosine: idA, idB."""
+    listed = weighted_prefixes(rows, threshold)
+    listed = listed.withColumn("length", F.count(F.lit(1)).over(Window.partitionBy("item")))
+    short = listed.where(F.col("length").between(2, longest))
+    a, b = (short.select("item", *(F.col(n).alias(f"{n}{end}") for n in ("id", "reach"))) for end in "AB")
+    # From the first term that both have on, both must be long enough.
+    pairs = a.join(b, "item").where(F.col("idA") < F.col("idB"))
+    pairs = pairs.where(F.col("reachA") * F.col("reachB") >= threshold - _ROUNDING).select("idA", "idB")
     return pairs.union(_alike(listed.where(F.col("length") > longest), rows)).distinct()
 
 

@@ -57,13 +57,41 @@ class CorpusCounts:
     n_tokens: int
 
 
+class GrowingVocabulary:
+    """Terms in the order in which they were first added; the place of a term is its column.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sthash.text.counters import GrowingVocabulary
+    >>> vocabulary = GrowingVocabulary()
+    >>> vocabulary.add(["cat", "the", "dog", "cat"], np.array([True, False, True, True])).tolist()
+    [0, -1, 1, 0]
+    >>> list(vocabulary), len(vocabulary)
+    (['cat', 'dog'], 2)
+    """
+
+    def __init__(self) -> None:
+        self._table = _core.WordTable()
+
+    def __len__(self) -> int:
+        return len(self._table)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._table.words_from(0))
+
+    def add(self, terms: list[str], counted: npt.NDArray[np.bool_]) -> npt.NDArray[np.int32]:
+        """Return the column of each term that is counted, and −1 for the others."""
+        return self._table.add(terms, counted)
+
+
 class WordCounter:
     """Counts the terms that an analyzer makes of the words of a text.
 
     Parameters
     ----------
     analyzer : WordAnalyzer
-    columns : dict of str to int
+    columns : dict of str to int, or GrowingVocabulary
         Column of each term.
     grow : bool
         Whether a term without a column gets the next free one. If not, it is ignored.
@@ -75,7 +103,9 @@ class WordCounter:
         If it grows, some of the words as they were found, stop words too: enough to tell the language.
     """
 
-    def __init__(self, analyzer: WordAnalyzer, columns: dict[str, int], *, grow: bool, threads: int) -> None:
+    def __init__(
+        self, analyzer: WordAnalyzer, columns: dict[str, int] | GrowingVocabulary, *, grow: bool, threads: int
+    ) -> None:
         self.analyzer = analyzer
         self.columns = columns
         self._grow = grow
@@ -118,6 +148,8 @@ class WordCounter:
 
     def _look_up(self, words: list[str]) -> npt.NDArray[np.int32]:
         terms, counts = self.analyzer.terms(words)
+        if isinstance(self.columns, GrowingVocabulary):
+            return self.columns.add(terms, counts)
         if self._grow:
             for term in dict.fromkeys(itertools.compress(terms, counts)):
                 self.columns.setdefault(term, len(self.columns))

@@ -25,7 +25,14 @@ from sthash.text.analyzer import (
     check_stemmer,
     resolve_stop_words,
 )
-from sthash.text.counters import CorpusCounts, TokenCounter, Tokenizer, WordCounter, text_batches
+from sthash.text.counters import (
+    CorpusCounts,
+    GrowingVocabulary,
+    TokenCounter,
+    Tokenizer,
+    WordCounter,
+    text_batches,
+)
 from sthash.text.detection import warn_of_language
 from sthash.text.languages import check_language
 from sthash.text.vocabulary import kept_terms, stack, take_columns
@@ -252,19 +259,20 @@ class TextVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if self.max_features is not None:
             check_whole("max_features", self.max_features)
 
-    def _counter(
-        self, stop_words: frozenset[str], columns: dict[str, int], *, grow: bool
-    ) -> WordCounter | TokenCounter:
+    def _counter(self, stop_words: frozenset[str], columns: dict[str, int] | None = None) -> WordCounter | TokenCounter:
+        """Return a counter for these columns, or one that makes them as terms come."""
+        grow = columns is None
         if callable(self.analyzer):
-            return TokenCounter(self.analyzer, columns, grow=grow)
+            return TokenCounter(self.analyzer, {} if columns is None else columns, grow=grow)
         stemmer = check_stemmer(self.stemmer, self.language)
         analyzer = WordAnalyzer(stop_words, stemmer, bool(self.fold_accents), self.segmentation)
-        return WordCounter(analyzer, columns, grow=grow, threads=resolve_threads(self.threads))
+        known = GrowingVocabulary() if columns is None else columns
+        return WordCounter(analyzer, known, grow=grow, threads=resolve_threads(self.threads))
 
     def _frozen_counter(self) -> WordCounter | TokenCounter:
         # The words that were seen are a cache: not copied, pickled or saved with the vectorizer, but made again.
         if getattr(self, "_frozen", None) is None:
-            self._frozen = self._counter(self.stop_words_, self.vocabulary_, grow=False)
+            self._frozen = self._counter(self.stop_words_, self.vocabulary_)
         return self._frozen
 
     def __getstate__(self) -> dict[str, Any]:
@@ -309,7 +317,7 @@ class CorpusCounter:
         vectorizer._validate()
         self._vectorizer = vectorizer
         self._stop_words = vectorizer._resolved_stop_words()
-        self._counter = vectorizer._counter(self._stop_words, {}, grow=True)
+        self._counter = vectorizer._counter(self._stop_words)
         self._n_documents, self._n_tokens = 0, 0
         self._document_frequency = np.zeros(0, dtype=np.int64)
         self._term_count = np.zeros(0, dtype=np.int64)
@@ -320,6 +328,12 @@ class CorpusCounter:
         """Counts over all texts so far; the position of a term is its provisional column."""
         terms = np.array(list(self._counter.columns), dtype=object)
         return CorpusCounts(terms, self._document_frequency, self._term_count, self._n_documents, self._n_tokens)
+
+    @property
+    def statistics(self) -> CorpusStatistics:
+        """What weights depend on, over all texts so far and in provisional columns."""
+        mean_length = self._n_tokens / max(self._n_documents, 1)
+        return CorpusStatistics(self._n_documents, self._document_frequency, mean_length)
 
     def add(self, texts: Iterable[str]) -> sp.csr_array:
         """Count texts; return their counts, int32, one row per text, one provisional column per term so far."""
@@ -350,10 +364,7 @@ class CorpusCounter:
         The vocabulary has all terms, as if the vectorizer had no limits for it, and is not put in order.
         """
         self._warn_of_language()
-        totals = self.totals
-        mean_length = totals.n_tokens / max(totals.n_documents, 1)
-        statistics = CorpusStatistics(totals.n_documents, totals.document_frequency, mean_length)
-        return weigh(counts, self._vectorizer.weighting, statistics)
+        return weigh(counts, self._vectorizer.weighting, self.statistics)
 
     def frozen(self, columns: dict[str, int]) -> WordCounter | TokenCounter:
         """Return a counter over columns of the caller's own, which knows the words of all texts that were added."""

@@ -1,0 +1,180 @@
+"""What a `Deduplicator` asks: which of all that was kept is the most similar. One matcher for sets, one for vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from sthash import _core, model_file
+from sthash.collection import PackedVectors
+from sthash.duplicates.comparable_rows import Shingler
+from sthash.duplicates.measures import MEASURES
+from sthash.duplicates.similarity_join import sketch
+from sthash.index import HammingIndex
+from sthash.rows import check_dense, unit_rows
+from sthash.text.counters import text_batches
+
+Positions = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float32]
+Scores = npt.NDArray[np.float64]
+Arrays = dict[str, npt.NDArray[Any]]
+VECTORS_AT_ONCE = 2048
+PAIRS_AT_ONCE = 1 << 14
+ROUNDING = 1e-6  # of unit vectors in single precision
+
+
+class Matcher(Protocol):
+    """Compares documents with those that it has kept, which are numbered in the order in which they came."""
+
+    def matches(self, documents: Any, *, keep: bool) -> Iterator[tuple[Positions, Scores]]:
+        """Give, in portions, the most similar one for each document, −1 if none is, and how similar it is.
+
+        If ``keep``, documents without a similar one are kept.
+        """
+
+    def arrays(self) -> Arrays:
+        """Return what it has kept, for a file."""
+
+    def restore(self, arrays: Arrays, count: int) -> None:
+        """Take so many documents from a file, into a matcher that is new; refuse what does not fit."""
+
+
+class SetMatcher:
+    """Compares the shingles of texts."""
+
+    def __init__(self, measure: str, threshold: float, shingle_words: int, threads: int | None) -> None:
+        self._shingler = Shingler(shingle_words, threads)
+        self._index = _core.SetIndex(measure=MEASURES.index(measure), threshold=threshold)
+
+    def matches(self, documents: Any, *, keep: bool) -> Iterator[tuple[Positions, Scores]]:
+        """Compare texts."""
+        match = self._index.find_or_add if keep else self._index.find
+        for batch in text_batches(documents):
+            yield match(*self._shingler(batch))
+
+    def arrays(self) -> Arrays:
+        """Return the sets."""
+        indptr, items = self._index.sets()
+        return {"indptr": indptr, "shingles": items}
+
+    def restore(self, arrays: Arrays, count: int) -> None:
+        """Take sets."""
+        model_file.check_array(arrays, "indptr", np.int64, (count + 1,))
+        model_file.check_array(arrays, "shingles", np.uint64, (None,))
+        self._index.add(arrays["indptr"], arrays["shingles"])
+
+
+class VectorMatcher:
+    """Compares embeddings: those whose sketches are close, by their cosine."""
+
+    def __init__(self, threshold: float, threads: int | None) -> None:
+        self._threshold = threshold
+        self._threads = threads
+        self._vectors: Floats = np.zeros((0, 0), dtype=np.float32)  # with space for more
+        self._count = 0
+        self._index: HammingIndex | None = None
+
+    def matches(self, documents: Any, *, keep: bool) -> Iterator[tuple[Positions, Scores]]:
+        """Compare vectors."""
+        if not len(documents):
+            return
+        vectors = check_dense(documents, self._vectors.shape[1] if self._count else None)
+        for start in range(0, len(vectors), VECTORS_AT_ONCE):
+            # Each row is brought to unit length on its own, so portions change nothing.
+            yield self._match(np.ascontiguousarray(unit_rows(vectors[start : start + VECTORS_AT_ONCE])), keep=keep)
+
+    def _match(self, own: Floats, *, keep: bool) -> tuple[Positions, Scores]:
+        place, best = np.full(len(own), -1, dtype=np.int64), np.zeros(len(own))
+        codes, radius = self._sketch(own)
+        known = np.flatnonzero(own.any(axis=1))  # a zero vector is similar to none
+        new = HammingIndex(8 * codes.shape[1])
+        new.add(codes[known], known)
+        if self._index is not None:
+            left, right, scores = self._close(self._index, self._vectors, new, own, radius)
+            _take_best(place, best, left, right, scores)
+        if not keep:
+            return place, best
+        # Only a vector without a similar one before this portion can be kept.
+        candidates = known[place[known] < 0]
+        first = HammingIndex(new.n_bits)
+        first.add(codes[candidates], candidates)
+        left, right, scores = self._close(first, own, new, own, radius)
+        earlier = left < right
+        left, right, scores = left[earlier], right[earlier], scores[earlier]
+        order = np.lexsort((left, right))
+        left, right, scores = left[order], right[order], scores[order]
+        cuts = np.searchsorted(right, np.arange(len(own) + 1))
+        number = np.full(len(own), -1, dtype=np.int64)  # of those that are kept
+        count = self._count
+        for row in range(len(own)):
+            similar = slice(cuts[row], cuts[row + 1])
+            if similar.start < similar.stop:
+                others = number[left[similar]]
+                _take_best(place, best, others, np.full(len(others), row), scores[similar])
+            if place[row] < 0:
+                number[row] = count
+                count += 1
+        kept = np.flatnonzero(number >= 0)
+        self._keep(own[kept], codes[kept])
+        return place, best
+
+    def _sketch(self, rows: Floats) -> tuple[npt.NDArray[np.uint8], int]:
+        bounds = np.arange(len(rows) + 1, dtype=np.int64) * rows.shape[1]
+        columns = rows.shape[1]
+        packed = PackedVectors(rows.ravel().view(np.int32), bounds[:-1], bounds[1:], dense=True, n_columns=columns)
+        return sketch(packed, self._threshold, self._threads)
+
+    def _close(
+        self, left: HammingIndex, left_rows: Floats, right: HammingIndex, right_rows: Floats, radius: int
+    ) -> tuple[Positions, Positions, Scores]:
+        """Return the pairs of two indexes that reach the threshold."""
+        found = [(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))]
+        for block in left.pairs(radius, right, threads=self._threads):
+            for start in range(0, len(block.left), PAIRS_AT_ONCE):
+                a, b = block.left[start : start + PAIRS_AT_ONCE], block.right[start : start + PAIRS_AT_ONCE]
+                cosines = np.einsum("ij,ij->i", left_rows[a], right_rows[b], dtype=np.float64)
+                cosines[cosines > 1 - ROUNDING] = 1.0
+                close = cosines >= self._threshold
+                found.append((a[close], b[close], cosines[close]))
+        a, b, scores = map(np.concatenate, zip(*found, strict=True))
+        return a, b, scores
+
+    def _keep(self, rows: Floats, codes: npt.NDArray[np.uint8]) -> None:
+        end = self._count + len(rows)
+        if end > len(self._vectors):
+            grown = np.zeros((max(end, 2 * len(self._vectors)), rows.shape[1]), dtype=np.float32)
+            if self._count:
+                grown[: self._count] = self._vectors[: self._count]
+            self._vectors = grown
+        self._vectors[self._count : end] = rows
+        if self._index is None:
+            self._index = HammingIndex(8 * codes.shape[1])
+        known = np.flatnonzero(rows.any(axis=1))
+        self._index.add(codes[known], self._count + known)
+        self._count = end
+
+    def arrays(self) -> Arrays:
+        """Return the vectors."""
+        return {"vectors": self._vectors[: self._count]}
+
+    def restore(self, arrays: Arrays, count: int) -> None:
+        """Take vectors."""
+        model_file.check_array(arrays, "vectors", np.float32, (count, None))
+        vectors = check_dense(arrays["vectors"]) if count else arrays["vectors"]
+        for start in range(0, count, VECTORS_AT_ONCE):
+            rows = np.ascontiguousarray(vectors[start : start + VECTORS_AT_ONCE])
+            self._keep(rows, self._sketch(rows)[0])
+
+
+def _take_best(place: Positions, best: Scores, others: Positions, rows: Positions, scores: Scores) -> None:
+    """Note the most similar of the others that are kept, per row; of equally similar ones, the first."""
+    held = others >= 0
+    others, rows, scores = others[held], rows[held], scores[held]
+    order = np.lexsort((others, -scores, rows))
+    rows, first = np.unique(rows[order], return_index=True)
+    others, scores = others[order][first], scores[order][first]
+    better = scores > best[rows]
+    place[rows[better]], best[rows[better]] = others[better], scores[better]
