@@ -27,6 +27,7 @@ from timing import in_own_process
 
 NEAREST, TOP = 100, 10
 SIZES = (5_000, 20_000, 80_000, None)
+TOPIC_SIZES = (5_000, 20_000, 40_000, None)
 GROWTH = (60_000, 250_000, 1_000_000)
 COLORS = {64: "#1f5f8b", 128: "#c8553d"}
 PARTS = ("data", "indices", "indptr")
@@ -153,7 +154,7 @@ def measure_topics(run: Run) -> None:
         import sthash
 
         bits = run.choose(64, 16)
-        for size in run.choose(SIZES, (100, None)):
+        for size in run.choose(TOPIC_SIZES, (100, None)):
             seconds, details = measured_fit(folder, "topics", bits, size)
             hasher = sthash.load(folder / "model")
             index = HammingIndex(bits)

@@ -85,8 +85,11 @@ def _agree(stub: str, module: str) -> bool:
 
 
 def _loosely(parameters: str) -> str:
-    """Drop what is inside a list: a parameter's C++ type does not say it."""
-    return parameters.replace("list[str]", "list").replace("list[bytes]", "list")
+    """Drop what the C++ type of a parameter does not say: what is inside a list, what a function takes."""
+    loose = {"list[str]": "list", "list[bytes]": "list", "Callable[[int, int], None]": "object"}
+    for said, unsaid in loose.items():
+        parameters = parameters.replace(said, unsaid)
+    return parameters
 
 
 def main() -> int:

@@ -16,6 +16,11 @@ namespace sthash {
 // Set from outside to end work early; whoever works looks at it now and then.
 using StopFlag = std::atomic<bool>;
 
+// How far work is: raised by whoever works, read by whoever waits. Nothing is known as long as `total` is 0.
+struct Progress {
+    std::atomic<size_t> done{0}, total{0};
+};
+
 // Calls body(begin, end, thread) for pieces of [0, count) of at most `grain` items, on up to `threads`
 // threads, the caller's own among them. Pieces are handed out in order; none is started once `stop` is set.
 // The first exception thrown by a body ends the loop and is thrown again here. Where a thread cannot be started (a

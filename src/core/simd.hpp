@@ -29,8 +29,9 @@
 #else
 #define STHASH_WIDEST ",prefer-vector-width=512"
 #endif
-#define STHASH_TARGET_AVX512 \
-    "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vpopcntdq,avx2,bmi,bmi2,popcnt,lzcnt" STHASH_WIDEST
+#define STHASH_TARGET_AVX512                                                                         \
+    "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vnni,avx512vpopcntdq,avx2,bmi,bmi2,popcnt," \
+    "lzcnt" STHASH_WIDEST
 #else
 #define STHASH_X86 0
 #endif
@@ -95,7 +96,8 @@ inline std::vector<SimdPath> available_paths() {
     if (avx2) paths.push_back(SimdPath::avx2);
     if (avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
-        __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512vpopcntdq"))
+        __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512vnni") &&
+        __builtin_cpu_supports("avx512vpopcntdq"))
         paths.push_back(SimdPath::avx512);
 #elif STHASH_ARM
     paths.push_back(SimdPath::neon);  // every 64-bit ARM has it

@@ -5,6 +5,7 @@ file to the compiled module; the headers in ``src/core`` document every paramete
 """
 
 import enum
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
@@ -102,7 +103,7 @@ def dense_neighbors(
     threads: int,
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]: ...
 def approximate_neighbors(
-    rows: CsrView, *, n_columns: int, k: int, seed: int, threads: int
+    rows: CsrView, *, n_columns: int, k: int, seed: int, threads: int, report: Callable[[int, int], None] | None = None
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]: ...
 def largest_in_rows(
     scores: npt.NDArray[np.float32], *, k: int, threads: int
@@ -125,6 +126,7 @@ def fit_svm_bank(
     max_rounds: int,
     seed: int,
     threads: int,
+    report: Callable[[int, int], None] | None = None,
 ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32], npt.NDArray[np.int32]]: ...
 def project(rows: CsrView, weights: npt.NDArray[np.float32], *, threads: int) -> npt.NDArray[np.float32]: ...
 

@@ -87,8 +87,10 @@ std::vector<float> learned_margins(const Rows& rows, size_t n_terms, StopFlag& s
     for (const float side : sides) bits.push_back(side > 0);
     const SvmSettings settings{0.5f, INFINITY, 1};
     const std::vector<float> inverse_curvature(kTexts, 1 / 2.5f);
-    const SvmSolution bank = solve_svm_bank(
-        {rows.view(), n_terms, kBits, bits.data(), inverse_curvature.data(), settings, 0.1, 30, 3}, kThreads, stop);
+    Progress progress;
+    const SvmSolution bank =
+        solve_svm_bank({rows.view(), n_terms, kBits, bits.data(), inverse_curvature.data(), settings, 0.1, 30, 3},
+                       kThreads, stop, progress);
     expect("weights of the machines", bank.weights, 0xd794486a7d51e7ac);
     std::vector<float> margins = project(rows.view(), {bank.weights.data(), static_cast<long>(kBits)}, kThreads, stop);
     for (size_t at = 0; at < margins.size(); ++at) margins[at] += bank.intercepts[at % kBits];

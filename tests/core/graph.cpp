@@ -1,10 +1,13 @@
 // Nearest rows, sparse and dense, and the loops over rough scores that find them.
 #include <algorithm>
+#include <cmath>
+#include <functional>
 #include <limits>
 
 #include "check.hpp"
 #include "graph/dense_neighbors.hpp"
 #include "graph/kernels.hpp"
+#include "graph/quantized_rows.hpp"
 #include "graph/sparse_neighbors.hpp"
 
 using namespace sthash;
@@ -89,9 +92,52 @@ void check_rough_scores(long n) {
         }
 }
 
+// Scores of dense rows in bytes, against sums in plain integers.
+void check_dense_block(size_t width, size_t count) {
+    const size_t n = 45, first = 9, k = 7;
+    std::vector<float> values(n * width);
+    for (float& value : values) value = (static_cast<float>(draw(2001)) - 1000) / 1000;
+    std::fill_n(values.begin(), width, 0.0f);
+    std::vector<int32_t> order(n), proposed;
+    for (size_t i = 0; i < n; ++i) order[i] = static_cast<int32_t>(i);
+    // Of unit length, which keeps scores within their range.
+    for (size_t i = 0; i < n; ++i) {
+        double square = 0;
+        for (size_t c = 0; c < width; ++c) square += values[i * width + c] * values[i * width + c];
+        for (size_t c = 0; c < width && square > 0; ++c) values[i * width + c] /= static_cast<float>(std::sqrt(square));
+        if (draw(8) != 0) proposed.push_back(static_cast<int32_t>(i));
+    }
+    const QuantizedRows rows = quantized_rows(values.data(), width, order, 2);
+    QueryBlock block;
+    block.load(rows, first, count);
+    int16_t thresholds[block_size];
+    std::fill_n(thresholds, block_size, std::numeric_limits<int16_t>::min());
+    block.search(rows, true, proposed, k, thresholds);
+    for (size_t q = 0; q < count; ++q) {
+        std::vector<uint64_t> wanted;
+        for (const int32_t row : proposed) {
+            if (static_cast<size_t>(row) == first + q) continue;
+            int32_t sum = 0;
+            for (size_t c = 0; c < rows.width; ++c)
+                sum += (4 * ((rows.bytes[(first + q) * rows.width + c] + 128) / 2) - 255) *
+                       rows.bytes[row * rows.width + c];
+            const float scaled = static_cast<float>(sum) * rows.factors[row] * (rows.factors[first + q] / 2);
+            wanted.push_back(QueryBlock::key_of(static_cast<int16_t>(scaled), row));
+            double cosine = 0;
+            for (size_t c = 0; c < width; ++c) cosine += values[(first + q) * width + c] * values[row * width + c];
+            check(std::abs(scaled / 16384 - cosine) < 0.03, "rough scores of dense rows");
+        }
+        std::sort(wanted.begin(), wanted.end(), std::greater<>());
+        wanted.resize(std::min(k, wanted.size()));
+        check(block.best(q, k) == wanted, "blocks of dense rows");
+    }
+}
+
 }  // namespace
 
 void test_graph() {
+    for (const size_t width : {size_t{1}, size_t{4}, size_t{30}, size_t{257}})
+        for (const size_t count : {size_t{1}, size_t{32}}) check_dense_block(width, count);
     for (const long n : {0, 1, 15, 16, 63, 64, 65, 200, 1000}) check_rough_scores(n);
     for (const size_t n : {size_t{1}, size_t{5}, size_t{70}, size_t{150}})
         for (const bool negative : {false, true}) {

@@ -111,12 +111,14 @@ void check_bank(size_t n_bits, int threads) {
     const SvmSettings settings{0.5f, std::numeric_limits<float>::infinity(), 1};
     const Lesson lesson = random_lesson(120, n_bits, settings.diagonal);
     StopFlag stop{false};
+    Progress progress;
     const auto solve = [&](const uint8_t* bits, size_t count) {
         return solve_svm_bank(
             {lesson.rows.view(), 40, count, bits, lesson.inverse_curvature.data(), settings, 0.1, 500, 7}, threads,
-            stop);
+            stop, progress);
     };
     const SvmSolution bank = solve(lesson.bits.data(), n_bits);
+    check(progress.done == n_bits && progress.total == n_bits, "progress of the bank");
     const size_t bit = draw(n_bits), n = lesson.rows.indptr.size() - 1;
     std::vector<uint8_t> own(n);
     for (size_t i = 0; i < n; ++i) own[i] = lesson.bits[i * n_bits + bit];

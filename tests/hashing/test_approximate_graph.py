@@ -130,6 +130,20 @@ def test_fewer_rows_overlap_than_neighbors_are_wanted():
     assert knn_graph(sp.eye_array(31_000, format="csr"), 5).nnz == 0
 
 
+def test_tells_how_far_it_is():
+    seen = []
+    knn_graph(topics(12_000), 10, exact=False, threads=1, report=lambda *counts: seen.append(counts))
+    assert seen
+    assert seen == sorted(set(seen))
+    assert all(0 < done <= total for done, total in seen)
+    assert len({total for _, total in seen}) == 1
+
+
+def test_an_error_of_who_is_told_ends_the_search():
+    with pytest.raises(ZeroDivisionError):
+        knn_graph(topics(12_000), 10, exact=False, threads=1, report=lambda done, _: done / 0)
+
+
 def test_none_chooses_by_size_and_metric(monkeypatch):
     X = topics(300)
     monkeypatch.setattr(graph, "APPROXIMATE_ROWS", 100)

@@ -36,11 +36,24 @@ nb::ndarray<nb::numpy, T> to_numpy(std::vector<T>&& values) {
     return to_numpy(std::move(values), {size});
 }
 
+// Calls look(); false if it raises an error of Python, which is then the current one.
+template <class Look>
+bool looked(Look&& look) {
+    try {
+        look();
+        return true;
+    } catch (nb::python_error& error) {
+        error.restore();
+        return false;
+    }
+}
+
 // Runs work(stop) on a thread of its own with the GIL released. Python looks at its signals ten times per second
 // meanwhile: on Ctrl-C the flag is set, the work ends at its next look at it, and KeyboardInterrupt is raised. If no
-// thread can be started, the work runs on the caller's, and Ctrl-C waits for its end.
-template <class Work>
-void interruptible(Work&& work) {
+// thread can be started, the work runs on the caller's, and Ctrl-C waits for its end. `look` is called as often as the
+// signals are looked at, with the GIL; an error that it raises ends the work too.
+template <class Work, class Look>
+void interruptible(Work&& work, Look&& look) {
     if (Deadline::has_passed()) throw nb::python_error();
     StopFlag stop{false};
     std::exception_ptr failure;
@@ -70,7 +83,7 @@ void interruptible(Work&& work) {
             lock.unlock();
             if (!interrupted) {
                 nb::gil_scoped_acquire acquired;
-                interrupted = PyErr_CheckSignals() != 0 || Deadline::has_passed();
+                interrupted = PyErr_CheckSignals() != 0 || Deadline::has_passed() || !looked(look);
                 if (interrupted) stop.store(true);
             }
             lock.lock();
@@ -82,7 +95,26 @@ void interruptible(Work&& work) {
     if (failure) std::rethrow_exception(failure);
 }
 
-// The same on the caller's own thread if the work is brief: to start a thread would take longer.
+template <class Work>
+void interruptible(Work&& work) {
+    interruptible(work, [] {});
+}
+
+// The same, while report(done, total) of Python is told how far work(stop, progress) is; None if nobody wants to know.
+template <class Work>
+void reporting(const nb::object& report, Work&& work) {
+    Progress progress;
+    size_t last = 0;
+    interruptible([&](StopFlag& stop) { work(stop, progress); },
+                  [&] {
+                      const size_t total = progress.total.load(), done = std::min(progress.done.load(), total);
+                      if (report.is_none() || done == last) return;
+                      last = done;
+                      report(done, total);
+                  });
+}
+
+// Runs work(stop) on the caller's own thread if it is brief: to start a thread would take longer.
 template <class Work>
 void interruptible_unless(bool brief, Work&& work) {
     if (!brief) return interruptible(work);

@@ -1,6 +1,7 @@
 // Python's view of the searches for nearest neighbors.
 #include "bindings.hpp"
 #include "graph/approximate.hpp"
+#include "graph/block_kernels.hpp"
 #include "graph/dense_neighbors.hpp"
 #include "graph/sparse_neighbors.hpp"
 #include "views.hpp"
@@ -17,13 +18,18 @@ void check_penalty(const Vector<float>& penalty, size_t n_rows) {
     check(penalty.size() == n_rows, "Each row needs one penalty. Pass as many as there are rows.");
 }
 
+nb::tuple to_python(NeighborLists&& lists, size_t n) {
+    return nb::make_tuple(to_numpy(std::move(lists.rows), {n, lists.k}),
+                          to_numpy(std::move(lists.scores), {n, lists.k}));
+}
+
 // Runs find(stop), which gives n lists, and hands rows and scores over.
 template <class Find>
 nb::tuple find_neighbors(size_t n, size_t k, Find&& find) {
     check_answers(n, k);
     NeighborLists lists(0, k);
     interruptible([&](StopFlag& stop) { lists = find(stop); });
-    return nb::make_tuple(to_numpy(std::move(lists.rows), {n, k}), to_numpy(std::move(lists.scores), {n, k}));
+    return to_python(std::move(lists), n);
 }
 
 nb::tuple of_sparse(const CsrArrays& rows, Whole<size_t> n_columns, Vector<float> penalty, Whole<size_t> k,
@@ -49,14 +55,19 @@ nb::tuple of_dense(Matrix<float> rows, nb::ndarray<float, nb::ndim<2>, nb::c_con
     return find_neighbors(block.count, k, [&](StopFlag& stop) { return dense_neighbors(block, k, threads, stop); });
 }
 
-nb::tuple approximately(const CsrArrays& rows, Whole<size_t> n_columns, Whole<size_t> k, uint64_t seed,
-                        Threads threads) {
+nb::tuple approximately(const CsrArrays& rows, Whole<size_t> n_columns, Whole<size_t> k, uint64_t seed, Threads threads,
+                        nb::object report) {
     check(n_columns <= most_rows, "Rows may have at most 2147483647 columns. Leave some out.");
     const CsrView view = rows.view(n_columns);
+    check(!view.dense || n_columns <= most_width, "Dense rows may have at most 32768 columns. Pass sparse rows.");
     check(view.n_rows <= most_rows, "A graph may have at most 2147483647 rows. Take a sample.");
     const ApproximateOptions options{k, seed};
-    return find_neighbors(
-        view.n_rows, k, [&](StopFlag& stop) { return approximate_neighbors(view, n_columns, options, threads, stop); });
+    check_answers(view.n_rows, k);
+    NeighborLists lists(0, k);
+    reporting(report, [&](StopFlag& stop, Progress& progress) {
+        lists = approximate_neighbors(view, n_columns, options, threads, stop, progress);
+    });
+    return to_python(std::move(lists), view.n_rows);
 }
 
 nb::tuple of_scores(Matrix<float> scores, Whole<size_t> k, Threads threads) {
@@ -73,7 +84,7 @@ void bind_graph(nb::module_& module) {
     module.def("dense_neighbors", &of_dense, nb::arg("rows"), nb::arg("products"), nb::kw_only(), nb::arg("first"),
                nb::arg("penalty"), nb::arg("norms"), nb::arg("largest_norm"), nb::arg("k"), nb::arg("threads"));
     module.def("approximate_neighbors", &approximately, nb::arg("rows"), nb::kw_only(), nb::arg("n_columns"),
-               nb::arg("k"), nb::arg("seed"), nb::arg("threads"));
+               nb::arg("k"), nb::arg("seed"), nb::arg("threads"), nb::arg("report") = nb::none());
     module.def("largest_in_rows", &of_scores, nb::arg("scores"), nb::kw_only(), nb::arg("k"), nb::arg("threads"));
 }
 

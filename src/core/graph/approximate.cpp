@@ -56,13 +56,14 @@ class ApproximateNeighbors {
  public:
     // Searches among the rows chosen[0], chosen[1], … only.
     ApproximateNeighbors(const CsrView& given, const std::vector<int32_t>& chosen, size_t n_columns,
-                         const ApproximateOptions& options, int threads, StopFlag& stop)
+                         const ApproximateOptions& options, int threads, StopFlag& stop, Progress& progress)
         : given_(given),
           chosen_(chosen),
           n_(chosen.size()),
           options_(options),
           threads_(std::max(threads, 1)),
           stop_(stop),
+          progress_(progress),
           // Rough scores err a little, so some more neighbors than wanted are kept until the end.
           kept_(std::min(n_ - 1, options.k + std::max<size_t>(7, options.k / 4))),
           scratch_(threads_) {
@@ -73,11 +74,9 @@ class ApproximateNeighbors {
         const CellOptions how{n_cells, options.choices, std::max<size_t>(4 * n_ / n_cells, 64), options.seed};
         if (given.dense) {
             const size_t width = static_cast<size_t>(given.indptr[1] - given.indptr[0]);
-            cells_ = make_cells(quantized_rows(given.values, width, chosen, threads_), how, threads_, stop);
-            std::vector<int32_t> ordered(n_);
-            std::transform(cells_.order.begin(), cells_.order.end(), ordered.begin(),
-                           [&](int32_t row) { return chosen[row]; });
-            rows_ = quantized_rows(given.values, width, ordered, threads_);
+            const QuantizedRows quantized = quantized_rows(given.values, width, chosen, threads_);
+            cells_ = make_cells(quantized, how, threads_, stop);
+            rows_ = some_rows(quantized, cells_.order);
         } else {
             const RankedRows ranked(given, n_columns, chosen);
             cells_ = make_cells(quantized_rows(ranked, identity), how, threads_, stop);
@@ -85,6 +84,9 @@ class ApproximateNeighbors {
             rare_ = rare_postings(rows_, ranked.frequency, options.rare_frequency);
         }
         n_blocks_ = (n_ + block_size - 1) / block_size;
+        // The cells and the exact scores take about as long as a round each.
+        progress_.total = n_blocks_ * (3 + options.rounds);
+        progress_.done = n_blocks_;
         near_.assign(n_ * kept_, {0, false, -1});
     }
 
@@ -97,6 +99,7 @@ class ApproximateNeighbors {
             find_reverse();
             for_blocks([&](size_t first, size_t count, Scratch& own) { propose_paths(first, count, round == 0, own); });
         }
+        progress_.done = progress_.total - n_blocks_;  // there may have been fewer rounds
         return exact_lists();
     }
 
@@ -129,6 +132,7 @@ class ApproximateNeighbors {
                 own.block.load(rows_, first, count);
                 own.block.search(rows_, true, own.proposed, kept_, thresholds);
                 for (size_t q = 0; q < count; ++q) merge((first + q) * kept_, own.block.best(q, kept_), next);
+                progress_.done.fetch_add(1, std::memory_order_relaxed);
             }
         });
         near_.swap(next);
@@ -170,7 +174,7 @@ class ApproximateNeighbors {
         std::sort(own.ranked.begin(), own.ranked.end(),
                   [](const Candidate& a, const Candidate& b) { return better(a, b); });
         for (const Candidate& cell : own.ranked) {
-            if (own.proposed.size() >= options_.cell_proposals) break;
+            if (own.proposed.size() >= (given_.dense ? options_.dense_proposals : options_.cell_proposals)) break;
             for (int32_t row = cells_.starts[cell.row]; row < cells_.starts[cell.row + 1]; ++row)
                 own.proposed.push_back(row);
         }
@@ -288,61 +292,68 @@ class ApproximateNeighbors {
         });
     }
 
-    // The k best of the neighbors that were kept, by exact score, in the order of the chosen rows.
+    // The k best of the neighbors that were kept, by exact score, in the order of the chosen rows. Products are added
+    // up in double precision and in the order of the columns, as the exact search does it.
     NeighborLists exact_lists() {
         NeighborLists lists(n_, options_.k);
         parallel_for(n_, 64, threads_, stop_, [&](size_t begin, size_t end, int thread) {
             Scratch& own = scratch_[thread];
-            own.query.resize(rows_.n_columns, 0.0f);
             for (size_t i = begin; i < end; ++i) {
                 own.exact.clear();
-                spread(i, own.query);
-                for (size_t at = i * kept_; at < (i + 1) * kept_ && near_[at].row >= 0; ++at) {
-                    const auto row = static_cast<size_t>(near_[at].row);
-                    if (at + 1 < (i + 1) * kept_ && near_[at + 1].row >= 0) prefetch(near_[at + 1].row);
-                    const auto score = static_cast<float>(exact_score(row, own.query.data()));
-                    if (score > 0) own.exact.push_back({score, cells_.order[row]});
-                }
-                if (!given_.dense)
-                    for (int64_t at = rows_.indptr[i]; at < rows_.indptr[i + 1]; ++at)
-                        own.query[rows_.columns[at]] = 0.0f;
+                if (given_.dense)
+                    score_dense(i, own);
+                else
+                    score_sparse(i, own);
                 lists.write(cells_.order[i], own.exact);
             }
         });
         return lists;
     }
 
-    void spread(size_t place, std::vector<float>& query) const {
-        if (given_.dense) {
-            const SparseRow row = row_at(place);
-            std::copy_n(row.values, row.size, query.begin());
-        } else {
-            for (int64_t at = rows_.indptr[place]; at < rows_.indptr[place + 1]; ++at)
-                query[rows_.columns[at]] = rows_.exact[at];
+    // Eight rows at a time: each sum waits for its last addition, so the others fill in.
+    void score_dense(size_t place, Scratch& own) const {
+        constexpr size_t together = 8;
+        const SparseRow query = row_at(place);
+        const size_t begin = place * kept_, end = begin + kept_;
+        for (size_t at = begin; at < end && near_[at].row >= 0; at += together) {
+            const float* rows[together];
+            double sums[together] = {};
+            for (size_t r = 0; r < together; ++r)
+                rows[r] = at + r < end && near_[at + r].row >= 0 ? row_at(near_[at + r].row).values : query.values;
+            for (long c = 0; c < query.size; ++c)
+                for (size_t r = 0; r < together; ++r) sums[r] += static_cast<double>(query.values[c]) * rows[r][c];
+            for (size_t r = 0; r < together && at + r < end && near_[at + r].row >= 0; ++r)
+                add_exact(sums[r], near_[at + r].row, own);
         }
+    }
+
+    // Terms of one row only add nothing.
+    void score_sparse(size_t place, Scratch& own) const {
+        own.query.resize(rows_.n_columns, 0.0f);
+        for (int64_t at = rows_.indptr[place]; at < rows_.indptr[place + 1]; ++at)
+            own.query[rows_.columns[at]] = rows_.exact[at];
+        const size_t end = (place + 1) * kept_;
+        for (size_t at = place * kept_; at < end && near_[at].row >= 0; ++at) {
+            const int32_t row = near_[at].row;
+            if (at + 1 < end && near_[at + 1].row >= 0) prefetch(near_[at + 1].row);
+            double sum = 0;
+            for (int64_t entry = rows_.indptr[row]; entry < rows_.indptr[row + 1]; ++entry)
+                sum += static_cast<double>(own.query[rows_.columns[entry]]) * rows_.exact[entry];
+            add_exact(sum, row, own);
+        }
+        for (int64_t at = rows_.indptr[place]; at < rows_.indptr[place + 1]; ++at) own.query[rows_.columns[at]] = 0.0f;
+    }
+
+    void add_exact(double sum, int32_t row, Scratch& own) const {
+        const auto score = static_cast<float>(sum);
+        if (score > 0) own.exact.push_back({score, cells_.order[row]});
     }
 
     void prefetch(int32_t place) const {
-        if (given_.dense) return;
-        const int64_t first = rows_.indptr[place];
-        for (int64_t at = first; at < rows_.indptr[place + 1]; at += 16) {
+        for (int64_t at = rows_.indptr[place]; at < rows_.indptr[place + 1]; at += 16) {
             STHASH_PREFETCH(rows_.columns.data() + at);
             STHASH_PREFETCH(rows_.exact.data() + at);
         }
-    }
-
-    // In double precision and in the order of the columns, as the exact search does it. Terms of one row only add
-    // nothing.
-    double exact_score(size_t place, const float* query) const {
-        double sum = 0;
-        if (given_.dense) {
-            const SparseRow row = row_at(place);
-            for (long at = 0; at < row.size; ++at) sum += static_cast<double>(query[at]) * row.values[at];
-        } else {
-            for (int64_t at = rows_.indptr[place]; at < rows_.indptr[place + 1]; ++at)
-                sum += static_cast<double>(query[rows_.columns[at]]) * rows_.exact[at];
-        }
-        return sum;
     }
 
     SparseRow row_at(size_t place) const { return given_.row(chosen_[cells_.order[place]]); }
@@ -353,6 +364,7 @@ class ApproximateNeighbors {
     ApproximateOptions options_;
     int threads_;
     StopFlag& stop_;
+    Progress& progress_;
     size_t kept_;  // neighbors per row until the end
     size_t n_blocks_ = 0;
     Cells cells_;
@@ -365,11 +377,11 @@ class ApproximateNeighbors {
 }  // namespace
 
 NeighborLists approximate_neighbors(const CsrView& rows, size_t n_columns, const ApproximateOptions& options,
-                                    int threads, StopFlag& stop) {
+                                    int threads, StopFlag& stop, Progress& progress) {
     const EqualRows equal = find_equal_rows(rows, threads, stop);
     NeighborLists among_distinct(equal.n(), options.k);
     if (equal.n() > 1)
-        among_distinct = ApproximateNeighbors(rows, equal.first, n_columns, options, threads, stop).search();
+        among_distinct = ApproximateNeighbors(rows, equal.first, n_columns, options, threads, stop, progress).search();
     return with_copies(rows, equal, among_distinct, threads, stop);
 }
 

@@ -1,5 +1,7 @@
 #include "graph/block_kernels.hpp"
 
+#include <cstring>
+
 #include "compiler.hpp"
 #include "simd.hpp"
 

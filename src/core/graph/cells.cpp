@@ -44,23 +44,6 @@ std::vector<int32_t> random_rows(size_t n, size_t count, uint64_t seed) {
     return rows;
 }
 
-QuantizedRows some_rows(const QuantizedRows& rows, const std::vector<int32_t>& which) {
-    QuantizedRows result;
-    result.n_rows = which.size();
-    result.n_columns = rows.n_columns;
-    result.width = rows.width;
-    if (rows.width == 0) result.indptr.push_back(0);
-    for (const int32_t row : which) {
-        const size_t begin = rows.width > 0 ? row * rows.width : rows.indptr[row];
-        const size_t end = rows.width > 0 ? begin + rows.width : rows.indptr[row + 1];
-        result.weights.insert(result.weights.end(), rows.weights.begin() + begin, rows.weights.begin() + end);
-        if (rows.width > 0) continue;
-        result.columns.insert(result.columns.end(), rows.columns.begin() + begin, rows.columns.begin() + end);
-        result.indptr.push_back(static_cast<int64_t>(result.columns.size()));
-    }
-    return result;
-}
-
 // The `choices` nearest centroids of each row, best first; -1 where a row has nothing in common with any.
 std::vector<int32_t> nearest_centroids(const QuantizedRows& rows, const QuantizedRows& centroids, size_t choices,
                                        int threads, StopFlag& stop) {
@@ -71,7 +54,7 @@ std::vector<int32_t> nearest_centroids(const QuantizedRows& rows, const Quantize
         QueryBlock& block = blocks[thread];
         block.load(rows, begin, end - begin);
         int16_t thresholds[block_size];
-        std::fill_n(thresholds, block_size, rows.width > 0 ? std::numeric_limits<int16_t>::min() : int16_t{0});
+        std::fill_n(thresholds, block_size, rows.dense() ? std::numeric_limits<int16_t>::min() : int16_t{0});
         block.search(centroids, false, all, choices, thresholds);
         for (size_t q = 0; q < end - begin; ++q) {
             size_t place = (begin + q) * choices;
@@ -81,26 +64,21 @@ std::vector<int32_t> nearest_centroids(const QuantizedRows& rows, const Quantize
     return nearest;
 }
 
-// The heaviest columns of the sum of some rows. `sum` is zero before and after.
 struct Column {
     float weight;
     int32_t number;
 };
 
+// The heaviest columns of the direction of the sum of some sparse rows. `sum` is zero before and after.
 std::vector<Column> sum_of_rows(const QuantizedRows& rows, const int32_t* members, size_t count,
                                 std::vector<float>& sum) {
     std::vector<Column> columns;
-    for (size_t m = 0; m < count; ++m) {
-        const size_t row = static_cast<size_t>(members[m]);
-        const bool dense = rows.width > 0;
-        const size_t begin = dense ? row * rows.width : rows.indptr[row];
-        const size_t end = dense ? begin + rows.width : rows.indptr[row + 1];
-        for (size_t at = begin; at < end; ++at) {
-            const int32_t column = dense ? static_cast<int32_t>(at - begin) : rows.columns[at];
+    for (size_t m = 0; m < count; ++m)
+        for (int64_t at = rows.indptr[members[m]]; at < rows.indptr[members[m] + 1]; ++at) {
+            const int32_t column = rows.columns[at];
             if (sum[column] == 0.0f && rows.weights[at] != 0) columns.push_back({0.0f, column});
             sum[column] += rows.weights[at];
         }
-    }
     // A column may have come in twice if its sum was zero in between.
     double square = 0;
     for (Column& column : columns) {
@@ -109,7 +87,7 @@ std::vector<Column> sum_of_rows(const QuantizedRows& rows, const int32_t* member
     }
     const float scale = square > 0 ? static_cast<float>(1 / std::sqrt(square)) : 0.0f;
     for (Column& column : columns) column.weight *= scale;
-    if (rows.width == 0 && columns.size() > centroid_terms) {
+    if (columns.size() > centroid_terms) {
         std::nth_element(columns.begin(), columns.begin() + centroid_terms, columns.end(),
                          [](const Column& a, const Column& b) {
                              const float x = std::abs(a.weight), y = std::abs(b.weight);
@@ -118,6 +96,20 @@ std::vector<Column> sum_of_rows(const QuantizedRows& rows, const int32_t* member
         columns.resize(centroid_terms);
     }
     return columns;
+}
+
+// The direction of the sum of some dense rows, in `sum`.
+void sum_of_dense_rows(const QuantizedRows& rows, const int32_t* members, size_t count, std::vector<float>& sum) {
+    std::fill(sum.begin(), sum.end(), 0.0f);
+    for (size_t m = 0; m < count; ++m) {
+        const int8_t* const bytes = rows.bytes.data() + members[m] * rows.width;
+        const float factor = rows.factors[members[m]];
+        for (size_t c = 0; c < rows.n_columns; ++c) sum[c] += bytes[c] * factor;
+    }
+    double square = 0;
+    for (const float value : sum) square += static_cast<double>(value) * value;
+    const float scale = square > 0 ? static_cast<float>(1 / std::sqrt(square)) : 0.0f;
+    for (float& value : sum) value *= scale;
 }
 
 // The directions of the sums of the rows of each cell. A cell without rows keeps its centroid.
@@ -131,39 +123,39 @@ QuantizedRows next_centroids(const QuantizedRows& rows, const std::vector<int32_
     std::vector<int32_t> next(starts.begin(), starts.end() - 1);
     for (size_t i = 0; i < rows.n(); ++i)
         if (cell_of[i] >= 0) members[next[cell_of[i]]++] = static_cast<int32_t>(i);
+    QuantizedRows result;
+    result.n_columns = rows.n_columns;
+    if (rows.dense()) result = dense_rows(n_cells, rows.n_columns);
     std::vector<std::vector<Column>> columns(n_cells);
     std::vector<std::vector<float>> sums(std::max(threads, 1));
     parallel_for(n_cells, 4, threads, stop, [&](size_t begin, size_t end, int thread) {
         sums[thread].resize(rows.n_columns, 0.0f);
-        for (size_t c = begin; c < end; ++c)
-            columns[c] = sum_of_rows(rows, members.data() + starts[c], static_cast<size_t>(starts[c + 1] - starts[c]),
-                                     sums[thread]);
+        for (size_t c = begin; c < end; ++c) {
+            const int32_t* const own = members.data() + starts[c];
+            const auto count = static_cast<size_t>(starts[c + 1] - starts[c]);
+            if (!rows.dense()) {
+                columns[c] = sum_of_rows(rows, own, count, sums[thread]);
+            } else if (count == 0) {
+                copy_dense_row(before, c, result, c);
+            } else {
+                sum_of_dense_rows(rows, own, count, sums[thread]);
+                set_row(result, c, sums[thread].data());
+            }
+        }
     });
-    QuantizedRows result;
-    result.n_rows = n_cells;
-    result.n_columns = rows.n_columns;
-    result.width = rows.width;
-    if (rows.width > 0) result.weights.resize(n_cells * rows.width, 0);
-    if (rows.width == 0) result.indptr.push_back(0);
+    if (rows.dense()) return result;
+    result.indptr.push_back(0);
     for (size_t c = 0; c < n_cells; ++c) {
         if (columns[c].empty()) {
-            const QuantizedRows kept = some_rows(before, {static_cast<int32_t>(c)});
-            if (rows.width > 0)
-                std::copy(kept.weights.begin(), kept.weights.end(), result.weights.begin() + c * rows.width);
-            else {
-                result.columns.insert(result.columns.end(), kept.columns.begin(), kept.columns.end());
-                result.weights.insert(result.weights.end(), kept.weights.begin(), kept.weights.end());
-            }
+            add_sparse_row(before, c, result);
+            continue;
         }
         for (const Column& column : columns[c]) {
-            if (rows.width > 0) {
-                result.weights[c * rows.width + column.number] = quantized(column.weight);
-            } else {
-                result.columns.push_back(column.number);
-                result.weights.push_back(quantized(column.weight));
-            }
+            result.columns.push_back(column.number);
+            result.weights.push_back(quantized(column.weight));
         }
-        if (rows.width == 0) result.indptr.push_back(static_cast<int64_t>(result.columns.size()));
+        result.indptr.push_back(static_cast<int64_t>(result.columns.size()));
+        ++result.n_rows;
     }
     return result;
 }

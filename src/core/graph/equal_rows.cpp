@@ -1,33 +1,13 @@
 #include "graph/equal_rows.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <numeric>
+
+#include "join/equal_rows.hpp"
 
 namespace sthash {
 
 namespace {
-
-uint64_t mixed(uint64_t value) {
-    value = (value ^ (value >> 30)) * 0xBF58476D1CE4E5B9ull;
-    value = (value ^ (value >> 27)) * 0x94D049BB133111EBull;
-    return value ^ (value >> 31);
-}
-
-uint64_t hash_of(const SparseRow& row) {
-    uint64_t hash = static_cast<uint64_t>(row.size);
-    for (long at = 0; at < row.size; ++at) {
-        uint32_t bits;
-        std::memcpy(&bits, row.values + at, sizeof bits);
-        hash = mixed(hash + 0x9E3779B97F4A7C15ull + (static_cast<uint64_t>(row.indices[at]) << 32 | bits));
-    }
-    return hash;
-}
-
-bool equal(const SparseRow& a, const SparseRow& b) {
-    return a.size == b.size && std::equal(a.indices, a.indices + a.size, b.indices) &&
-           std::memcmp(a.values, b.values, sizeof(float) * static_cast<size_t>(a.size)) == 0;
-}
 
 double squared_length(const SparseRow& row) {
     double sum = 0;
@@ -39,26 +19,18 @@ double squared_length(const SparseRow& row) {
 
 EqualRows find_equal_rows(const CsrView& rows, int threads, StopFlag& stop) {
     const size_t n = rows.n_rows;
-    std::vector<uint64_t> hashes(n);
-    parallel_for(n, 1024, threads, stop, [&](size_t begin, size_t end, int) {
-        for (size_t i = begin; i < end; ++i) hashes[i] = hash_of(rows.row(i));
-    });
+    const std::vector<int64_t> first = rows.dense
+                                           ? first_equal_rows(rows.indptr, n, threads, stop, rows.values)
+                                           : first_equal_rows(rows.indptr, n, threads, stop, rows.indices, rows.values);
     EqualRows result;
     result.group.resize(n);
-    size_t size = 16;
-    while (size < 2 * n) size *= 2;
-    std::vector<int32_t> table(size, -1);  // groups by the hash of their rows
-    for (size_t i = 0; i < n && !stop; ++i) {
-        size_t place = hashes[i] & (size - 1);
-        for (; table[place] >= 0; place = (place + 1) & (size - 1)) {
-            const int32_t first = result.first[table[place]];
-            if (hashes[first] == hashes[i] && equal(rows.row(first), rows.row(i))) break;
-        }
-        if (table[place] < 0) {
-            table[place] = static_cast<int32_t>(result.n());
+    for (size_t i = 0; i < n; ++i) {
+        if (first[i] == static_cast<int64_t>(i)) {
+            result.group[i] = static_cast<int32_t>(result.n());
             result.first.push_back(static_cast<int32_t>(i));
+        } else {
+            result.group[i] = result.group[first[i]];
         }
-        result.group[i] = table[place];
     }
     result.starts.assign(result.n() + 1, 0);
     for (const int32_t group : result.group) ++result.starts[group + 1];

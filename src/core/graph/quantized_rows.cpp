@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <functional>
+#include <limits>
 
 #include "parallel.hpp"
 
@@ -40,29 +41,83 @@ QuantizedRows quantized_rows(const RankedRows& rows, const std::vector<int32_t>&
     return result;
 }
 
-QuantizedRows quantized_rows(const float* rows, size_t width, const std::vector<int32_t>& order, int threads) {
+QuantizedRows dense_rows(size_t n_rows, size_t n_columns) {
     QuantizedRows result;
-    result.n_rows = order.size();
-    result.n_columns = result.width = width;
-    result.weights.resize(order.size() * width);
+    result.n_rows = n_rows;
+    result.n_columns = n_columns;
+    result.width = (n_columns + 3) / 4 * 4;
+    result.bytes.resize(n_rows * result.width, 0);
+    result.factors.resize(n_rows, 0.0f);
+    result.offsets.resize(n_rows, 0);
+    return result;
+}
+
+void set_row(QuantizedRows& rows, size_t row, const float* values) {
+    float largest = 0;
+    for (size_t c = 0; c < rows.n_columns; ++c) largest = std::max(largest, std::abs(values[c]));
+    // Smaller values would have a factor without end.
+    const float scale = largest >= std::numeric_limits<float>::min() ? 127 / largest : 0.0f;
+    int8_t* const bytes = rows.bytes.data() + row * rows.width;
+    int32_t sum = 0;
+    for (size_t c = 0; c < rows.n_columns; ++c) {
+        const float value = values[c] * scale;
+        bytes[c] = static_cast<int8_t>(value + (value < 0 ? -0.5f : 0.5f));
+        sum += bytes[c];
+    }
+    rows.offsets[row] = 255 * sum;
+    rows.factors[row] = largest * (128.0f / 127);
+}
+
+QuantizedRows quantized_rows(const float* rows, size_t width, const std::vector<int32_t>& order, int threads) {
+    QuantizedRows result = dense_rows(order.size(), width);
     StopFlag never{false};
     parallel_for(order.size(), 256, threads, never, [&](size_t begin, size_t end, int) {
-        for (size_t i = begin; i < end; ++i)
-            std::transform(rows + order[i] * width, rows + (order[i] + 1) * width, result.weights.begin() + i * width,
-                           quantized);
+        for (size_t i = begin; i < end; ++i) set_row(result, i, rows + order[i] * width);
     });
+    return result;
+}
+
+void copy_dense_row(const QuantizedRows& rows, size_t from, QuantizedRows& result, size_t to) {
+    std::copy_n(rows.bytes.begin() + from * rows.width, rows.width, result.bytes.begin() + to * rows.width);
+    result.factors[to] = rows.factors[from];
+    result.offsets[to] = rows.offsets[from];
+}
+
+void add_sparse_row(const QuantizedRows& rows, size_t row, QuantizedRows& result) {
+    const int64_t begin = rows.indptr[row], end = rows.indptr[row + 1];
+    result.weights.insert(result.weights.end(), rows.weights.begin() + begin, rows.weights.begin() + end);
+    result.columns.insert(result.columns.end(), rows.columns.begin() + begin, rows.columns.begin() + end);
+    result.indptr.push_back(static_cast<int64_t>(result.columns.size()));
+    ++result.n_rows;
+}
+
+QuantizedRows some_rows(const QuantizedRows& rows, const std::vector<int32_t>& which) {
+    if (rows.dense()) {
+        QuantizedRows result = dense_rows(which.size(), rows.n_columns);
+        for (size_t i = 0; i < which.size(); ++i) copy_dense_row(rows, which[i], result, i);
+        return result;
+    }
+    QuantizedRows result;
+    result.n_columns = rows.n_columns;
+    result.indptr.push_back(0);
+    for (const int32_t row : which) add_sparse_row(rows, row, result);
     return result;
 }
 
 void QueryBlock::load(const QuantizedRows& rows, size_t first, size_t count) {
     first_ = first;
     count_ = count;
-    dense_ = rows.width > 0;
+    dense_ = rows.dense();
     if (dense_) {
-        weights_.assign((rows.width + 1) * block_size, 0);
-        for (size_t q = 0; q < count; ++q)
+        bytes_.assign(rows.width * block_size, 64);
+        std::fill_n(factors_, block_size, 0.0f);
+        for (size_t q = 0; q < count; ++q) {
+            const int8_t* const bytes = rows.bytes.data() + (first + q) * rows.width;
             for (size_t c = 0; c < rows.width; ++c)
-                weights_[(c + 1) * block_size + q] = rows.weights[(first + q) * rows.width + c];
+                bytes_[(c / 4 * block_size + q) * 4 + c % 4] = static_cast<uint8_t>((bytes[c] + 128) / 2);
+            // Four times half of a byte is twice the byte.
+            factors_[q] = rows.factors[first + q] / 2;
+        }
         return;
     }
     for (const int32_t column : used_) slots_[column] = 0;
@@ -90,7 +145,7 @@ void QueryBlock::search(const QuantizedRows& others, bool same, const std::vecto
     scores_.resize(batch * block_size);
     for (auto& found : found_) found.clear();
     for (size_t q = count_; q < block_size; ++q) thresholds[q] = 32767;
-    const BlockView block{weights_.data(), dense_ ? nullptr : slots_.data()};
+    const BlockView block{weights_.data(), slots_.data(), bytes_.data(), factors_};
     const QuantizedView view = others.view();
     for (size_t next = 0; next < proposed.size();) {
         const size_t hits = rows_above(block, view, proposed.data(), proposed.size(), thresholds, batch,

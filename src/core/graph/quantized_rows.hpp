@@ -1,4 +1,4 @@
-// Unit rows in 16-bit integers, sparse or dense, and blocks of them as queries.
+// Unit rows in small integers, and blocks of them as queries: 16 bits per weight of sparse rows, 8 of dense ones.
 #pragma once
 
 #include <cstdint>
@@ -13,25 +13,48 @@ namespace sthash {
 // A weight, at most 1, in 16 bits. A little less than 2^15 times as large, so that no sum leaves the range.
 int16_t quantized(float weight);
 
-// The rows of a matrix, whose lengths are at most 1.
+// The rows of a matrix, whose lengths are at most 1. Those of a sparse matrix have `indptr`, `columns`, `weights` and
+// `exact`, those of a dense one `bytes`, `factors` and `offsets`, as block_kernels.hpp explains them.
 struct QuantizedRows {
     size_t n() const { return n_rows; }
-    QuantizedView view() const { return {indptr.data(), width > 0 ? nullptr : columns.data(), weights.data(), width}; }
+    bool dense() const { return width > 0; }
+    QuantizedView view() const {
+        return {indptr.data(),  columns.data(), weights.data(), dense() ? bytes.data() : nullptr,
+                factors.data(), offsets.data(), width};
+    }
 
     size_t n_rows = 0;
     size_t n_columns = 0;
-    size_t width = 0;              // of dense rows; 0 if sparse
-    std::vector<int64_t> indptr;   // n + 1, if sparse
-    std::vector<int32_t> columns;  // if sparse
+    size_t width = 0;  // of dense rows: n_columns, rounded up to a multiple of 4; 0 if sparse
+    std::vector<int64_t> indptr;
+    std::vector<int32_t> columns;
     std::vector<int16_t> weights;
-    std::vector<float> exact;  // the weights as they are, if sparse
+    std::vector<float> exact;  // the weights as they are
+    std::vector<int8_t> bytes;
+    std::vector<float> factors;
+    std::vector<int32_t> offsets;
 };
+
+// Dense rows of zeros.
+QuantizedRows dense_rows(size_t n_rows, size_t n_columns);
+
+// Sets a dense row: the largest of its values becomes 127 or -127.
+void set_row(QuantizedRows& rows, size_t row, const float* values);
 
 // The sparse rows order[0], order[1], …, without terms that no other row has.
 QuantizedRows quantized_rows(const RankedRows& rows, const std::vector<int32_t>& order);
 
 // The dense rows order[0], order[1], … of a matrix of `width` columns.
 QuantizedRows quantized_rows(const float* rows, size_t width, const std::vector<int32_t>& order, int threads);
+
+// Copies a dense row.
+void copy_dense_row(const QuantizedRows& rows, size_t from, QuantizedRows& result, size_t to);
+
+// Copies a sparse row to the end, without its exact weights.
+void add_sparse_row(const QuantizedRows& rows, size_t row, QuantizedRows& result);
+
+// The rows which[0], which[1], …, without exact weights.
+QuantizedRows some_rows(const QuantizedRows& rows, const std::vector<int32_t>& which);
 
 // Up to 32 rows as queries. Memory of one thread, kept from block to block.
 class QueryBlock {
@@ -60,6 +83,8 @@ class QueryBlock {
  private:
     size_t first_ = 0, count_ = 0;
     bool dense_ = false;
+    std::vector<uint8_t> bytes_;
+    float factors_[block_size] = {};
     std::vector<uint16_t> slots_;  // by column; zero between blocks
     std::vector<int32_t> used_;    // columns with a slot
     std::vector<int16_t> weights_;

@@ -43,9 +43,10 @@ int groups_for(size_t lanes) {
 // The machines of one block; `lane_bit` says which bit a lane works on.
 class BlockSolver {
  public:
-    BlockSolver(const SvmProblem& problem, size_t first_bit, size_t n_bits, SvmSolution& solution)
+    BlockSolver(const SvmProblem& problem, size_t first_bit, size_t n_bits, SvmSolution& solution, Progress& progress)
         : problem_(problem),
           solution_(solution),
+          progress_(progress),
           lane_bit_(n_bits),
           groups_(groups_for(n_bits)),
           weights_(problem.n_features * width()),
@@ -108,6 +109,7 @@ class BlockSolver {
             if (most_[lane] - least_[lane] <= problem_.tolerance) {
                 solution_.rounds[lane_bit_[lane]] = round;
                 active_[lane] = 0;
+                progress_.done.fetch_add(1, std::memory_order_relaxed);
             } else {
                 ++left;
             }
@@ -159,6 +161,7 @@ class BlockSolver {
 
     const SvmProblem& problem_;
     SvmSolution& solution_;
+    Progress& progress_;
     std::vector<size_t> lane_bit_;
     int groups_;
     AlignedArray<float> weights_, alphas_, labels_, intercepts_, most_, least_;
@@ -167,13 +170,14 @@ class BlockSolver {
 
 }  // namespace
 
-SvmSolution solve_svm_bank(const SvmProblem& problem, int threads, StopFlag& stop) {
+SvmSolution solve_svm_bank(const SvmProblem& problem, int threads, StopFlag& stop, Progress& progress) {
+    progress.total = problem.n_bits;
     SvmSolution solution{std::vector<float>(problem.n_features * problem.n_bits), std::vector<float>(problem.n_bits),
                          std::vector<int32_t>(problem.n_bits)};
     size_t block = 4 * lanes_in_group;
     while (block > lanes_in_group && (problem.n_bits + block - 1) / block < static_cast<size_t>(threads)) block /= 2;
     parallel_for(problem.n_bits, block, threads, stop, [&](size_t begin, size_t end, int) {
-        BlockSolver(problem, begin, end - begin, solution).solve(stop);
+        BlockSolver(problem, begin, end - begin, solution, progress).solve(stop);
     });
     return solution;
 }

@@ -36,7 +36,8 @@ struct SvmSolution {
 };
 
 // The solution depends neither on the number of threads nor on the SIMD path. It is incomplete after a stop.
-SvmSolution solve_svm_bank(const SvmProblem& problem, int threads, StopFlag& stop);
+// Progress counts the bits that are done.
+SvmSolution solve_svm_bank(const SvmProblem& problem, int threads, StopFlag& stop, Progress& progress);
 
 // Rows times weights: n_rows × width margins, each added up in the order of the row.
 std::vector<float> project(const CsrView& rows, const WeightMatrix& matrix, int threads, StopFlag& stop);

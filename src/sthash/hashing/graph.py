@@ -6,6 +6,7 @@ A large corpus gets an approximate graph, which lacks a few percent of these edg
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal, get_args
 
 import numpy as np
@@ -28,6 +29,8 @@ PRODUCTS_BYTES = 1 << 27
 LEAST_VALUE = 2.0**-30
 # From this number of rows on the approximate search is the faster one.
 APPROXIMATE_ROWS = 30_000
+# Wider rows are searched as sparse ones: their sums of products would leave 32 bits.
+MOST_DENSE_COLUMNS = 32_768
 # Cosines that differ by less are equal where recall is counted.
 ROUNDING = 1e-6
 # Smallest bandwidth after scaling: it must not vanish.
@@ -43,6 +46,7 @@ def knn_graph(
     exact: bool | None = None,
     random_state: int | np.random.RandomState | None = 0,
     threads: int | None = None,
+    report: Callable[[int, int], None] | None = None,
 ) -> sp.csr_array:
     """Build the symmetric k-nearest-neighbor graph of the rows of X.
 
@@ -68,6 +72,8 @@ def knn_graph(
         Seed of the approximate search. The exact one needs none.
     threads : int or None, default=None
         None takes one per available core. The result does not depend on it.
+    report : callable, optional
+        Called several times per second with how much of the approximate search is done, and of how much.
 
     Returns
     -------
@@ -114,7 +120,7 @@ def knn_graph(
         rows, cosines = (
             nearest_rows(unit, np.zeros(n), n_neighbors, threads)
             if exact
-            else _nearly_nearest_rows(unit, n_neighbors, random_state, threads)
+            else _nearly_nearest_rows(unit, n_neighbors, random_state, threads, report)
         )
         weights = np.clip(cosines, 0, 1)
     else:
@@ -173,9 +179,15 @@ def nearest_rows(
 
 
 def _nearly_nearest_rows(
-    X: Vectors, k: int, random_state: int | np.random.RandomState | None, threads: int | None
+    X: Vectors,
+    k: int,
+    random_state: int | np.random.RandomState | None,
+    threads: int | None,
+    report: Callable[[int, int], None] | None,
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:
     """Return, for each unit row of X, nearly the k other rows with the largest cosines, and these cosines."""
+    if not sp.issparse(X) and X.shape[1] > MOST_DENSE_COLUMNS:
+        X = sp.csr_array(X)
     parts = row_parts(X)
     return _core.approximate_neighbors(
         _core.CsrView(parts.indptr, parts.indices, parts.values, dense=parts.dense),
@@ -183,6 +195,7 @@ def _nearly_nearest_rows(
         k=k,
         seed=int(check_random_state(random_state).randint(2**31)),
         threads=resolve_threads(threads),
+        report=report,
     )
 
 

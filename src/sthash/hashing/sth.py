@@ -211,7 +211,7 @@ class SelfTaughtHashing(Hasher):
         self._check_corpus(X)
         known = None if start is None else _checked_start(start, n)
         clock = StageClock(progress)
-        W = clock.run("graph", self._build_graph, X, y)
+        W = clock.run("graph", self._build_graph, X, y, partial(progress, "graph"))
         joined = degrees_of(W) > 0
         if self.recipe == "topics":
             self._fit_topics(X, W, joined, clock)
@@ -230,7 +230,10 @@ class SelfTaughtHashing(Hasher):
             clock.run("hash_function", function.extend, rows, W[joined][:, joined], embedding[joined], bits)
         else:
             del W
-            clock.run("hash_function", function.fit, rows, bits)
+            learn = function.fit
+            if isinstance(function, LinearSVMBank):
+                learn = partial(function.fit, report=partial(progress, "hash functions"))
+            clock.run("hash_function", learn, rows, bits)
         self._keep(X, joined, bits, embedding, function, clock)
 
     def _fit_topics(self, X: Vectors, W: Any, joined: npt.NDArray[np.bool_], clock: StageClock) -> None:
@@ -267,9 +270,9 @@ class SelfTaughtHashing(Hasher):
             return partial(neighbor_places, rng=self._generator(), X=X, **common), balanced_bits
         return self.embedding or partial(_eigenmap, start=start, **common), self.binarizer or median_bits
 
-    def _build_graph(self, X: Vectors, y: object) -> Any:
+    def _build_graph(self, X: Vectors, y: object, report: Callable[[int, int], None]) -> Any:
         if not isinstance(self.graph, SupervisedGraph):
-            return self._default_graph(X) if self.graph is None else _checked_graph(self.graph(X), X.shape[0])
+            return self._default_graph(X, report) if self.graph is None else _checked_graph(self.graph(X), X.shape[0])
         if y is None:
             raise ValueError(
                 f"graph={self.graph!r} requires y to be passed, but the target y is None. Pass the categories of "
@@ -279,8 +282,9 @@ class SelfTaughtHashing(Hasher):
         check_consistent_length(X, labels)
         return _checked_graph(self.graph.from_labels(X, labels), X.shape[0])
 
-    def _default_graph(self, X: Vectors) -> Any:
-        return knn_graph(X, self.n_neighbors, random_state=self.random_state, threads=self.threads)
+    def _default_graph(self, X: Vectors, report: Callable[[int, int], None]) -> Any:
+        common: dict[str, Any] = {"random_state": self.random_state, "threads": self.threads, "report": report}
+        return knn_graph(X, self.n_neighbors, **common)
 
     def _new_hash_function(self, n: int) -> HashFunction | EmbeddingExtension:
         if self.hash_function is None:

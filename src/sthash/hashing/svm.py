@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Literal, Self, get_args
 
 import numpy as np
@@ -76,10 +77,11 @@ class LinearSVMBank(LinearHash):
         self.max_iter = max_iter
         self.random_state = random_state
 
-    def fit(self, X: Vectors, bits: Bits) -> Self:
+    def fit(self, X: Vectors, bits: Bits, *, report: Callable[[int, int], None] | None = None) -> Self:
         """Learn to predict each column of ``bits`` from the rows of X.
 
-        A fit that fails leaves the machines as they were.
+        A fit that fails leaves the machines as they were. ``report`` is called several times per second with how many
+        bits are done, and of how many.
         """
         self._validate()
         X = check_vectors(X)
@@ -109,6 +111,7 @@ class LinearSVMBank(LinearHash):
             max_rounds=self.max_iter,
             seed=int(check_random_state(self.random_state).randint(2**31)),
             threads=resolve_threads(self.threads),
+            report=report,
         )
         stuck = int((n_iter > self.max_iter).sum())
         if stuck:
