@@ -189,8 +189,8 @@ class SelfTaughtHashing(Hasher):
             A row of zeros means that nothing is known. With the recipe ``paper``, the eigensolver for large corpora
             starts from it and takes fewer steps. The other recipes take few steps anyway and do not use it.
         progress : callable, optional
-            Called with the name of the stage (graph, embedding, bits, hash functions; for ``topics``: graph, topics; for ``embeddings``: graph, codes),
-            how much of it is done, and of how much (None if not known).
+            Called with the name of the stage (graph, embedding, bits, hash functions; for ``topics``: graph, topics;
+            for ``embeddings``: graph, codes), how much of it is done, and of how much (None if not known).
         """
         with learner_of(self) as learner:
             learner._fit(X, y, start, progress)
