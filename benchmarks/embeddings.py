@@ -1,8 +1,9 @@
 """Embeddings: recall per byte, what each ingredient brings, and recall against queries per second.
 
 ``recall``: the share of the true top 10 among the first 10, 30 and 100, all bytes stored per vector counted. All
-methods learn from the same 20,000 vectors. ``ablation``: the same with one ingredient left out. ``speed``: queries per
-second and processor, one by one and in a batch, against hnswlib, FAISS and usearch.
+methods learn from the same 20,000 vectors. ``hamming``: plain Hamming codes of the recipe ``embeddings`` against
+PCA-ITQ. ``ablation``: codes of the quantizer with one ingredient left out. ``speed``: queries per second and processor,
+one by one and in a batch, against hnswlib, FAISS and usearch.
 
 MiniLM embeddings come from ``STHASH_DATA``. ``--vectors FILE.npy`` adds a set of your own.
 """
@@ -21,26 +22,28 @@ import hnswlib
 import numpy as np
 import numpy.typing as npt
 
-from harness import OURS, Run, figure, installed, main
-from sthash import EmbeddingQuantizer, HammingIndex, VectorIndex
+from embedding_peers import found_by_hamming, nearest, peers, rank
+from harness import OURS, RESULTS, Run, figure, installed, main
+from sthash import EmbeddingQuantizer, SelfTaughtHashing, VectorIndex
 from sthash.baselines import IterativeQuantization
-from sthash.blas import one_blas_thread
-from sthash.hashing import codebooks, embedding_quantizer
+from sthash.hashing import codebooks, contrast, embedding_quantizer
 from sthash.reproduction import datasets
 
 K = 10
 FIRST = (10, 30, 100)
 BUDGETS, QUICK_BUDGETS = (8, 16, 32, 48, 64), (16,)
 LEARNING = 20_000
-FACTORS_OF_RABITQ = 8  # bytes per vector that it stores besides the bits
+LENGTHS = (64, 128, 256, 384, 512)
 Vectors = npt.NDArray[np.float32]
 Search = Callable[[Vectors], Any]
+Points = dict[str, list[tuple[int, float]]]
 
 
 def recall(run: Run) -> None:
     """Compare codes of the same size."""
+    points: dict[str, Points] = {}
     for name, corpus, queries in sets(run):
-        truth = nearest(corpus, queries)
+        truth = nearest(corpus, queries, K)
         sample = corpus[:LEARNING]
         for budget in run.choose(BUDGETS, QUICK_BUDGETS):
             start = time.process_time()
@@ -50,8 +53,10 @@ def recall(run: Run) -> None:
             rate = len(corpus) / max(time.process_time() - learned, 1e-9)
             mine = shares(first_by_scores(quantizer, codes, queries), truth)
             details = {"learning, CPU seconds": learned - start, "vectors encoded per CPU second": rate}
+            points.setdefault(name, {}).setdefault(OURS, []).append((budget, mine[0]))
             for peer, found in peers(budget, sample, corpus, queries):
                 theirs = shares(found, truth)
+                points[name].setdefault(peer, []).append((budget, theirs[0]))
                 for first, ours, other in zip(FIRST, mine, theirs, strict=True):
                     run.add(
                         figure(
@@ -66,28 +71,84 @@ def recall(run: Run) -> None:
                             details=details,
                         )
                     )
+    if not run.quick:
+        draw(points, RESULTS.parent.parent / "docs" / "images" / "embeddings-recall.svg")
 
 
-def peers(budget: int, sample: Vectors, corpus: Vectors, queries: Vectors) -> Iterator[tuple[str, Any]]:
-    """Yield the peers that fit into the budget, and their 100 nearest vectors per query."""
-    width = corpus.shape[1]
-    whole = budget * (width // budget)
-    bits = min(8 * budget, width)
-    # Learning a rotation takes a minute, too long for a trial.
-    # "np": no order of the centroids for Hamming distances, which takes long to learn and is not used here.
-    described = {"FAISS OPQ": f"OPQ{budget}_{whole},PQ{budget}x8np"} if whole and len(corpus) > LEARNING // 2 else {}
-    if width % budget == 0:
-        described["FAISS PQ"] = f"PQ{budget}x8np"
-    if budget > FACTORS_OF_RABITQ:
-        kept = min(8 * (budget - FACTORS_OF_RABITQ), width)
-        described["FAISS RaBitQ after PCA"] = f"PCA{kept},RaBitQ"
-        described["FAISS IVF-RaBitQ FastScan after PCA"] = f"PCA{kept},IVF{max(1, len(corpus) // 1000)},RaBitQfs"
-    for peer, description in described.items():
-        yield peer, found_by_faiss(description, sample, corpus, queries)
-    hasher = IterativeQuantization(min(bits, rank(sample))).fit(sample)
-    yield "PCA-ITQ, margins", found_by_margins(hasher.transform(corpus), hasher.decision_function(queries))
-    if 8 * budget >= width:
-        yield "sign quantization", found_by_margins(np.packbits(corpus > 0, axis=1, bitorder="little"), queries)
+def draw(points: dict[str, Points], path: Path) -> None:
+    """Draw recall against bytes per vector."""
+    import matplotlib as mpl
+
+    mpl.use("svg")
+    import matplotlib.pyplot as plt
+
+    mpl.rcParams |= {"svg.hashsalt": "sthash", "font.size": 9, "axes.spines.top": False, "axes.spines.right": False}
+    chart, axes = plt.subplots(1, len(points), figsize=(3.6 * len(points), 3.4), sharey=True, squeeze=False)
+    for panel, (name, lines) in zip(axes[0], points.items(), strict=True):
+        for peer, places in lines.items():
+            style = {"linewidth": 2.2, "color": "black"} if peer == OURS else {"linewidth": 1.0}
+            panel.plot(*zip(*places, strict=True), marker="o", markersize=3, label=peer, **style)
+        panel.set(title=name, xlabel="bytes per vector")
+    axes[0][0].set_ylabel("share of the true top 10 among the first 10")
+    handles, labels = axes[0][-1].get_legend_handles_labels()
+    chart.legend(handles, labels, loc="upper center", bbox_to_anchor=(0.5, 0.0), ncol=4, frameon=False)
+    chart.savefig(path, bbox_inches="tight", metadata={"Date": None})
+
+
+def hamming(run: Run) -> None:
+    """Compare plain Hamming codes of the recipe for embeddings with PCA-ITQ, and with one ingredient left out."""
+    without: dict[str, Any] = {
+        "moving the directions": mock.patch.multiple(contrast, STEPS=0),
+        "neighbors in a batch": mock.patch.multiple(
+            contrast, ANCHORS=contrast.ANCHORS * contrast.NEIGHBORS, NEIGHBORS=0
+        ),
+        "a low temperature": mock.patch.multiple(contrast, TEMPERATURE=0.2),
+        "a steep tangent": mock.patch.multiple(contrast, STEEPNESS=0.5),
+    }
+    if run.quick:
+        contrast.STEPS = 30
+    for name, corpus, queries in sets(run):
+        truth, sample = nearest(corpus, queries, K), corpus[:LEARNING]
+
+        def found_by(
+            hasher: Any, corpus: Vectors = corpus, queries: Vectors = queries, truth: Any = truth
+        ) -> list[float]:
+            found = found_by_hamming(hasher.transform(corpus), hasher.decision_function(queries))
+            return shares(found, truth)
+
+        for n_bits in run.choose(LENGTHS, (16,)):
+            start = time.process_time()
+            hasher = SelfTaughtHashing(n_bits, recipe="embeddings", threads=1).fit(sample)
+            details = {"learning, CPU seconds": time.process_time() - start}
+            mine = found_by(hasher)
+            theirs = found_by(IterativeQuantization(min(n_bits, rank(sample))).fit(sample))
+            for first, ours, other in zip(FIRST, mine, theirs, strict=True):
+                run.add(
+                    figure(
+                        f"{name}-{n_bits}-{first}",
+                        f"{name}, {n_bits} bits, plain Hamming distance, top {K} among {first}",
+                        ours,
+                        "share",
+                        peer="PCA-ITQ",
+                        theirs=other,
+                        least_ratio=1.0,
+                        setting={"set": name, "bits": n_bits, "first": first, "vectors": len(corpus)},
+                        details=details,
+                    )
+                )
+            for left_out, patch in without.items() if n_bits in (16, 64) else ():
+                with patch:
+                    found = found_by(SelfTaughtHashing(n_bits, recipe="embeddings", threads=1).fit(sample))
+                run.add(
+                    figure(
+                        f"{name}-{n_bits}-without-{left_out}",
+                        f"{name}, {n_bits} bits, plain Hamming distance, without {left_out}",
+                        found[0],
+                        "share",
+                        setting={"set": name, "bits": n_bits},
+                        details={f"among {first}": value for first, value in zip(FIRST, found, strict=True)},
+                    )
+                )
 
 
 def ablation(run: Run) -> None:
@@ -103,7 +164,7 @@ def ablation(run: Run) -> None:
         "correction for the sum of errors": mock.patch.object(embedding_quantizer, "SUM_WEIGHT", 0.0),
     }
     for name, corpus, queries in sets(run):
-        truth = nearest(corpus, queries)
+        truth = nearest(corpus, queries, K)
         for budget in run.choose((8, 16, 48), (8,)):
             for left_out, patch in without.items():
                 with patch:
@@ -127,7 +188,7 @@ def ablation(run: Run) -> None:
 def speed(run: Run) -> None:
     """Compare indexes: recall against queries per processor second."""
     for name, corpus, queries in sets(run):
-        truth = nearest(corpus, queries)
+        truth = nearest(corpus, queries, K)
         points = list(points_of_ours(corpus))
         points += list(points_of_peers(corpus))
         for index, setting, built, extra_bytes, search in points:
@@ -250,58 +311,14 @@ def made_up(n: int, d: int) -> Vectors:
     return rows.astype(np.float32)
 
 
-def nearest(corpus: Vectors, queries: Vectors) -> Any:
-    """Find the true neighbors."""
-    return np.vstack([best(part @ corpus.T, K) for part in np.array_split(queries, max(1, len(queries) // 100))])
-
-
-def best(scores: Any, k: int) -> Any:
-    """Return the places of the k largest scores of each row, best first, the first one among equals."""
-    scores = scores - 1e-11 * np.arange(scores.shape[1])
-    k = min(k, scores.shape[1])
-    places = np.argpartition(-scores, k - 1, axis=1)[:, :k]
-    order = np.argsort(-np.take_along_axis(scores, places, axis=1), axis=1, kind="stable")
-    return np.take_along_axis(places, order, axis=1)
-
-
 def first_by_scores(quantizer: EmbeddingQuantizer, codes: Any, queries: Vectors) -> Any:
-    """Find the 100 largest scores of each query, from decoded vectors, which is the same and quicker in NumPy."""
+    """Find the 100 largest scores of each query, from decoded vectors, as `search` does."""
     n_books = len(quantizer.books_)
     words = embedding_quantizer.Codewords(quantizer.books_, quantizer.axes_.T[:, :0], 1)
     sums = codebooks.decode(codes[:, :n_books], words) @ quantizer.axes_.T if n_books else 0
     sums = sums + codebooks.signs_of(codes[:, n_books:-1]) @ quantizer.signs_.T
     factors, shifts = quantizer.corrections_[codes[:, -1]].T
-    vectors = (sums * factors[:, None]).T
-    parts = np.array_split(queries - quantizer.mean_, max(1, len(queries) // 100))
-    return np.vstack([best(part @ vectors + shifts, FIRST[-1]) for part in parts])
-
-
-def found_by_faiss(description: str, sample: Vectors, corpus: Vectors, queries: Vectors) -> Any:
-    """Find the 100 nearest codes of a FAISS index."""
-    faiss.omp_set_num_threads(1)
-    metric = faiss.METRIC_L2 if "RaBitQ" in description else faiss.METRIC_INNER_PRODUCT
-    index = faiss.index_factory(corpus.shape[1], description, metric)
-    with one_blas_thread():  # several wait for each other on a busy machine
-        index.train(sample)
-        index.add(corpus)
-    if "IVF" in description:
-        faiss.ParameterSpace().set_index_parameter(index, "nprobe", 1 << 30 if len(corpus) > 1 << 30 else 1024)
-    return index.search(queries, FIRST[-1])[1]
-
-
-def found_by_margins(codes: Any, margins: Any) -> Any:
-    """Find the 100 nearest codes by the margins of the queries."""
-    n_bits = margins.shape[1]
-    index = HammingIndex(n_bits)
-    index.add(codes)
-    asked = np.packbits(margins > 0, axis=1, bitorder="little")
-    return index.search(asked, FIRST[-1], weights=np.abs(margins), threads=1)[0]
-
-
-def rank(rows: Vectors) -> int:
-    """Return the number of independent directions of centered rows."""
-    centered = rows - rows.mean(axis=0)
-    return int(np.linalg.matrix_rank(centered.T @ centered, hermitian=True))
+    return nearest(sums * factors[:, None], queries - quantizer.mean_, FIRST[-1], shifts)
 
 
 def shares(found: Any, truth: Any) -> list[float]:
@@ -321,7 +338,7 @@ if __name__ == "__main__":
     main(
         __file__,
         __doc__,
-        {"recall": recall, "ablation": ablation, "speed": speed},
+        {"recall": recall, "hamming": hamming, "ablation": ablation, "speed": speed},
         peers=["faiss-cpu", "hnswlib", "usearch"],
         options=options,
     )

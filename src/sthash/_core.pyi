@@ -347,6 +347,15 @@ def encode_additive(
     beam: int,
     threads: int,
 ) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.float32], npt.NDArray[np.float32]]: ...
+def scan_additive(
+    codes: npt.NDArray[np.uint8],
+    *,
+    corrections: npt.NDArray[np.float32],
+    tables: npt.NDArray[np.float32],
+    offsets: npt.NDArray[np.float32],
+    k: int,
+    threads: int,
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]: ...
 
 class CellIndex:
     def __init__(

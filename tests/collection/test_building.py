@@ -147,12 +147,8 @@ def test_a_build_in_progress_is_left_alone_and_a_dead_one_replaced(tmp_path):
 
 
 def test_every_recipe_and_what_info_says_of_it(tmp_path):
-    from typing import get_args
-
-    from sthash.hashing.sth import Recipe
-
     documents = make_documents(300)
-    for recipe in get_args(Recipe):
+    for recipe in ("paper", "topics", "neighbors"):
         path = tmp_path / f"{recipe}.sth"
         with Collection.create(path, documents, n_bits=16, n_neighbors=10, recipe=recipe) as collection:
             assert collection.info()["recipe"] == recipe

@@ -15,6 +15,13 @@ def test_cost_grows_in_proportion_and_with_the_bits(recipe):
         assert learning_cost(50_000, 1_500_000, 128, recipe, threads=2).seconds > small.seconds
 
 
+def test_cost_of_embeddings_has_a_part_that_does_not_grow():
+    small, large = (learning_cost(n, 30 * n, 64, "embeddings", threads=2) for n in (50_000, 500_000))
+    assert small.seconds < large.seconds < 10 * small.seconds
+    assert large.bytes == pytest.approx(10 * small.bytes)
+    assert learning_cost(50_000, 1_500_000, 128, "embeddings", threads=2).seconds > small.seconds
+
+
 def test_the_largest_sample_is_the_largest_within_the_limits():
     n, nnz = 1_000_000, 30_000_000
     assert largest_sample(n, nnz, 64) == n

@@ -161,3 +161,43 @@ def test_first_signs_and_centers_have_their_shapes(rows: Any) -> None:
     assert first_signs(rows, 40, rng).shape == (1500, 40)
     assert first_signs(rows, 0, rng).shape == (1500, 0)
     assert k_means(rows[:10], rng).shape == (256, 24)
+
+
+@pytest.mark.parametrize("n_bytes", [2, 7, 12])
+@pytest.mark.parametrize(("asked", "threads"), [(1, 1), (1, 3), (9, 2)])
+def test_search_is_sorting_scores(rows: Any, n_bytes: int, asked: int, threads: int) -> None:
+    quantizer = EmbeddingQuantizer(n_bytes, threads=threads).fit(rows)
+    codes = np.tile(quantizer.transform(rows), (9, 1))  # every score comes nine times
+    scores = quantizer.scores(rows[:asked], codes)
+    order = np.argsort(-scores, axis=1, kind="stable")[:, :40]
+    ids, best = quantizer.search(rows[:asked], codes, 40)
+    assert (ids == order).all()
+    assert (best == np.take_along_axis(scores, order, axis=1)).all()
+
+
+def test_search_of_few_codes_and_of_none(rows: Any) -> None:
+    quantizer = EmbeddingQuantizer(4).fit(rows)
+    codes = quantizer.transform(rows[:3])
+    assert quantizer.search(rows[:2], codes, 5)[0].shape == (2, 3)
+    assert quantizer.search(rows[:2], codes[:0], 5)[0].shape == (2, 0)
+    with pytest.raises(ValueError, match="rows of 4 bytes"):
+        quantizer.search(rows[:2], codes[:, :3])
+    with pytest.raises(ValueError, match="rows of 4 bytes"):
+        quantizer.scores(rows[:2], codes.astype(np.int64))
+    with pytest.raises(ValueError, match="k=0"):
+        quantizer.search(rows[:2], codes, 0)
+
+
+def test_scan_refuses_what_does_not_fit() -> None:
+    codes = np.zeros((5, 3), dtype=np.uint8)
+    good: dict[str, Any] = {
+        "corrections": np.zeros((256, 2), dtype=np.float32),
+        "tables": np.zeros((2, 512), dtype=np.float32),
+        "offsets": np.zeros(2, dtype=np.float32),
+        "k": 1,
+        "threads": 1,
+    }
+    assert _core.scan_additive(codes, **good)[0].tolist() == [[0], [0]]
+    for name, bad in {"corrections": (255, 2), "tables": (2, 511), "offsets": (3,)}.items():
+        with pytest.raises(ValueError, match=r"Pass the codes|Make the tables"):
+            _core.scan_additive(codes, **(good | {name: np.zeros(bad, dtype=np.float32)}))

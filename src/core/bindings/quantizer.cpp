@@ -3,6 +3,7 @@
 #include "bindings.hpp"
 #include "quantizer/encode.hpp"
 #include "quantizer/kernels.hpp"
+#include "quantizer/scan.hpp"
 
 namespace sthash {
 
@@ -48,12 +49,32 @@ nb::ndarray<nb::numpy, float> multiply(Matrix<float> rows, Matrix<float> weights
     return to_numpy(std::move(products), {count, width});
 }
 
+nb::tuple scan(Matrix<uint8_t> codes, Matrix<float> corrections, Matrix<float> tables, Vector<float> offsets,
+               Whole<long> k, Threads threads) {
+    const size_t count = codes.shape(0), bytes = codes.shape(1), asked = offsets.shape(0);
+    check(bytes >= 1 && corrections.shape(0) == quantizer::kWords && corrections.shape(1) == 2,
+          "A code ends with a byte that chooses one of 256 corrections. Pass the codes and corrections of one model.");
+    check(tables.shape(0) == asked && tables.shape(1) == (bytes - 1) * quantizer::kWords,
+          "Each query needs 256 values for each byte but the last. Make the tables with the model of the codes.");
+    check_answers(asked, static_cast<size_t>(std::max<long>(k, 0)));
+    const size_t kept = std::min(static_cast<size_t>(k), count);
+    std::vector<int64_t> ids(asked * kept);
+    std::vector<float> scores(asked * kept);
+    interruptible_unless(asked * count <= 1 << 16, [&](StopFlag& stop) {
+        quantizer::scan({count, bytes, codes.data(), corrections.data()}, {asked, tables.data(), offsets.data()}, kept,
+                        ids.data(), scores.data(), threads, stop);
+    });
+    return nb::make_tuple(to_numpy(std::move(ids), {asked, kept}), to_numpy(std::move(scores), {asked, kept}));
+}
+
 }  // namespace
 
 void bind_quantizer(nb::module_& module) {
     module.def("multiply", &multiply, nb::arg("rows"), nb::arg("weights"), nb::kw_only(), nb::arg("threads"));
     module.def("encode_additive", &encode, nb::arg("book_products"), nb::arg("bit_products"), nb::kw_only(),
                nb::arg("book_gram"), nb::arg("cross_gram"), nb::arg("bit_gram"), nb::arg("beam"), nb::arg("threads"));
+    module.def("scan_additive", &scan, nb::arg("codes"), nb::kw_only(), nb::arg("corrections"), nb::arg("tables"),
+               nb::arg("offsets"), nb::arg("k"), nb::arg("threads"));
 }
 
 }  // namespace sthash

@@ -29,7 +29,8 @@ from sthash.sources import open_documents
 from sthash.text import TextVectorizer
 
 Aim = Literal["neighbors", "topics"]
-RECIPES: tuple[str, ...] = get_args(Recipe)
+# Those for rows of any kind; "embeddings" takes dense vectors only.
+RECIPES: tuple[str, ...] = ("paper", "topics", "neighbors")
 
 N_BITS, N_NEIGHBORS = (32, 64, 128), (10, 25)
 TRUE_NEIGHBORS = 10
@@ -198,7 +199,7 @@ def _grid(n_bits: Sequence[int], n_neighbors: Sequence[int], recipes: Sequence[s
     for k in n_neighbors:
         check_whole("n_neighbors", k)
     for recipe in recipes:
-        check_choice("recipe", recipe, RECIPES)
+        check_choice("recipe", recipe, get_args(Recipe))
     return list(dict.fromkeys(itertools.product(recipes, n_neighbors, n_bits)))  # type: ignore[arg-type]
 
 

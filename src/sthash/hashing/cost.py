@@ -6,7 +6,7 @@ estimates: another processor, or rows of another kind, may take half or twice as
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from sthash.checks import check_choice, check_whole, resolve_threads
 
@@ -17,11 +17,13 @@ EDGES = 40
 # and per document, all rounds.
 GRAPH_ROW, GRAPH_ENTRY = 20e-6, 1.0e-6
 PRODUCT, SQUARE, COLUMN, SVM, TOPICS_ROW, TOPICS_ENTRY = 0.9e-9, 0.01e-9, 50e-9, 14e-9, 200e-6, 6.4e-6
+# Steps of the recipe for embeddings: all of them, and per bit.
+CONTRAST, CONTRAST_BIT = 5.0, 0.05
 # Products of the graph, and of pairs of columns, that the solvers take.
 NEIGHBORS_PRODUCTS, PAPER_PRODUCTS, NEIGHBORS_SQUARES, PAPER_SQUARES = 4, 32, 7, 19
 GUARDS, COMPONENTS_PER_BIT, MOST_COMPONENTS, TOPIC_COLUMNS = 16, 3, 512, 48
 
-Recipes = Literal["paper", "topics", "neighbors"]
+Recipes = Literal["paper", "topics", "neighbors", "embeddings"]
 
 
 class LearningCost(NamedTuple):
@@ -43,7 +45,7 @@ def learning_cost(
     nnz : int
         Number of their entries that are not zero.
     n_bits : int
-    recipe : {"paper", "topics", "neighbors"}, default="neighbors"
+    recipe : {"paper", "topics", "neighbors", "embeddings"}, default="neighbors"
     threads : int or None, default=None
         None takes one per available core.
 
@@ -57,8 +59,11 @@ def learning_cost(
     check_whole("n_rows", n_rows, 0)
     check_whole("nnz", nnz, 0)
     check_whole("n_bits", n_bits)
-    check_choice("recipe", recipe, ("paper", "topics", "neighbors"))
+    check_choice("recipe", recipe, get_args(Recipes))
     edges = EDGES * n_rows
+    if recipe == "embeddings":
+        seconds = GRAPH_ROW * n_rows + GRAPH_ENTRY * nnz + CONTRAST + CONTRAST_BIT * n_bits
+        return LearningCost(seconds / resolve_threads(threads), 12 * edges + 16 * nnz + 12 * n_rows * n_bits)
     columns = {
         "paper": n_bits + GUARDS,
         "topics": TOPIC_COLUMNS + GUARDS,

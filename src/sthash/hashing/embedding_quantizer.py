@@ -148,6 +148,7 @@ class EmbeddingQuantizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def scores(self, queries: npt.ArrayLike, codes: Codes) -> Floats:
         """Estimate the cosine of each query with each code, shape (queries, codes)."""
+        codes = self._checked_codes(codes)
         tables, offsets = self.tables(queries)
         factors, shifts = self.corrections_[codes[:, -1]].T
         sums = np.zeros((len(tables), len(codes)), dtype=np.float32)
@@ -155,6 +156,41 @@ class EmbeddingQuantizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             sums += tables[:, place, codes[:, place]]
         estimates: Floats = offsets[:, None] + factors * sums + shifts
         return estimates
+
+    def search(self, queries: npt.ArrayLike, codes: Codes, k: int = 10) -> tuple[npt.NDArray[np.int64], Floats]:
+        """Find the codes with the largest scores: their places and scores, best first, shape (queries, k).
+
+        The answer is that of sorting `scores`; of equal ones the first comes first. Fewer codes than k give less.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sthash.hashing import EmbeddingQuantizer
+        >>> X = np.random.default_rng(0).normal(size=(300, 16))
+        >>> quantizer = EmbeddingQuantizer(n_bytes=8).fit(X)
+        >>> quantizer.search(X[:2], quantizer.transform(X), 1)[0].ravel().tolist()
+        [0, 1]
+        """
+        check_whole("k", k)
+        codes = self._checked_codes(codes)
+        tables, offsets = self.tables(queries)
+        return _core.scan_additive(
+            codes,
+            corrections=self.corrections_,
+            tables=tables.reshape(len(tables), -1),
+            offsets=offsets,
+            k=k,
+            threads=resolve_threads(self.threads),
+        )
+
+    def _checked_codes(self, codes: Codes) -> Codes:
+        codes = np.asarray(codes)
+        if codes.dtype != np.uint8 or codes.ndim != 2 or codes.shape[1] != self.n_bytes:
+            raise ValueError(
+                f"codes must be rows of {self.n_bytes} bytes, got {codes.dtype} of shape {codes.shape}. "
+                "Pass what transform returned."
+            )
+        return np.ascontiguousarray(codes)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the fitted model to a file for `sthash.load`. A write that is interrupted leaves no file."""

@@ -16,6 +16,7 @@ from sthash.checks import check_choice, check_positive, check_whole, resolve_thr
 from sthash.codes import Bits
 from sthash.hashing.binarizer import median_bits
 from sthash.hashing.classifier_per_bit import ClassifierPerBit
+from sthash.hashing.contrast import learn_contrast_codes
 from sthash.hashing.embedding import TooFewDocumentsError, check_graph, eigenpairs_of_checked
 from sthash.hashing.filtered import LARGE, degrees_of
 from sthash.hashing.gaussian_svm import GaussianSVM
@@ -37,15 +38,16 @@ from sthash.hashing.stages import (
 from sthash.hashing.svm import LinearSVMBank
 from sthash.hashing.topics import learn_topic_codes
 from sthash.progress import Progress, silent
-from sthash.rows import Vectors
+from sthash.rows import Vectors, is_sparse
 
-Recipe = Literal["paper", "topics", "neighbors"]
+Recipe = Literal["paper", "topics", "neighbors", "embeddings"]
 
 # Stages that a recipe has of its own, so that the user cannot give them.
 OWN_STAGES: dict[Recipe, tuple[str, ...]] = {
     "paper": (),
     "topics": ("embedding", "binarizer", "hash_function"),
     "neighbors": ("embedding", "binarizer"),
+    "embeddings": ("embedding", "binarizer", "hash_function"),
 }
 
 
@@ -77,12 +79,13 @@ class SelfTaughtHashing(Hasher):
         At most the number of documents minus two.
     n_neighbors : int, default=25
         Number of neighbors per document in the default graph.
-    recipe : {"paper", "topics", "neighbors"}, default="paper"
+    recipe : {"paper", "topics", "neighbors", "embeddings"}, default="paper"
         ``paper`` is the method as published. ``neighbors`` finds more of the original nearest neighbors; it has its
         own embedding and binarizer (see `sthash.hashing.neighbors`). ``topics`` repeats the framework several times
         and finds documents of the same topic (see `sthash.hashing.topics`). With it, each document of the corpus has
-        about the code that it would get if it were left out of the last step, the regression. The bits of
-        ``neighbors`` and ``topics`` have no order.
+        about the code that it would get if it were left out of the last step, the regression. ``embeddings`` is for
+        dense vectors; its plain Hamming distances find more neighbors than those of the others (see
+        `sthash.hashing.contrast`). Only the bits of ``paper`` have an order.
     C : float, default=1.0
         Penalty of errors in the default SVMs.
     graph : callable, SupervisedGraph or None, default=None
@@ -186,8 +189,8 @@ class SelfTaughtHashing(Hasher):
             A row of zeros means that nothing is known. With the recipe ``paper``, the eigensolver for large corpora
             starts from it and takes fewer steps. The other recipes take few steps anyway and do not use it.
         progress : callable, optional
-            Called with the name of the stage (graph, embedding, bits, hash functions; for ``topics``: graph, topics),
-            how much of it is done, and of how much (None if not known).
+            Called with the name of the stage (graph, embedding, bits, hash functions; for ``topics``: graph, topics;
+            for ``embeddings``: graph, codes), how much of it is done, and of how much (None if not known).
         """
         with learner_of(self) as learner:
             learner._fit(X, y, start, progress)
@@ -201,6 +204,8 @@ class SelfTaughtHashing(Hasher):
                 f"recipe={self.recipe!r} has its own {', '.join(own)}. Leave those None, or use recipe='paper'."
             )
         X = self._check(X, reset=True)
+        if self.recipe == "embeddings" and is_sparse(X):
+            raise ValueError("recipe='embeddings' takes dense vectors, got a sparse matrix. Use recipe='neighbors'.")
         n = X.shape[0]
         check_whole("n_bits", self.n_bits)
         if self.n_bits > n - 2:
@@ -213,8 +218,8 @@ class SelfTaughtHashing(Hasher):
         clock = StageClock(progress)
         W = clock.run("graph", self._build_graph, X, y, partial(progress, "graph"))
         joined = degrees_of(W) > 0
-        if self.recipe == "topics":
-            self._fit_topics(X, W, joined, clock)
+        if "hash_function" in own:
+            self._fit_linear(X, W, joined, clock, progress)
             return
         embed, binarize = self._stage_1_steps(X, known, partial(progress, "embedding"))
         embedding = clock.run("embedding", embed, W, self.n_bits)
@@ -236,10 +241,17 @@ class SelfTaughtHashing(Hasher):
             clock.run("hash_function", learn, rows, bits)
         self._keep(X, joined, bits, embedding, function, clock)
 
-    def _fit_topics(self, X: Vectors, W: Any, joined: npt.NDArray[np.bool_], clock: StageClock) -> None:
+    def _fit_linear(
+        self, X: Vectors, W: Any, joined: npt.NDArray[np.bool_], clock: StageClock, progress: Progress
+    ) -> None:
+        """Learn bits and hash functions in one step."""
         known, graph = (X, W) if joined.all() else (X[joined], W[joined][:, joined])
-        learned = clock.run("topics", learn_topic_codes, known, graph, self.n_bits, self._generator(), self.threads)
-        embedding = np.zeros((len(joined), learned.places.shape[1]))
+        common = known, graph, self.n_bits, self._generator(), self.threads
+        if self.recipe == "topics":
+            learned = clock.run("topics", learn_topic_codes, *common)
+        else:
+            learned = clock.run("codes", learn_contrast_codes, *common, partial(progress, "codes"))
+        embedding = np.zeros((len(joined), learned.places.shape[1]), dtype=learned.places.dtype)
         embedding[joined] = learned.places
         self._keep(X, joined, learned.bits, embedding, learned.function, clock)
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sthash.hashing.sth import Recipe
 
 LARGEST = float(np.finfo(np.float32).max)
-RECIPES = ("paper", "topics", "neighbors")
+RECIPES = ("paper", "topics", "neighbors", "embeddings")
 
 
 def new_hasher(

@@ -1,0 +1,174 @@
+"""The recipe ``embeddings``: plain Hamming codes of dense vectors, such as those of a neural network.
+
+It is the paper's framework with one linear function per bit that is learned from the graph directly:
+
+1. Start from directions whose signs lose little: principal axes, rotated by iterative quantization. More bits than
+   dimensions take several frames.
+2. Take some documents and some of their neighbors in the graph. Within such a batch, cosines say how near each is to
+   each, and so do codes. Both become probabilities, by a softmax: far ones hardly count, near ones have an order.
+3. Move the directions and the thresholds such that the codes give the probabilities of the cosines (stochastic gradient
+   descent with Adam; the loss is their cross entropy). Codes are signs while the loss is computed, so what is learned
+   is what Hamming distances will say. Only the derivative takes the sign for a hyperbolic tangent.
+
+Without step 3 it is iterative quantization. All settings were chosen on held-out training vectors.
+
+References
+----------
+Y. Bengio, N. Léonard, A. Courville. Estimating or propagating gradients through stochastic neurons. arXiv:1308.3432.
+D. P. Kingma, J. Ba. Adam: a method for stochastic optimization. ICLR 2015.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from sthash.blas import one_blas_thread
+from sthash.codes import Bits
+from sthash.hashing.embedding import TooFewDocumentsError
+from sthash.hashing.linear_hash import LinearHash
+from sthash.hashing.rotation import quantizing_frames
+from sthash.rows import check_lengths, squared_norms, unit_rows
+
+Floats = npt.NDArray[np.float32]
+
+# Batches: so many documents, and so many neighbors of each.
+STEPS, ANCHORS, NEIGHBORS = 1500, 32, 16
+# A cosine that is smaller by this much has a probability e times as small.
+TEMPERATURE = 0.03
+# How steep the hyperbolic tangent is, in standard deviations of a margin.
+STEEPNESS = 2.0
+RATE, WARM_UP, FIRST_DECAY, SECOND_DECAY = 0.01, 20, 0.9, 0.99
+LEAST_JOINED = 2
+# Rows that the first directions are learned from.
+ROTATION_ROWS = 10_000
+# Rows are scaled before they are squared, so only a value itself must fit into single precision.
+SHORTEST, LONGEST = 1e-21, 1e20
+
+
+class ContrastCodes(NamedTuple):
+    """What the recipe learns: the hash function, and the margins and bits of the corpus."""
+
+    function: LinearHash
+    places: Floats
+    bits: Bits
+
+
+@dataclass
+class Directions:
+    """One direction and one threshold per bit, how sharp the softmax of the codes is, and what Adam remembers."""
+
+    weights: Floats  # (d, n_bits)
+    intercept: Floats  # (n_bits,)
+    sharpness: Floats  # (1,)
+    moments: list[Floats] = field(default_factory=list)
+    squares: list[Floats] = field(default_factory=list)
+
+    def move(self, gradients: tuple[Floats, Floats, Floats], step: int) -> None:
+        """Take one step of Adam; steps grow during the warm-up, then shrink along a cosine."""
+        values = (self.weights, self.intercept, self.sharpness)
+        if not self.moments:
+            self.moments, self.squares = ([np.zeros_like(value) for value in values] for _ in range(2))
+        rate = RATE * min(1.0, (step + 1) / WARM_UP) * 0.5 * (1 + np.cos(np.pi * step / STEPS))
+        # The sharpness is some tens, the others about one.
+        for place, (value, gradient, own) in enumerate(zip(values, gradients, (rate, rate, 10 * rate), strict=True)):
+            first, second = self.moments[place], self.squares[place]
+            first += (1 - FIRST_DECAY) * (gradient - first)
+            second += (1 - SECOND_DECAY) * (gradient * gradient - second)
+            size = np.sqrt(second / (1 - SECOND_DECAY ** (step + 1))) + 1e-10
+            value -= np.float32(own / (1 - FIRST_DECAY ** (step + 1))) * (first / size)
+
+
+def learn_contrast_codes(
+    X: Any,
+    W: Any,
+    n_bits: int,
+    rng: np.random.Generator,
+    threads: int | None,
+    report: Callable[[int, int], None] | None = None,
+) -> ContrastCodes:
+    """Learn ``n_bits`` linear functions from the rows of dense X and their graph W, in which every row has a neighbor.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sthash import knn_graph
+    >>> from sthash.hashing.contrast import learn_contrast_codes
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(100, 8))
+    >>> learn_contrast_codes(X, knn_graph(X, 10), 16, rng, 1).bits.shape
+    (100, 16)
+    """
+    if W.shape[0] < LEAST_JOINED:
+        raise TooFewDocumentsError(
+            f"recipe='embeddings' needs at least {LEAST_JOINED} vectors with neighbors, got {W.shape[0]}. "
+            "Bring more vectors, or raise n_neighbors."
+        )
+    # Rows have unit length on average, so that one learning rate fits all corpora.
+    lengths = squared_norms(X)
+    check_lengths(lengths, SHORTEST, LONGEST)
+    length = float(np.sqrt(lengths.mean())) or 1.0
+    rows = (np.asarray(X, dtype=np.float64) / length).astype(np.float32)
+    mean = rows.mean(axis=0, dtype=np.float64).astype(np.float32)
+    rows -= mean
+    with one_blas_thread():
+        directions = first_directions(rows, n_bits, rng)
+        for step, batch in enumerate(batches(W, rng)):
+            directions.move(gradients_of(directions, rows[batch], mean), step)
+            if report is not None and step % 50 == 0:
+                report(step, STEPS)
+        intercept = directions.intercept - mean @ directions.weights
+    # A blank document lies at the origin. Intercepts are made non-positive, so that its bits are all off.
+    signs = np.where(intercept > 0, -1, 1).astype(np.float32)
+    function = LinearHash(threads=threads)
+    function.weights_ = np.ascontiguousarray(directions.weights * signs / np.float32(length))
+    function.intercept_ = intercept * signs
+    margins = np.asarray(function.decision_function(X), dtype=np.float32)
+    return ContrastCodes(function, margins, margins > 0)
+
+
+def first_directions(rows: Floats, n_bits: int, rng: np.random.Generator) -> Directions:
+    """Return rotated principal axes, such that margins have the standard deviation one."""
+    some = rows[np.linspace(0, len(rows) - 1, min(len(rows), ROTATION_ROWS)).astype(np.int64)]
+    weights = quantizing_frames(some, n_bits, rng)
+    deviations = (some @ weights).std(axis=0)
+    weights = weights / np.where(deviations > 1e-6, deviations, 1.0)
+    sharpness = np.full(1, 0.8 / TEMPERATURE, dtype=np.float32)
+    return Directions(np.ascontiguousarray(weights, dtype=np.float32), np.zeros(n_bits, dtype=np.float32), sharpness)
+
+
+def batches(W: Any, rng: np.random.Generator) -> Iterator[npt.NDArray[np.int64]]:
+    """Yield the numbers of documents that are drawn at random, and of some of their neighbors."""
+    n = W.shape[0]
+    for _ in range(STEPS):
+        anchors = rng.choice(n, min(n, ANCHORS), replace=False)
+        first, last = W.indptr[anchors, None], W.indptr[anchors + 1, None]
+        places = first + (rng.random((len(anchors), NEIGHBORS)) * (last - first)).astype(np.int64)
+        yield np.unique(np.concatenate([anchors, W.indices[places].ravel()]))
+
+
+def gradients_of(directions: Directions, rows: Floats, mean: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return the gradients of the cross entropy within a batch of centered rows."""
+    n, n_bits = len(rows), directions.weights.shape[1]
+    units = unit_rows(rows + mean)
+    wanted = softmax((units @ units.T) / np.float32(TEMPERATURE))
+    margins = rows @ directions.weights + directions.intercept
+    bits = np.where(margins > 0, 1, -1).astype(np.float32)
+    agreement = (bits @ bits.T) / np.float32(n_bits)
+    errors = (softmax(directions.sharpness * agreement) - wanted) / np.float32(n)
+    bent = np.tanh(np.float32(STEEPNESS) * margins)
+    of_bits = (directions.sharpness / np.float32(n_bits)) * ((errors + errors.T) @ bits)
+    of_margins = of_bits * (1 - bent * bent) * np.float32(STEEPNESS)
+    return rows.T @ of_margins, of_margins.sum(axis=0), np.sum(errors * agreement, keepdims=True).ravel()
+
+
+def softmax(logits: Floats) -> Floats:
+    """Return the probabilities of each row for all others."""
+    np.fill_diagonal(logits, -np.inf)
+    most = logits.max(axis=1, keepdims=True)
+    powers = np.exp(logits - np.where(np.isfinite(most), most, 0))
+    return np.asarray(powers / np.maximum(powers.sum(axis=1, keepdims=True), 1e-30))
