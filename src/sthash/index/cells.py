@@ -30,26 +30,33 @@ def learn_cells(rows: Floats, n_bytes: int, n_cells: int, random_state: int, thr
 def _learn(rows: Floats, n_bytes: int, n_cells: int, random_state: int, threads: int) -> Arrays:
     rng = np.random.default_rng(random_state)
     some = _sample(rows, ROWS_PER_CENTER * n_cells, rng)
-    centers = np.ascontiguousarray(k_means(some, rng, n_cells, CENTER_TURNS), dtype=np.float32)
+    centers, bytes_, units = _rounded(k_means(some, rng, n_cells, CENTER_TURNS))
     cells = nearest(rows, centers)
     some = _sample(np.arange(len(rows)), LEARNING_ROWS, rng)
     signs = learn_signs(rows[some] - centers[cells[some]], 8 * n_bytes, rng, threads)
     codes, factors, shifts = _encode(rows, centers, cells, signs, threads)
     factor_scale, factor_bytes = _to_bytes(factors)
     shift_scale, shift_bytes = _to_bytes(shifts)
+    squares = np.einsum("ij,ij->i", centers, centers)
+    inverse = np.where(squares > 0, 1 / np.maximum(squares, 1e-12), 0)
     starts, ids = _blocks(cells, n_cells)
-    filled = np.maximum(ids, 0)
-    laid_out = codes[filled].reshape(-1, BLOCK, n_bytes).transpose(0, 2, 1)
+    laid_out = np.column_stack([codes, factor_bytes, shift_bytes])[np.maximum(ids, 0)]
     return {
-        "centers": np.ascontiguousarray(centers.T),
+        "centers": bytes_,
         "signs": signs,
         "starts": starts,
-        "codes": np.ascontiguousarray(laid_out).ravel(),
-        "factors": factor_bytes[filled],
-        "shifts": shift_bytes[filled],
+        "lengths": np.column_stack([units, inverse, np.sqrt(inverse)]).astype(np.float32),
+        "blocks": np.ascontiguousarray(laid_out.reshape(-1, BLOCK, n_bytes + 2).transpose(0, 2, 1)).ravel(),
         "scales": np.array([*factor_scale, *shift_scale], dtype=np.float32),
         "ids": ids,
     }
+
+
+def _rounded(centers: Floats) -> tuple[Floats, npt.NDArray[np.int8], Floats]:
+    """Round centers to bytes; return them as they are now, the bytes, and what 1 stands for in each."""
+    units = np.maximum(np.abs(centers).max(axis=1), 1e-20).astype(np.float32) / np.float32(127)
+    bytes_ = np.rint(centers / units[:, None]).astype(np.int8)
+    return bytes_ * units[:, None], bytes_, units
 
 
 def _sample(rows: npt.NDArray[Any], size: int, rng: np.random.Generator) -> npt.NDArray[Any]:

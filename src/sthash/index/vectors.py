@@ -26,12 +26,11 @@ BATCH = 8192
 CELLS_PER_ROOT = 2.0
 # What a file holds, besides the vectors.
 STORED: dict[str, tuple[Any, int]] = {
-    "centers": (np.float32, 2),
+    "centers": (np.int8, 2),
     "signs": (np.float32, 2),
     "starts": (np.int64, 1),
-    "codes": (np.uint8, 1),
-    "factors": (np.uint8, 1),
-    "shifts": (np.uint8, 1),
+    "lengths": (np.float32, 2),
+    "blocks": (np.uint8, 1),
     "scales": (np.float32, 1),
     "ids": (np.int32, 1),
 }
@@ -106,13 +105,13 @@ class VectorIndex:
     def attach(self, vectors: npt.ArrayLike) -> None:
         """Give the index the vectors that it was built of."""
         rows = _unit(vectors)
-        shape = (int((self._arrays["ids"] >= 0).sum()), self._arrays["centers"].shape[0])
+        shape = (int((self._arrays["ids"] >= 0).sum()), self._arrays["centers"].shape[1])
         if rows.shape != shape:
             raise ValueError(
                 f"the index was built of {shape[0]} vectors of {shape[1]} values, got shape {rows.shape}. "
                 "Pass the same vectors."
             )
-        self._core = _core.CellIndex(**self._arrays, vectors=rows)
+        self._core = _core.CellIndex(**self._arrays, steps=np.zeros(0, np.float32), vectors=rows)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the index without its vectors."""
@@ -169,7 +168,7 @@ class VectorIndex:
         """
         if self._core is None:
             raise ValueError("the index has no vectors yet. Read it with VectorIndex.load, or attach them.")
-        rows = unit_rows(check_dense(queries, self._arrays["centers"].shape[0]))
+        rows = unit_rows(check_dense(queries, self._arrays["centers"].shape[1]))
         k = check_whole("k", k, 1, "ask for at least one neighbor")
         probes = max(1, -(-self.n_cells // 10)) if probes is None else check_whole("probes", probes, 1)
         candidates = 10 * k if candidates is None else max(k, check_whole("candidates", candidates, 1))
