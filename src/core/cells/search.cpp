@@ -17,6 +17,7 @@ namespace {
 constexpr float kNever = -std::numeric_limits<float>::infinity();
 
 constexpr size_t kTogether = 8;  // blocks that are looked at with one limit
+constexpr size_t kRoom = 3;      // so many times as many candidates as wanted are held
 constexpr size_t kLine = 64;     // bytes that memory gives at once
 
 // Memory of one thread.
@@ -24,7 +25,7 @@ struct Scratch {
     std::vector<float> products, weights, scaled;
     std::vector<int16_t> rounded;  // the query
     std::vector<int32_t> sums;
-    std::vector<uint64_t> order, found;  // keys of cells, and of ids
+    std::vector<uint64_t> order, found, edge;  // keys of cells, and of places or ids
     std::vector<uint8_t> low, high;
 };
 
@@ -62,24 +63,24 @@ Tables fill_tables(const float* weights, size_t bytes, Scratch& scratch) {
     return {scratch.low.data(), scratch.high.data(), step, base};
 }
 
-// Keeps the best candidates: a list of up to twice as many as wanted, cut down when it is full.
+// Keeps the best candidates: a list of several times as many as wanted, cut down when it is full.
 class Candidates {
  public:
-    Candidates(std::vector<uint64_t>& keys, size_t wanted) : keys_(keys), wanted_(wanted) {
+    Candidates(std::vector<uint64_t>& keys, std::vector<uint64_t>& edge, size_t wanted)
+        : keys_(keys), edge_(edge), wanted_(wanted) {
         keys_.clear();
-        keys_.reserve(2 * wanted);
     }
     float limit() const { return limit_; }
-    void add(float score, int32_t id) {
-        keys_.push_back(key_of(score, static_cast<uint32_t>(id)));
-        if (keys_.size() == 2 * wanted_) cut();
+    void add(const Found& found) {
+        keys_.push_back(key_of(found.score, static_cast<uint32_t>(found.place)));
+        if (keys_.size() == kRoom * wanted_) cut();
     }
     void cut() {
-        if (keys_.size() > wanted_) limit_ = score_of(keep_least(keys_, wanted_));
+        if (keys_.size() > wanted_) limit_ = score_of(keep_least(keys_, wanted_, edge_));
     }
 
  private:
-    std::vector<uint64_t>& keys_;
+    std::vector<uint64_t>&keys_, &edge_;
     size_t wanted_;
     float limit_ = kNever;
 };
@@ -97,14 +98,13 @@ void scan_cell(const Index& index, size_t cell, float product, const Tables& tab
     const Scales scales{{index.scales[0], index.scales[1]}, {index.scales[2], index.scales[3]}};
     const Cell own{product, product * facts(index, cell).inverse_square};
     const size_t last = static_cast<size_t>(index.starts[cell + 1]);
+    const int32_t end = static_cast<int32_t>(index.starts[cell]) * static_cast<int32_t>(kBlock) + index.sizes[cell];
     for (size_t block = static_cast<size_t>(index.starts[cell]); block < last; block += kTogether) {
         const size_t hits = scan(index.blocks + block * kBlock * (index.bytes + 2), std::min(kTogether, last - block),
                                  index.bytes, tables, scales, own, candidates.limit(),
                                  static_cast<int32_t>(block * kBlock), near);
-        for (size_t i = 0; i < hits; ++i) {
-            const int32_t id = index.ids[near[i].place];
-            if (id >= 0 && near[i].score >= candidates.limit()) candidates.add(near[i].score, id);
-        }
+        for (size_t i = 0; i < hits && near[i].place < end; ++i)
+            if (near[i].score >= candidates.limit()) candidates.add(near[i]);
     }
 }
 
@@ -142,7 +142,7 @@ void choose_cells(const Index& index, size_t probes, Scratch& scratch) {
     order.resize(index.n_cells);
     for (size_t cell = 0; cell < index.n_cells; ++cell)
         order[cell] = key_of(scratch.products[cell] * facts(index, cell).weight, static_cast<uint32_t>(cell));
-    if (probes < index.n_cells) keep_least(order, probes);
+    if (probes < index.n_cells) keep_least(order, probes, scratch.edge);
     std::sort(order.begin(), order.end());
 }
 
@@ -171,13 +171,15 @@ void search_one(const Index& index, const Request& request, const float* query, 
     multiply_centers(index, query, scratch);
     choose_cells(index, std::min(request.probes, index.n_cells), scratch);
     const Tables tables = fill_tables(weights, index.bytes, scratch);
-    Candidates candidates(scratch.found, request.candidates);
+    Candidates candidates(scratch.found, scratch.edge, request.candidates);
     for (size_t at = 0; at < scratch.order.size(); ++at) {
         if (at + 1 < scratch.order.size()) prefetch_cell(index, number_of(scratch.order[at + 1]));
         const size_t cell = number_of(scratch.order[at]);
         scan_cell(index, cell, scratch.products[cell], tables, candidates);
     }
     candidates.cut();
+    for (const uint64_t key : scratch.found) STHASH_PREFETCH(index.ids + number_of(key));
+    for (uint64_t& key : scratch.found) key = static_cast<uint32_t>(index.ids[number_of(key)]);
     score_all(index, query, scratch);
     const size_t kept = std::min(request.k, scratch.found.size());
     std::partial_sort(scratch.found.begin(), scratch.found.begin() + static_cast<long>(kept), scratch.found.end());

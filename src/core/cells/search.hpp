@@ -11,7 +11,7 @@ namespace sthash::cells {
 
 enum class Precision { float32, float16, int8 };
 
-// The rows of a cell fill whole blocks; places without a row have the id -1. A block holds the first byte of its 32
+// The rows of a cell are at the first places of its blocks; those that are left over have the id -1. A block holds the first byte of its 32
 // codes, then the second byte, and so on, then the 32 factors and the 32 shifts.
 struct Index {
     size_t n_cells, dimension, bytes, n_rows;  // `bytes` per code is even
@@ -19,6 +19,7 @@ struct Index {
     const float* lengths;                      // per cell what 1 stands for in its center, 1 / |center|², and a weight
     const float* signs;                        // dimension × 8 bytes, sign vectors
     const int64_t* starts;                     // per cell its first block, and the number of all blocks
+    const int32_t* sizes;                      // per cell its number of rows
     const uint8_t* blocks;                     // per block (bytes + 2) × 32
     const float* scales;                       // of factors and shifts, as in Scales
     const int32_t* ids;                        // per place
@@ -34,7 +35,7 @@ struct Request {
 
 // Fills k ids and scores per query, best first; -1 and -infinity where there are fewer. A score is the product of query
 // and vector. Candidates are those with the largest estimates within the `probes` cells whose centers have the largest
-// products with the query, times the weight of the cell; among equal ones, those with the smallest ids.
+// products with the query, times the weight of the cell; among equal ones, those in the first places.
 void search(const Index& index, const Request& request, int64_t* ids, float* scores, int threads, StopFlag& stop);
 
 }  // namespace sthash::cells

@@ -24,8 +24,8 @@ inline float score_of(uint64_t key) {
 inline uint32_t number_of(uint64_t key) { return static_cast<uint32_t>(key); }
 
 // Keeps the `wanted` smallest keys, in any order, of more than that; returns the largest that is kept. `wanted` is at
-// least 1.
-inline uint64_t keep_least(std::vector<uint64_t>& keys, size_t wanted) {
+// least 1; `edge` is memory to work with.
+inline uint64_t keep_least(std::vector<uint64_t>& keys, size_t wanted, std::vector<uint64_t>& edge) {
     uint32_t low = UINT32_MAX, high = 0;
     for (const uint64_t key : keys) {
         low = std::min(low, static_cast<uint32_t>(key >> 32));
@@ -40,7 +40,7 @@ inline uint64_t keep_least(std::vector<uint64_t>& keys, size_t wanted) {
     while (before + counts[last] < wanted) before += counts[last++];
     // Those of smaller buckets move to the front, those of the last one behind them.
     size_t kept = 0;
-    std::vector<uint64_t> edge(counts[last] + 1);
+    edge.resize(std::max<size_t>(edge.size(), counts[last] + 1));
     size_t at_edge = 0;
     for (const uint64_t key : keys) {
         const uint32_t own = bucket(key);

@@ -45,6 +45,7 @@ def _learn(rows: Floats, n_bytes: int, n_cells: int, random_state: int, threads:
         "centers": bytes_,
         "signs": signs,
         "starts": starts,
+        "sizes": np.bincount(cells, minlength=n_cells).astype(np.int32),
         "lengths": np.column_stack([units, inverse, np.sqrt(inverse)]).astype(np.float32),
         "blocks": np.ascontiguousarray(laid_out.reshape(-1, BLOCK, n_bytes + 2).transpose(0, 2, 1)).ravel(),
         "scales": np.array([*factor_scale, *shift_scale], dtype=np.float32),

@@ -29,6 +29,7 @@ STORED: dict[str, tuple[Any, int]] = {
     "centers": (np.int8, 2),
     "signs": (np.float32, 2),
     "starts": (np.int64, 1),
+    "sizes": (np.int32, 1),
     "lengths": (np.float32, 2),
     "blocks": (np.uint8, 1),
     "scales": (np.float32, 1),
