@@ -15,9 +15,9 @@ namespace {
 // Keeps the arrays of an index, checked once, so that a query costs little.
 class CellIndex {
  public:
-    CellIndex(Matrix<int8_t> centers, Matrix<float> signs, Matrix<float> lengths, Vector<int64_t> starts, Vector<int32_t> sizes,
-              Vector<uint8_t> blocks, Vector<float> scales, Vector<int32_t> ids, Vector<float> steps,
-              std::variant<Matrix<float>, Matrix<uint16_t>, Matrix<int8_t>> vectors)
+    CellIndex(Matrix<int8_t> centers, Matrix<float> signs, Matrix<float> lengths, Vector<int64_t> starts,
+              Vector<int32_t> sizes, Vector<uint8_t> blocks, Vector<float> scales, Vector<int32_t> ids,
+              Vector<float> steps, std::variant<Matrix<float>, Matrix<uint16_t>, Matrix<int8_t>> vectors)
         : centers_(centers),
           signs_(signs),
           lengths_(lengths),
@@ -39,9 +39,12 @@ class CellIndex {
               "Centers, sign vectors and vectors must have one dimension. Make them from the same vectors.");
         check(dimension <= 1 << 16, "Vectors have at most 65,536 values. Use fewer dimensions.");
         check(bytes <= 128, "Codes in cells have at most 1024 bits. Use fewer.");
-        check(places % cells::kBlock == 0 && places <= size_t{1} << 30 && blocks.size() == places * (bytes + 2) && scales.size() == 4,
+        check(places % cells::kBlock == 0 && places <= size_t{1} << 30 && blocks.size() == places * (bytes + 2) &&
+                  scales.size() == 4,
               "Each place needs its code, its factor and its shift. Build the index again.");
-        check(starts.size() == n_cells + 1 && sizes.size() == n_cells && lengths.shape(0) == n_cells && lengths.shape(1) == 3, "Each cell needs its first block. Build the index again.");
+        check(starts.size() == n_cells + 1 && sizes.size() == n_cells && lengths.shape(0) == n_cells &&
+                  lengths.shape(1) == 3,
+              "Each cell needs its first block. Build the index again.");
         check(steps.size() == (vectors_.index() == 2 ? dimension : 0),
               "Vectors of bytes need a step per dimension. Build the index again.");
         const int64_t n_blocks = static_cast<int64_t>(places / cells::kBlock);
@@ -60,11 +63,14 @@ class CellIndex {
                 check(ids.data()[at] >= 0 && static_cast<size_t>(ids.data()[at]) < n_rows,
                       "An id has no vector. Build the index again.");
         }
-        index_ = {n_cells,       dimension,      bytes,
-                  n_rows,        centers.data(), lengths.data(),
-                  signs.data(),  starts.data(),  sizes.data(), blocks.data(),
-                  scales.data(), ids.data(),     content,
-                  static_cast<cells::Precision>(vectors_.index()), steps.data()};
+        index_ = {n_cells,        dimension,
+                  bytes,          n_rows,
+                  centers.data(), lengths.data(),
+                  signs.data(),   starts.data(),
+                  sizes.data(),   blocks.data(),
+                  scales.data(),  ids.data(),
+                  content,        static_cast<cells::Precision>(vectors_.index()),
+                  steps.data()};
     }
 
     nb::tuple search(Matrix<float> queries, Whole<size_t> k, Whole<size_t> probes, Whole<size_t> candidates,
@@ -100,10 +106,12 @@ class CellIndex {
 
 void bind_cells(nb::module_& module) {
     nb::class_<CellIndex>(module, "CellIndex")
-        .def(nb::init<Matrix<int8_t>, Matrix<float>, Matrix<float>, Vector<int64_t>, Vector<int32_t>, Vector<uint8_t>, Vector<float>,
-                      Vector<int32_t>, Vector<float>, std::variant<Matrix<float>, Matrix<uint16_t>, Matrix<int8_t>>>(),
-             nb::kw_only(), nb::arg("centers"), nb::arg("signs"), nb::arg("lengths"), nb::arg("starts"), nb::arg("sizes"),
-             nb::arg("blocks"), nb::arg("scales"), nb::arg("ids"), nb::arg("steps"), nb::arg("vectors"))
+        .def(nb::init<Matrix<int8_t>, Matrix<float>, Matrix<float>, Vector<int64_t>, Vector<int32_t>, Vector<uint8_t>,
+                      Vector<float>, Vector<int32_t>, Vector<float>,
+                      std::variant<Matrix<float>, Matrix<uint16_t>, Matrix<int8_t>>>(),
+             nb::kw_only(), nb::arg("centers"), nb::arg("signs"), nb::arg("lengths"), nb::arg("starts"),
+             nb::arg("sizes"), nb::arg("blocks"), nb::arg("scales"), nb::arg("ids"), nb::arg("steps"),
+             nb::arg("vectors"))
         .def("search", &CellIndex::search, nb::arg("queries"), nb::kw_only(), nb::arg("k"), nb::arg("probes"),
              nb::arg("candidates"), nb::arg("threads"));
 }

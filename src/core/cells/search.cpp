@@ -100,9 +100,9 @@ void scan_cell(const Index& index, size_t cell, float product, const Tables& tab
     const size_t last = static_cast<size_t>(index.starts[cell + 1]);
     const int32_t end = static_cast<int32_t>(index.starts[cell]) * static_cast<int32_t>(kBlock) + index.sizes[cell];
     for (size_t block = static_cast<size_t>(index.starts[cell]); block < last; block += kTogether) {
-        const size_t hits = scan(index.blocks + block * kBlock * (index.bytes + 2), std::min(kTogether, last - block),
-                                 index.bytes, tables, scales, own, candidates.limit(),
-                                 static_cast<int32_t>(block * kBlock), near);
+        const size_t hits =
+            scan(index.blocks + block * kBlock * (index.bytes + 2), std::min(kTogether, last - block), index.bytes,
+                 tables, scales, own, candidates.limit(), static_cast<int32_t>(block * kBlock), near);
         for (size_t i = 0; i < hits && near[i].place < end; ++i)
             if (near[i].score >= candidates.limit()) candidates.add(near[i]);
     }

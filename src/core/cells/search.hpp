@@ -11,8 +11,8 @@ namespace sthash::cells {
 
 enum class Precision { float32, float16, int8 };
 
-// The rows of a cell are at the first places of its blocks; those that are left over have the id -1. A block holds the first byte of its 32
-// codes, then the second byte, and so on, then the 32 factors and the 32 shifts.
+// The rows of a cell are at the first places of its blocks; those that are left over have the id -1. A block holds the
+// first byte of its 32 codes, then the second byte, and so on, then the 32 factors and the 32 shifts.
 struct Index {
     size_t n_cells, dimension, bytes, n_rows;  // `bytes` per code is even
     const int8_t* centers;                     // n_cells × dimension

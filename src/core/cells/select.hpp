@@ -21,7 +21,9 @@ inline float score_of(uint64_t key) {
     return std::bit_cast<float>((upwards & 0x80000000u) != 0 ? upwards & 0x7FFFFFFFu : ~upwards);
 }
 
-inline uint32_t number_of(uint64_t key) { return static_cast<uint32_t>(key); }
+inline uint32_t number_of(uint64_t key) {
+    return static_cast<uint32_t>(key);
+}
 
 // Keeps the `wanted` smallest keys, in any order, of more than that; returns the largest that is kept. `wanted` is at
 // least 1; `edge` is memory to work with.
