@@ -12,7 +12,6 @@ from support.components import require
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 SCRIPTS = (
-    "alternatives",
     "baselines",
     "collection",
     "duplicates",
@@ -33,7 +32,17 @@ SCRIPTS = (
 )
 # They take minutes: two JVMs, processes of their own, a peer that compiles itself.
 UNTRIED = {"learn", "learn_graph", "spark"}
-NOT_SCRIPTS = {"assembly", "data", "harness", "library", "noise", "static_embeddings", "stored", "timing"}
+NOT_SCRIPTS = {
+    "assembly",
+    "data",
+    "harness",
+    "library",
+    "noise",
+    "static_embeddings",
+    "stored",
+    "timing",
+    "vector_speed",
+}
 
 
 def test_every_script_is_listed():
