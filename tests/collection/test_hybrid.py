@@ -178,6 +178,7 @@ def test_a_damaged_setting(path, content):
 
 
 def test_fusion():
-    assert fused([], 3) == []
+    assert fused([[], []], 3) == []
     assert [number for number, _ in fused([[1, 2], [2, 3]], 5)] == [2, 1, 3]
-    assert [number for number, _ in fused([[4], [3]], 5)] == [3, 4]
+    assert fused([[4], [3]], 5) == [(4, 0.7 / 6), (3, 0.3 / 6)]
+    assert [number for number, _ in fused([[], [9, 8]], 1)] == [9]

@@ -125,7 +125,7 @@ void multiply_centers(const Index& index, const float* query, Scratch& scratch) 
     float largest = 0.0f;
     for (size_t i = 0; i < dimension; ++i) largest = std::max(largest, std::abs(query[i]));
     const float most = std::min(32767.0f, static_cast<float>((1 << 30) / 127) / static_cast<float>(dimension));
-    const float step = largest > 0.0f ? largest / most : 1.0f;
+    const float step = largest > 1e-30f ? largest / most : 1.0f;
     scratch.rounded.resize(dimension);
     for (size_t i = 0; i < dimension; ++i)
         scratch.rounded[i] = static_cast<int16_t>(query[i] / step + (query[i] < 0.0f ? -0.5f : 0.5f));
