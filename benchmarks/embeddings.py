@@ -3,7 +3,7 @@
 ``recall``: the share of the true top 10 among the first 10, 30 and 100, all bytes stored per vector counted. All
 methods learn from the same 20,000 vectors. ``hamming``: plain Hamming codes of the recipe ``embeddings`` against
 PCA-ITQ. ``ablation``: codes of the quantizer with one ingredient left out. ``speed``: queries per second and processor,
-one by one and in a batch, against hnswlib, FAISS and usearch.
+one by one and in a batch, against hnswlib, FAISS and usearch. ``million``: one million vectors.
 
 MiniLM embeddings come from ``STHASH_DATA``. ``--vectors FILE.npy`` adds a set of your own.
 """
@@ -12,19 +12,18 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
-import faiss
-import hnswlib
 import numpy as np
 import numpy.typing as npt
 
+import vector_speed
 from embedding_peers import found_by_hamming, nearest, peers, rank
-from harness import OURS, RESULTS, Run, figure, installed, main
-from sthash import EmbeddingQuantizer, SelfTaughtHashing, VectorIndex
+from harness import OURS, RESULTS, Run, figure, main
+from sthash import EmbeddingQuantizer, SelfTaughtHashing
 from sthash.baselines import IterativeQuantization
 from sthash.hashing import codebooks, contrast, embedding_quantizer
 from sthash.reproduction import datasets
@@ -35,7 +34,6 @@ BUDGETS, QUICK_BUDGETS = (8, 16, 32, 48, 64), (16,)
 LEARNING = 20_000
 LENGTHS = (64, 128, 256, 384, 512)
 Vectors = npt.NDArray[np.float32]
-Search = Callable[[Vectors], Any]
 Points = dict[str, list[tuple[int, float]]]
 
 
@@ -186,114 +184,32 @@ def ablation(run: Run) -> None:
 
 
 def speed(run: Run) -> None:
-    """Compare indexes: recall against queries per processor second."""
-    for name, corpus, queries in sets(run):
-        truth = nearest(corpus, queries, K)
-        points = list(points_of_ours(corpus))
-        points += list(points_of_peers(corpus))
-        for index, setting, built, extra_bytes, search in points:
-            found, batch, single = timed(search, queries)
-            run.add(
-                figure(
-                    f"{name}-{index}-{setting}",
-                    f"{name}, {index}, {setting}",
-                    shares(found, truth)[0],
-                    "recall",
-                    setting={"set": name, "index": index, "at": setting, "vectors": len(corpus)},
-                    details={
-                        "batch, queries/s": batch,
-                        "one by one, queries/s": single,
-                        "build, CPU seconds": built,
-                        "bytes per vector": extra_bytes,
-                    },
-                )
-            )
+    """Compare indexes: recall against queries per processor second. With sets of your own, only on these."""
+    for name, corpus, queries in sets(run, own_only=True):
+        vector_speed.compare_speed(run, name, corpus, queries, nearest(corpus, queries, K), run.arguments.picture)
 
 
-def points_of_ours(corpus: Vectors) -> Iterator[tuple[str, str, float, float, Search]]:
-    """Yield our index at several settings."""
-    start = time.process_time()
-    index = VectorIndex.build(corpus, threads=1)
-    built = time.process_time() - start
-    for probes in (8, 16, 32, 64, 128):
-        yield (
-            OURS,
-            f"probes {probes}",
-            built,
-            index.nbytes / len(corpus),
-            lambda queries, probes=probes: index.search(queries, K, probes=probes, threads=1)[0],  # type: ignore[misc]
-        )
-
-
-def points_of_peers(corpus: Vectors) -> Iterator[tuple[str, str, float, float, Search]]:
-    """Yield hnswlib, FAISS and usearch at several settings. Bytes are those of the graph, without the vectors."""
-    faiss.omp_set_num_threads(1)
-    links = 4.0 * (2 * 16 + 1) + 8
-    start = time.process_time()
-    graph = hnswlib.Index("ip", corpus.shape[1])
-    graph.init_index(len(corpus), M=16, ef_construction=200)
-    graph.set_num_threads(1)
-    graph.add_items(corpus)
-    built = time.process_time() - start
-
-    def by_hnswlib(queries: Vectors, ef: int) -> Any:
-        graph.set_ef(ef)
-        return graph.knn_query(queries, K)[0]
-
-    for ef in (20, 40, 80, 160):
-        yield "hnswlib", f"ef {ef}", built, links, lambda queries, ef=ef: by_hnswlib(queries, ef)  # type: ignore[misc]
-    start = time.process_time()
-    theirs = faiss.index_factory(corpus.shape[1], "HNSW16,Flat", faiss.METRIC_INNER_PRODUCT)
-    theirs.hnsw.efConstruction = 200
-    theirs.add(corpus)
-    built = time.process_time() - start
-
-    def by_faiss(queries: Vectors, ef: int) -> Any:
-        theirs.hnsw.efSearch = ef
-        return theirs.search(queries, K)[1]
-
-    for ef in (20, 40, 80, 160):
-        yield "FAISS HNSW", f"ef {ef}", built, links, lambda queries, ef=ef: by_faiss(queries, ef)  # type: ignore[misc]
-    if installed("usearch"):
-        from usearch.index import Index
-
-        start = time.process_time()
-        other = Index(ndim=corpus.shape[1], metric="ip", connectivity=16, expansion_add=200)
-        other.add(np.arange(len(corpus)), corpus, threads=1)
-        built = time.process_time() - start
-
-        def by_usearch(queries: Vectors, ef: int) -> Any:
-            other.expansion_search = ef
-            return np.atleast_2d(other.search(queries, K, threads=1).keys)
-
-        for ef in (20, 80, 160):
-            yield "usearch", f"ef {ef}", built, links, lambda queries, ef=ef: by_usearch(queries, ef)  # type: ignore[misc]
-
-
-def timed(search: Search, queries: Vectors) -> tuple[Any, float, float]:
-    """Return what was found, and the queries per processor second in a batch and one by one."""
-    search(queries[:1])
-    start = time.process_time()
-    found = search(queries)
-    middle = time.process_time()
-    some = queries[:300]
-    for place in range(len(some)):
-        search(some[place : place + 1])
-    end = time.process_time()
-    return found, len(queries) / max(middle - start, 1e-9), len(some) / max(end - middle, 1e-9)
+def million(run: Run) -> None:
+    """Build and search one million vectors: real ones plus small noise."""
+    real = np.vstack([np.vstack([corpus, queries]) for _, corpus, queries in sets(run, given=False)])
+    vector_speed.million(run, real, run.choose(1_000_000, 3000))
 
 
 # Data
 
 
-def sets(run: Run) -> Iterator[tuple[str, Vectors, Vectors]]:
-    """Yield the name, the corpus and the queries of each set, unit rows."""
+def sets(run: Run, *, given: bool = True, own_only: bool = False) -> Iterator[tuple[str, Vectors, Vectors]]:
+    """Yield the name, the corpus and the queries of each set, unit rows.
+
+    ``given`` says whether those of the user are among them, ``own_only`` whether these are then the only ones.
+    """
+    paths = run.arguments.vectors if given else []
     if run.quick:
         loaded = {"made-up": made_up(1300, 32)}
     else:
-        folder = datasets.data_dir()
-        loaded = {name: np.load(folder / f"minilm_{name}.npz")["vectors"] for name in ("20news", "debian")}
-        for path in run.arguments.vectors:
+        folder, names = datasets.data_dir(), () if own_only and paths else ("20news", "debian")
+        loaded = {name: np.load(folder / f"minilm_{name}.npz")["vectors"] for name in names}
+        for path in paths:
             loaded[path.stem] = np.load(path)
     for name, rows in loaded.items():
         vectors = rows.astype(np.float32)
@@ -332,13 +248,14 @@ def shares(found: Any, truth: Any) -> list[float]:
 def options(parser: argparse.ArgumentParser) -> None:
     """Add the options of this script."""
     parser.add_argument("--vectors", type=Path, action="append", default=[], help="one more set, a .npy file")
+    parser.add_argument("--picture", type=Path, help="draw speed to FILE.svg, the name of the set added")
 
 
 if __name__ == "__main__":
     main(
         __file__,
         __doc__,
-        {"recall": recall, "hamming": hamming, "ablation": ablation, "speed": speed},
+        {"recall": recall, "hamming": hamming, "ablation": ablation, "speed": speed, "million": million},
         peers=["faiss-cpu", "hnswlib", "usearch"],
         options=options,
     )

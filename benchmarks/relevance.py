@@ -6,6 +6,9 @@ defaults are fixed; the rows ``cross-validated`` say what choosing the parameter
 the last fifth (``together``: one choice for both collections), and the rows ``chosen on`` what choosing them on the
 other collection gives.
 
+Part ``hybrid``: the same collections with static embeddings beside the words. Words and vectors together, against words
+alone. Weights and offset of the fusion are fixed; they were chosen on Cranfield.
+
 Part ``unjudged``: queries made of texts that have a title, to which nothing was fitted. The title is the query; the
 texts that have it are relevant. There the ranking should do no harm.
 """
@@ -317,5 +320,48 @@ def measure_unjudged(run: Run) -> None:
         compare(run, name, make(), least=False, tune=False)
 
 
+def measure_hybrid(run: Run) -> None:
+    """Measure words and vectors together."""
+    embed: Callable[[list[str]], npt.NDArray[np.float32]]
+    if run.quick:
+        embed = lambda texts: np.array([[len(text), text.count("w"), 1.0] for text in texts], dtype=np.float32)  # noqa: E731
+    else:
+        from static_embeddings import Encoder
+
+        embed = Encoder().encode
+    for name in run.choose(("cranfield", "npl"), ("made-up",)):
+        found = made_up() if run.quick else judged(name)
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            Collection.create(
+                f"{folder}/both.sth", found.documents, embedder=embed, embedder_name="static", text_search=True
+            ) as collection,
+        ):
+            scores = {
+                ranking: found.scores(
+                    [
+                        [int(hit.key) for hit in hits]
+                        for hits in collection.search_many(found.queries, MANY, ranking=ranking)
+                    ]
+                )
+                for ranking in ("hybrid", "graph", "bm25", "cosine")
+            }
+        for place, unit in enumerate(LEAST):
+            means = {ranking: float(own[:, place].mean()) for ranking, own in scores.items()}
+            run.add(
+                figure(
+                    f"{name} {unit}",
+                    "words and vectors",
+                    means["hybrid"],
+                    unit,
+                    peer="words alone",
+                    theirs=means["graph"],
+                    setting={"data": name, "queries": len(found.queries), "embeddings": "wordllama, 256"},
+                    details={"BM25": means["bm25"], "vectors alone": means["cosine"]},
+                )
+            )
+
+
 if __name__ == "__main__":
-    main(__file__, __doc__, {"judged": measure_judged, "unjudged": measure_unjudged}, peers=["bm25s"])
+    parts = {"judged": measure_judged, "hybrid": measure_hybrid, "unjudged": measure_unjudged}
+    main(__file__, __doc__, parts, peers=["bm25s"])

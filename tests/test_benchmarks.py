@@ -12,7 +12,6 @@ from support.components import require
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 SCRIPTS = (
-    "alternatives",
     "baselines",
     "collection",
     "duplicates",
@@ -43,6 +42,7 @@ NOT_SCRIPTS = {
     "static_embeddings",
     "stored",
     "timing",
+    "vector_speed",
 }
 
 

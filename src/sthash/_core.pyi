@@ -361,15 +361,16 @@ class CellIndex:
     def __init__(
         self,
         *,
-        centers: npt.NDArray[np.float32],
+        centers: npt.NDArray[np.int8],
         signs: npt.NDArray[np.float32],
+        lengths: npt.NDArray[np.float32],
         starts: npt.NDArray[np.int64],
-        codes: npt.NDArray[np.uint8],
-        factors: npt.NDArray[np.uint8],
-        shifts: npt.NDArray[np.uint8],
+        sizes: npt.NDArray[np.int32],
+        blocks: npt.NDArray[np.uint8],
         scales: npt.NDArray[np.float32],
         ids: npt.NDArray[np.int32],
-        vectors: npt.NDArray[np.float32],
+        steps: npt.NDArray[np.float32],
+        vectors: npt.NDArray[np.float32] | npt.NDArray[np.uint16] | npt.NDArray[np.int8],
     ) -> None: ...
     def search(
         self, queries: npt.NDArray[np.float32], *, k: int, probes: int, candidates: int, threads: int

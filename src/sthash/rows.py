@@ -128,6 +128,27 @@ def _check_columns(name: str, layout: str, indices: npt.NDArray[Any], columns: i
         )
 
 
+def as_array(value: Any) -> npt.NDArray[Any]:
+    """Return numbers as an array, whatever holds them: NumPy, lists, PyTorch, or anything that speaks DLPack.
+
+    Examples
+    --------
+    >>> from sthash.rows import as_array
+    >>> as_array([1, 2])
+    array([1., 2.], dtype=float32)
+    """
+    if hasattr(value, "detach") and hasattr(value, "cpu"):  # PyTorch: also with gradients, on a GPU, or as bfloat16
+        value = value.detach().cpu().float()
+    elif not hasattr(value, "__array__") and hasattr(value, "__dlpack__"):
+        value = np.from_dlpack(value)
+    elif isinstance(value, list | tuple) and value and hasattr(value[0], "detach"):
+        value = [as_array(each) for each in value]
+    if isinstance(value, str | bytes | dict) or value is None:
+        raise TypeError(f"a {type(value).__name__} is no vector")
+    with np.errstate(over="ignore"):  # what single precision cannot hold becomes infinite, and is refused as such
+        return np.asarray(value, dtype=np.float32)
+
+
 def check_dense(vectors: npt.ArrayLike, width: int | None = None) -> npt.NDArray[np.float32]:
     """Return dense vectors as float32, one per row; refuse NaN, infinity and another width than the one given.
 

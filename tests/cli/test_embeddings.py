@@ -117,3 +117,41 @@ def test_embedders_that_are_none(sth, rows, module, name, message):
 
 def test_a_name_needs_an_embedder(sth):
     assert "--embedder" in sth("search", "e.sth", "x", "--embedder-name", "n", status=2).err
+
+
+FAILS = {
+    "raises": ("raise RuntimeError('out of memory')", "RuntimeError: out of memory"),
+    "too few": ("return np.ones((len(texts) - 1, 3))", "one row per text"),
+    "another width": ("return np.ones((len(texts), 2))", "vectors of 2 values"),
+    "NaN": ("return np.full((len(texts), 3), np.nan)", "NaN"),
+}
+
+
+@pytest.mark.parametrize("kind", FAILS)
+def test_an_embedder_that_fails_in_the_middle_of_a_build(sth, rows, module, kind):
+    wrong, message = FAILS[kind]
+    sth("build", "e.sth", "docs.jsonl", "--embedder", module, *SMALL)
+    before = Path("e.sth").read_bytes()
+    fails = f"{MODULE}good = embed\ncalls = []\ndef fails(texts):\n    calls.append(1)\n"
+    fails += f"    if len(calls) == 1:\n        return good(texts)\n    {wrong}\n"
+    Path("failing_embedder.py").write_text(fails)
+    write(Path("many.jsonl"), [{"key": f"m{i}", "text": f"text {i}"} for i in range(300)])
+    given = ("--embedder", "failing_embedder:fails", "--embedder-name", module)
+    try:
+        assert message in sth("build", "f.sth", "many.jsonl", *given, *SMALL, status=1).err
+        assert not Path("f.sth").exists()
+        sys.modules.pop("failing_embedder")
+        assert message in sth("build", "e.sth", "many.jsonl", "--force", *given, *SMALL, status=1).err
+        sys.modules.pop("failing_embedder")
+        assert message in sth("add", "e.sth", "many.jsonl", *given, status=1).err
+    finally:
+        sys.modules.pop("failing_embedder", None)
+    assert "ok, 40 documents" in sth("check", "e.sth").out
+    assert Path("e.sth").read_bytes() == before
+
+
+def test_duplicates_only_and_constant_columns(sth, rows):
+    for name, vector in (("same", lambda i: [1.0, 2.0]), ("constant", lambda i: [float(i + 1), 5.0])):
+        write(Path("docs.jsonl"), [{"key": f"k{i}", "v": vector(i)} for i in range(40)])
+        sth("build", f"{name}.sth", "docs.jsonl", "--vectors", "v", *SMALL)
+        assert len(sth("similar", f"{name}.sth", "k3", "-k", 5, "--json").out.splitlines()) == 5

@@ -45,10 +45,10 @@ def keys(hits):
 def twin(collection, text, k, **options):
     """Fuse the two rankings by hand."""
     scores = {}
-    for ranking in ("bm25", "cosine"):
+    for ranking, weight in (("graph", 0.7), ("cosine", 0.3)):
         for rank, hit in enumerate(collection.search(text, CANDIDATES, ranking=ranking, **options), 1):
             if hit.score > 0:
-                scores[hit.key] = scores.get(hit.key, 0) + 1 / (60 + rank)
+                scores[hit.key] = scores.get(hit.key, 0) + weight / (5 + rank)
     return sorted(scores.items(), key=lambda pair: -pair[1])[:k]
 
 
@@ -74,12 +74,13 @@ def test_words_alone_are_those_of_a_collection_of_texts(opened, documents, tmp_p
         Collection.open(opened.path) as without_embedder,
     ):
         for query in (*QUERIES, '"cat mouse"', "cat -mouse", "+ship star"):
-            expected = texts.search(query, 8, ranking="bm25")
-            for collection in (opened, without_embedder):
-                hits = collection.search(query, 8, ranking="bm25")
-                assert keys(hits) == keys(expected)
-                assert [hit.score for hit in hits] == pytest.approx([hit.score for hit in expected])
-                assert hits.ranking == "bm25"
+            for ranking in ("bm25", "graph"):
+                expected = texts.search(query, 8, ranking=ranking)
+                for collection in (opened, without_embedder):
+                    hits = collection.search(query, 8, ranking=ranking)
+                    assert keys(hits) == keys(expected)
+                    assert [hit.score for hit in hits] == pytest.approx([hit.score for hit in expected])
+                    assert hits.ranking == ranking
         with pytest.raises(TypeError, match="open it with that embedder"):
             without_embedder.search("cat")
 
@@ -146,8 +147,6 @@ def test_hash_functions_learned_later(tmp_path):
 
 
 def test_what_cannot_be(opened, tmp_path, documents):
-    with pytest.raises(ValueError, match="'graph' is for texts"):
-        opened.search("cat", ranking="graph")
     with pytest.raises(ValueError, match="a query is a vector"):
         opened.search(embed(["cat"])[0], ranking="hybrid")
     with pytest.raises(ValueError, match="by key"):
@@ -179,6 +178,7 @@ def test_a_damaged_setting(path, content):
 
 
 def test_fusion():
-    assert fused([], 3) == []
+    assert fused([[], []], 3) == []
     assert [number for number, _ in fused([[1, 2], [2, 3]], 5)] == [2, 1, 3]
-    assert [number for number, _ in fused([[4], [3]], 5)] == [3, 4]
+    assert fused([[4], [3]], 5) == [(4, 0.7 / 6), (3, 0.3 / 6)]
+    assert [number for number, _ in fused([[], [9, 8]], 1)] == [9]

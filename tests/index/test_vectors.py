@@ -1,7 +1,10 @@
-"""Search among embeddings: stages against a slow twin, files, and bad input."""
+"""Search among embeddings: stages against a slow twin, metrics, precisions, files, changes, and bad input."""
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,58 +13,81 @@ import numpy.typing as npt
 import pytest
 
 import sthash
-from sthash import VectorIndex
+from sthash import VectorIndex, _core
 from sthash.hashing.codebooks import signs_of
+from sthash.index.vectors import STORED
+from sthash.model_file import ModelFileError
+
+GOLDEN = Path(__file__).with_name("golden")
+PRECISIONS = ["float32", "float16", "int8"]
 
 
 @pytest.fixture(scope="module")
 def vectors() -> npt.NDArray[np.float32]:
     rng = np.random.default_rng(0)
-    rows = rng.normal(size=(30, 20))[rng.integers(0, 30, 1200)] + 0.6 * rng.normal(size=(1200, 20))
+    rows = rng.normal(size=(30, 37))[rng.integers(0, 30, 1200)] + 0.6 * rng.normal(size=(1200, 37))
     return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
 
 
 @pytest.fixture(scope="module")
 def index(vectors: Any) -> VectorIndex:
+    return VectorIndex.build(vectors, n_bytes=10, n_cells=16)
+
+
+@pytest.fixture
+def own(vectors: Any) -> VectorIndex:
+    """An index that the test may change."""
     return VectorIndex.build(vectors, n_bytes=4, n_cells=16)
 
 
 def slow_estimates(index: VectorIndex, query: Any) -> dict[int, tuple[int, float]]:
     """Return the cell and the estimate of each vector, by what the arrays of the index mean."""
     parts = index._arrays
-    n_bytes = parts["signs"].shape[1] // 8
-    weights, products = query @ parts["signs"], query @ parts["centers"]
-    codes = parts["codes"].reshape(-1, n_bytes, 32).transpose(0, 2, 1).reshape(-1, n_bytes)
-    sums = signs_of(codes) @ weights
+    width = parts["signs"].shape[1] // 8 + 2
+    units, inverse, _ = parts["lengths"].T
+    products = (query @ parts["centers"].T) * units
+    blocks = parts["blocks"].reshape(-1, width, 32).transpose(0, 2, 1).reshape(-1, width)
+    sums = signs_of(np.ascontiguousarray(blocks[:, :-2])) @ (query @ parts["signs"])
+    factors = parts["scales"][0] + parts["scales"][1] * blocks[:, -2]
+    shifts = parts["scales"][2] + parts["scales"][3] * blocks[:, -1]
     found = {}
     for cell in range(index.n_cells):
-        for place in range(32 * parts["starts"][cell], 32 * parts["starts"][cell + 1]):
-            factor = parts["scales"][0] + parts["scales"][1] * parts["factors"][place]
-            shift = parts["scales"][2] + parts["scales"][3] * parts["shifts"][place]
-            if parts["ids"][place] >= 0:
-                found[int(parts["ids"][place])] = (cell, float(products[cell] + shift + factor * sums[place]))
+        first = 32 * parts["starts"][cell]
+        for place in range(first, first + parts["sizes"][cell]):
+            tilt = products[cell] * inverse[cell]
+            estimate = products[cell] + tilt * shifts[place] + factors[place] * sums[place]
+            found[int(parts["ids"][place])] = (cell, float(estimate))
     return found
+
+
+def cells_by_weight(index: VectorIndex, query: Any) -> list[int]:
+    units, _, weights = index._arrays["lengths"].T
+    order: list[int] = np.argsort(-(query @ index._arrays["centers"].T) * units * weights).tolist()
+    return order
+
+
+def unit(rows: Any) -> Any:
+    return rows / np.linalg.norm(rows, axis=-1, keepdims=True)
 
 
 def test_all_cells_and_all_candidates_are_exact(vectors: Any, index: VectorIndex) -> None:
     queries = vectors[:20] + 0.1
     ids, cosines = index.search(queries, 10, probes=16, candidates=1200)
-    units = queries / np.linalg.norm(queries, axis=1, keepdims=True)
-    truth = np.sort(units @ vectors.T, axis=1)[:, ::-1][:, :10]
+    truth = np.sort(unit(queries) @ vectors.T, axis=1)[:, ::-1][:, :10]
     np.testing.assert_allclose(cosines, truth, atol=1e-6)
-    np.testing.assert_allclose(np.einsum("ij,ikj->ik", units, vectors[ids]), cosines, atol=1e-6)
+    np.testing.assert_allclose(np.einsum("ij,ikj->ik", unit(queries), vectors[ids]), cosines, atol=1e-6)
 
 
 def test_candidates_have_the_largest_estimates_in_the_nearest_cells(vectors: Any, index: VectorIndex) -> None:
     for query in vectors[::100]:
         estimates = slow_estimates(index, query)
         assert sorted(estimates) == list(range(1200))
-        probed = set(np.argsort(-(query @ index._arrays["centers"]))[:5].tolist())
+        probed = set(cells_by_weight(index, query)[:5])
         inside = sorted((-estimate, id_) for id_, (cell, estimate) in estimates.items() if cell in probed)
         found = set(index.search(query, 40, probes=5, candidates=40)[0][0].tolist())
-        # Tables of bytes round; only candidates close to the last one may change sides.
-        step = 2 * np.abs(query @ index._arrays["signs"]).reshape(-1, 4).sum(axis=1).max() / 127
-        slack = 8 * step * float(index._arrays["scales"][0] + 255 * index._arrays["scales"][1])
+        # Tables of small numbers round; only candidates close to the last one may change sides.
+        step = 2 * np.abs(query @ index._arrays["signs"]).reshape(-1, 4).sum(axis=1).max() / 31
+        slack = 10 * step * float(index._arrays["scales"][0] + 255 * index._arrays["scales"][1])
         last = inside[39][0]
         assert {id_ for estimate, id_ in inside if estimate < last - slack} <= found
         assert found <= {id_ for estimate, id_ in inside if estimate <= last + slack}
@@ -71,7 +97,7 @@ def test_estimates_come_close_to_cosines(vectors: Any, index: VectorIndex) -> No
     query = vectors[5]
     estimates = slow_estimates(index, query)
     errors = [estimates[id_][1] - float(query @ vectors[id_]) for id_ in range(1200)]
-    assert np.abs(errors).mean() < 0.1
+    assert np.abs(errors).mean() < 0.07
 
 
 @pytest.mark.parametrize("threads", [1, 3])
@@ -83,41 +109,265 @@ def test_batches_equal_single_queries(vectors: Any, index: VectorIndex, threads:
         assert (alone[1][0] == cosines[row]).all()
 
 
+ANSWERS = """
+import sys
+import numpy as np
+from sthash import VectorIndex
+folder = sys.argv[1]
+for precision in ("float32", "float16", "int8"):
+    index = VectorIndex.load(f"{folder}/{precision}")
+    ids, scores = index.search(np.load(f"{folder}/queries.npy"), 7, probes=6, candidates=20)
+    sys.stdout.write(repr((ids.tolist(), scores.view(np.int32).tolist())))
+"""
+
+
+def test_every_path_finds_the_same(vectors: Any, tmp_path: Path) -> None:
+    for precision in PRECISIONS:
+        made = VectorIndex.build(vectors, n_bytes=10, n_cells=16, precision=precision)  # type: ignore[arg-type]
+        made.save(tmp_path / precision, vectors=True)
+    np.save(tmp_path / "queries.npy", vectors[:40] + 0.05)
+    answers = set()
+    for path in _core.simd_paths():
+        done = subprocess.run(
+            [sys.executable, "-c", ANSWERS, str(tmp_path)],
+            env={**os.environ, "STHASH_SIMD": path},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        answers.add(done.stdout)
+    assert len(answers) == 1
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+@pytest.mark.parametrize("metric", ["cosine", "ip"])
+def test_metrics_and_precisions(vectors: Any, metric: Any, precision: Any, tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    rows = vectors * rng.lognormal(0, 0.4, size=(len(vectors), 1)).astype(np.float32)
+    queries = 3 * rows[:25] + 0.1
+    made = VectorIndex.build(rows, metric=metric, precision=precision, n_cells=16, n_bytes=8)
+    ids, scores = made.search(queries, 10, probes=16, candidates=200)
+    left, right = (queries, rows) if metric == "ip" else (unit(queries), unit(rows))
+    truth = left @ right.T
+    error = {"float32": 1e-6, "float16": 1e-3, "int8": 2e-2}[precision] * np.abs(truth).max()
+    np.testing.assert_allclose(scores, np.take_along_axis(truth, ids, axis=1), atol=error)
+    np.testing.assert_allclose(scores, -np.sort(-truth, axis=1)[:, :10], atol=2 * error)
+    assert made.vectors.dtype == precision
+    made.save(tmp_path / "index", vectors=True)
+    again = VectorIndex.load(tmp_path / "index")
+    assert isinstance(again.vectors, np.memmap)
+    assert (again.metric, again.precision) == (metric, precision)
+    assert (again.search(queries)[0] == made.search(queries)[0]).all()
+    # The vectors of the user make the same copy again.
+    assert (VectorIndex.load(tmp_path / "index", rows).search(queries)[1] == made.search(queries)[1]).all()
+
+
+class Array:
+    """Has __array__, and nothing else."""
+
+    def __init__(self, rows: Any) -> None:
+        self._rows = rows
+        self.shape = rows.shape
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        return self._rows if dtype is None else self._rows.astype(dtype)
+
+
+class Tensor:
+    """Speaks DLPack, and nothing else."""
+
+    def __init__(self, rows: Any) -> None:
+        self._rows = rows
+        self.shape = rows.shape
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self._rows.__dlpack__()
+
+    def __dlpack_device__(self) -> Any:
+        return self._rows.__dlpack_device__()
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [np.float64, np.float16, list, Array, Tensor, "bfloat16"],
+    ids=["float64", "float16", "list", "__array__", "__dlpack__", "bfloat16"],
+)
+def test_any_array_will_do(vectors: Any, kind: Any) -> None:
+    rows = vectors[:300] * 2
+    if isinstance(kind, type) and issubclass(kind, np.floating):
+        given: Any = rows.astype(kind)
+    elif kind is list:
+        given = rows.tolist()
+    elif kind == "bfloat16":
+        types = pytest.importorskip("ml_dtypes", reason="ml_dtypes is not installed")
+        given = rows.astype(types.bfloat16)
+    else:
+        given = kind(rows)
+    made = VectorIndex.build(given, n_bytes=4)
+    assert made.search(given, 1)[0][:, 0].tolist() == list(range(300))
+    assert made.add(given)[0] == 300
+
+
 def test_files(vectors: Any, index: VectorIndex, tmp_path: Path) -> None:
     index.save(tmp_path / "index")
+    with pytest.raises(FileNotFoundError, match="Pass the vectors"):
+        VectorIndex.load(tmp_path / "index")
     np.save(tmp_path / "vectors.npy", vectors)
     again = VectorIndex.load(tmp_path / "index", np.load(tmp_path / "vectors.npy", mmap_mode="r"))
     assert (again.search(vectors[:9])[0] == index.search(vectors[:9])[0]).all()
     assert len(again) == 1200
     assert again.nbytes == index.nbytes
-    with pytest.raises(ValueError, match="1200 vectors of 20 values"):
+    with pytest.raises(ValueError, match="1200 vectors of 37 values"):
         VectorIndex.load(tmp_path / "index", vectors[:5])
     with pytest.raises(ValueError, match="no vectors yet"):
         sthash.load(tmp_path / "index").search(vectors[:1])
 
 
+def test_golden_file() -> None:
+    golden = VectorIndex.load(GOLDEN / "vectors-1")
+    with np.load(GOLDEN / "vectors-1-answers.npz") as answers:
+        ids, scores = golden.search(answers["queries"], 5, probes=4, candidates=20)
+        np.testing.assert_array_equal(ids, answers["ids"])
+        np.testing.assert_array_equal(scores, answers["scores"])
+    assert (golden.metric, golden.precision, len(golden)) == ("ip", "int8", 299)
+
+
+@pytest.mark.parametrize("name", sorted(STORED))
+def test_files_that_were_made_up(index: VectorIndex, vectors: Any, tmp_path: Path, name: str) -> None:
+    broken = VectorIndex(dict(index._arrays), n_rows=1200)
+    there = index._arrays[name]
+    broken._arrays[name] = np.concatenate([there, there[:1] if len(there) else np.ones(1, there.dtype)])
+    broken.save(tmp_path / "index")
+    with pytest.raises((ValueError, ModelFileError)):
+        VectorIndex.load(tmp_path / "index", vectors).search(vectors[:1])
+
+
+@pytest.mark.parametrize("name", ["lengths", "signs", "scales"])
+def test_numbers_of_a_file_are_finite(index: VectorIndex, tmp_path: Path, name: str) -> None:
+    broken = VectorIndex({**index._arrays, name: np.full_like(index._arrays[name], np.nan)}, n_rows=1200)
+    broken.save(tmp_path / "index")
+    with pytest.raises(ModelFileError, match=f"{name} is not finite"):
+        sthash.load(tmp_path / "index")
+
+
+def test_ids_and_sizes_of_a_made_up_file_lead_nowhere(index: VectorIndex, vectors: Any) -> None:
+    for name, value in (("ids", 1200), ("ids", -5), ("sizes", 10_000), ("sizes", -1), ("starts", -1)):
+        arrays = {key: array.copy() for key, array in index._arrays.items()}
+        arrays[name][0] = value
+        with pytest.raises(ValueError, match="Build the index again"):
+            VectorIndex(arrays, n_rows=1200, vectors=vectors)
+
+
+def test_added_vectors_are_found_and_removed_ones_are_not(vectors: Any, own: VectorIndex) -> None:
+    more = unit(vectors[:50] + 0.02)
+    assert own.add(more).tolist() == list(range(1200, 1250))
+    assert len(own) == 1250
+    assert own.search(more, 1)[0][:, 0].tolist() == list(range(1200, 1250))
+    own.remove(range(1200, 1225))
+    own.remove(7)
+    assert len(own) == 1224
+    found = own.search(np.vstack([more, vectors[:20]]), 5, probes=16)[0]
+    assert not np.isin(found, [7, *range(1200, 1225)]).any()
+    assert found[25:50, 0].tolist() == list(range(1225, 1250))
+    everything = own.search(vectors[:1], 1300, probes=16, candidates=1300)[0][0]
+    assert sorted(everything[everything >= 0].tolist()) == sorted({*range(1250)} - {7, *range(1200, 1225)})
+    assert own.add(more[:1]).tolist() == [1250]  # an id is never given twice
+
+
+def test_what_was_changed_is_saved(vectors: Any, own: VectorIndex, tmp_path: Path) -> None:
+    own.add(vectors[:3])
+    own.remove([0, 1])
+    own.save(tmp_path / "index", vectors=True)
+    again = VectorIndex.load(tmp_path / "index")
+    assert len(again) == 1201
+    assert (again.search(vectors[:30])[0] == own.search(vectors[:30])[0]).all()
+    assert again.add(vectors[:1]).tolist() == [1203]
+
+
+def test_changes_in_one_step_or_many_give_the_same(vectors: Any, own: VectorIndex) -> None:
+    other = VectorIndex.build(vectors, n_bytes=4, n_cells=16)
+    own.add(vectors[:9])
+    own.remove([5, 1203])
+    for row in vectors[:9]:
+        other.add(row)
+    other.remove([1203])
+    other.remove([5])
+    for name, array in own._arrays.items():
+        np.testing.assert_array_equal(array, other._arrays[name])
+
+
+def test_an_index_can_be_emptied(vectors: Any) -> None:
+    made = VectorIndex.build(vectors[:5])
+    made.remove(np.arange(5))
+    assert len(made) == 0
+    ids, scores = made.search(vectors[:2], 3)
+    assert (ids == -1).all()
+    assert np.isneginf(scores).all()
+    made.add(vectors[:1])
+    assert made.search(vectors[:1], 1)[0].tolist() == [[5]]
+
+
+@pytest.mark.parametrize("metric", ["cosine", "ip"])
 @pytest.mark.parametrize(
     "few",
-    [np.ones((5, 4)), np.eye(3), np.vstack([np.zeros((3, 6)), np.ones((40, 6))]), np.array([[1.0], [-2.0]])],
-    ids=["duplicates", "three rows", "zero rows", "one column"],
+    [
+        np.ones((50, 4)),
+        np.eye(3),
+        np.array([[1.0], [-2.0]]),
+        np.column_stack([np.ones(60), np.zeros(60), np.arange(60)]),
+    ],
+    ids=["duplicates", "three rows", "one column", "constant columns"],
 )
-def test_odd_vectors(few: Any) -> None:
-    index = VectorIndex.build(few)
-    norms = np.linalg.norm(few, axis=1, keepdims=True)
-    units = few / np.where(norms > 0, norms, 1)
-    ids, cosines = index.search(few, len(few) + 1, probes=index.n_cells)
+def test_odd_vectors(few: Any, metric: Any) -> None:
+    made = VectorIndex.build(few, metric=metric)
+    left = few if metric == "ip" else unit(few)
+    ids, scores = made.search(few, len(few) + 1, probes=made.n_cells)
     assert (ids[:, -1] == -1).all()
-    np.testing.assert_allclose(cosines[:, :-1], -np.sort(-(units @ units.T), axis=1), atol=1e-6)
+    np.testing.assert_allclose(scores[:, :-1], -np.sort(-(left @ left.T), axis=1), atol=1e-6, rtol=1e-5)
 
 
-def test_bad_input_is_refused(vectors: Any, index: VectorIndex) -> None:
+def test_zero_vectors() -> None:
+    rows = np.vstack([np.ones((40, 6)), np.zeros((1, 6))])
+    with pytest.raises(ValueError, match=r"vector 40 is zero.*metric='ip'"):
+        VectorIndex.build(rows)
+    by_product = VectorIndex.build(rows, metric="ip")
+    assert by_product.search(rows[-1:], 1)[1].tolist() == [[0]]
+    made = VectorIndex.build(rows[:-1])
+    with pytest.raises(ValueError, match="vector 0 is zero"):
+        made.add(np.zeros(6))
+    with pytest.raises(ValueError, match="a query is zero"):
+        made.search(np.zeros(6))
+    assert len(made) == 40
+
+
+def test_bad_input_is_refused(vectors: Any, own: VectorIndex) -> None:
     with pytest.raises(ValueError, match="no vectors"):
         VectorIndex.build(np.zeros((0, 4)))
+    with pytest.raises(ValueError, match="no values"):
+        VectorIndex.build(np.zeros((4, 0)))
     with pytest.raises(ValueError, match="n_bytes=3"):
         VectorIndex.build(vectors, n_bytes=3)
+    with pytest.raises(ValueError, match="metric"):
+        VectorIndex.build(vectors, metric="l2")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="precision"):
+        VectorIndex.build(vectors, precision="int4")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="float16"):
+        VectorIndex.build(1e6 * vectors, metric="ip", precision="float16")
+    for wrong, message in (
+        (np.full((3, 37), np.nan), "finite"),
+        (vectors[:, :3], "37 values"),
+        (np.full((2, 37), np.inf), "finite"),
+        (np.zeros((2, 37, 2)), "37 values"),
+    ):
+        for ask in (own.search, own.add):
+            with pytest.raises(ValueError, match=message):
+                ask(wrong)
     with pytest.raises(ValueError, match="finite"):
         VectorIndex.build(np.full((3, 2), np.nan))
-    with pytest.raises(ValueError, match="20 values"):
-        index.search(vectors[:, :3])
     with pytest.raises(ValueError, match="k=0"):
-        index.search(vectors, 0)
+        own.search(vectors, 0)
+    with pytest.raises(KeyError, match=r"id 1200.*nothing was removed"):
+        own.remove([3, 1200])
+    with pytest.raises(TypeError, match="whole numbers"):
+        own.remove([0.5])
+    assert len(own) == 1200

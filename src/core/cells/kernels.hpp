@@ -6,29 +6,45 @@
 
 namespace sthash::cells {
 
+inline constexpr size_t kBlock = 32;  // rows whose codes lie side by side
+// Values of the tables are at most this: eight of them fit into a byte.
+inline constexpr int kMostValue = 31;
+
 // How the bytes of a place become numbers: factor = factors[0] + factors[1] × byte, and shifts alike.
 struct Scales {
     float factors[2], shifts[2];
 };
 
-// What a query knows before it looks into a cell. Tables have 32 bytes per byte of a code: 16 values of at most 127,
-// twice. A lookup v stands for step × v; `base` is added once per code.
+// What a query knows before it looks into a cell. Tables have 32 bytes per byte of a code: 16 values, twice. A lookup v
+// stands for step × v; `base` is added once per code.
 struct Tables {
     const uint8_t *low, *high;
     float step, base;
 };
 
-// One block of 32 places.
-struct Block {
-    const uint8_t *codes, *factors, *shifts;
+// What a query knows of a cell: its product with the center, and how much of a shift counts.
+struct Cell {
+    float product, tilt;
 };
 
-// Computes estimates[i] = product + shift_i + factor_i × (base + step × Σ_j low[j][c_ij & 15] + high[j][c_ij >> 4]) for
-// the 32 codes c_i; returns whether any is at least `limit`.
-bool estimate(const Block& block, size_t bytes, const Tables& tables, const Scales& scales, float product, float limit,
-              float* estimates);
+struct Found {
+    float score;
+    int32_t place;
+};
 
-// Product of two vectors, added up in 16 lanes and then in a fixed order.
+// Looks at `count` blocks of 32 places, each `bytes` × 32 bytes of codes, then 32 factors and 32 shifts. For the 32
+// codes c_i of a block, estimate_i = product + tilt × shift_i + factor_i × (base + step × Σ_j low[j][c_ij & 15] +
+// high[j][c_ij >> 4]). Writes those that are at least `limit`, with their places counted from `first`, and returns how
+// many they are. `found` has room for 32 per block.
+size_t scan(const uint8_t* blocks, size_t count, size_t bytes, const Tables& tables, const Scales& scales,
+            const Cell& cell, float limit, int32_t first, Found* found);
+
+// Products of one row of numbers with `rows` rows of bytes. Sums must fit into 32 bits.
+void products(const int16_t* query, const int8_t* bytes, size_t rows, size_t count, int32_t* sums);
+
+// Product of a query and a vector, added up in 16 lanes twice and then in a fixed order. Halves are IEEE's, finite.
 float dot(const float* left, const float* right, size_t count);
+float dot(const float* left, const uint16_t* halves, size_t count);
+float dot(const float* left, const int8_t* right, size_t count);
 
 }  // namespace sthash::cells

@@ -4,25 +4,28 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "cells/kernels.hpp"
 #include "parallel.hpp"
 
 namespace sthash::cells {
 
-inline constexpr size_t kBlock = 32;  // rows whose codes lie side by side
+enum class Precision { float32, float16, int8 };
 
-// The rows of a cell fill whole blocks; places without a row have the id -1. A block holds the first byte of its 32
-// codes, then the second byte, and so on.
+// The rows of a cell are at the first places of its blocks; those that are left over have the id -1. A block holds the
+// first byte of its 32 codes, then the second byte, and so on, then the 32 factors and the 32 shifts.
 struct Index {
     size_t n_cells, dimension, bytes, n_rows;  // `bytes` per code is even
-    const float* centers;                      // dimension × n_cells
+    const int8_t* centers;                     // n_cells × dimension
+    const float* lengths;                      // per cell what 1 stands for in its center, 1 / |center|², and a weight
     const float* signs;                        // dimension × 8 bytes, sign vectors
     const int64_t* starts;                     // per cell its first block, and the number of all blocks
-    const uint8_t* codes;                      // per block bytes × 32
-    const uint8_t* factors;                    // per place, the length of its sum of sign vectors
-    const uint8_t* shifts;                     // per place, what is added to the estimate
+    const int32_t* sizes;                      // per cell its number of rows
+    const uint8_t* blocks;                     // per block (bytes + 2) × 32
     const float* scales;                       // of factors and shifts, as in Scales
     const int32_t* ids;                        // per place
-    const float* vectors;                      // n_rows × dimension
+    const void* vectors;                       // n_rows × dimension
+    Precision precision;                       // of vectors
+    const float* steps;                        // per dimension what 1 stands for, if vectors are int8
 };
 
 struct Request {
@@ -32,7 +35,7 @@ struct Request {
 
 // Fills k ids and scores per query, best first; -1 and -infinity where there are fewer. A score is the product of query
 // and vector. Candidates are those with the largest estimates within the `probes` cells whose centers have the largest
-// products with the query; among equal ones, those that come first.
+// products with the query, times the weight of the cell; among equal ones, those in the first places.
 void search(const Index& index, const Request& request, int64_t* ids, float* scores, int threads, StopFlag& stop);
 
 }  // namespace sthash::cells

@@ -16,9 +16,8 @@ import numpy.typing as npt
 
 from sthash.batches import batched
 from sthash.collection.store import Store
-from sthash.rows import check_dense
+from sthash.rows import as_array, check_dense
 from sthash.sources import Document
-from sthash.sources.vectors import as_array
 
 SETTING = "embedder"
 LONGEST_NAME = 1000

@@ -1,7 +1,8 @@
 """Search by words and by vectors at once: two rankings of one collection become one, by their ranks.
 
-Reciprocal rank fusion (Cormack, Clarke and Büttcher, SIGIR 2009): a document scores 1 / (60 + rank) in each ranking
-that has it. Ranks need no common scale, and BM25 and cosines have none.
+Reciprocal rank fusion (Cormack, Clarke and Büttcher, SIGIR 2009): in each ranking that has it, a document scores the
+weight of the ranking / (5 + rank). Ranks need no common scale, and BM25 and cosines have none. docs/ranking.md says how
+weights and offset were chosen.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 from sthash.codes import row_distances
 from sthash.collection.hits import Hit, HitRanking, Hits, Strategy
 from sthash.collection.query import has_signs, parse_query
-from sthash.collection.ranking import Allowed, rank_by_bm25
+from sthash.collection.ranking import DEFAULTS, Allowed, QueryRows, RankedPositions, rank_by_bm25, rank_by_graph
 from sthash.collection.search import answer
 from sthash.collection.search_options import SearchOptions
 from sthash.collection.snapshot import Snapshot
@@ -24,7 +25,8 @@ from sthash.model import EncodedRows
 
 # How far down the two rankings are read; and how much less a rank counts than the one before it.
 CANDIDATES = 100
-RANK_OFFSET = 60
+RANK_OFFSET = 5
+WEIGHTS = (0.7, 0.3)  # of words, and of vectors
 NO_CODE = -1  # the distance of hits of a query that has no vector
 
 
@@ -36,8 +38,8 @@ def answer_by_words(snapshot: Snapshot, queries: list[Any], options: SearchOptio
     places = [place for place, query in enumerate(queries) if isinstance(query, str)]
     if chosen == "auto" and not places:
         return None
-    if chosen == "graph" or not snapshot.has_words:
-        remedy = "Leave it out." if chosen == "graph" else "Build it with text_search=True (--text-search)."
+    if not snapshot.has_words:
+        remedy = "Build it with text_search=True (--text-search)."
         raise ValueError(f"ranking={chosen!r} is for texts, but this is a collection of vectors. {remedy}")
     if chosen != "auto" and len(places) < len(queries):
         raise ValueError(f"ranking={chosen!r} is for texts, but a query is a vector. Leave it out.")
@@ -52,7 +54,7 @@ def answer_by_words(snapshot: Snapshot, queries: list[Any], options: SearchOptio
 def _answer_texts(snapshot: Snapshot, texts: list[str], options: SearchOptions) -> list[Hits]:
     parsed = [parse_query(text) if has_signs(text) else None for text in texts]
     plain = [text if own is None else own.text for text, own in zip(texts, parsed, strict=True)]
-    by_vector = options.ranking != "bm25"
+    by_vector = options.ranking not in ("bm25", "graph")
     encoded = snapshot.encode(plain) if by_vector else None
     answers = list[Hits]()
     for at, text in enumerate(plain):
@@ -67,12 +69,7 @@ def _answer_texts(snapshot: Snapshot, texts: list[str], options: SearchOptions) 
         ranked, scores = list[int](), list[float]()
         # A whole document has too many words for the lists, and its vector says more.
         if width and len(words.terms[0]) <= MOST_TERMS:
-            lists, mean_length, threads = (
-                snapshot.posting_lists(words.rows.columns),
-                snapshot.mean_length,
-                snapshot.threads,
-            )
-            found = rank_by_bm25(lists, words.rows, mean_length, width, allowed=allowed, threads=threads)
+            found = _by_words(snapshot, words.rows, width, allowed, graph=options.ranking != "bm25")
             held = found.positions[0] >= 0
             ranked, scores = found.positions[0][held].tolist(), found.scores[0][held].tolist()
         query = None
@@ -85,26 +82,38 @@ def _answer_texts(snapshot: Snapshot, texts: list[str], options: SearchOptions) 
             terms = matching_terms(snapshot, words.rows, 0, snapshot.ids[ranked].tolist())
         hits = _hits(snapshot, ranked, scores, query, terms)
         strategy: Strategy = "both" if by_vector else "postings"
-        ranking: HitRanking = "hybrid" if by_vector else "bm25"
+        ranking: HitRanking = "hybrid" if by_vector else "bm25" if options.ranking == "bm25" else "graph"
         answers.append(
             Hits(hits, ignored=words.ignored[0], unknown=words.unknown[0], strategy=strategy, ranking=ranking)
         )
     return answers
 
 
+def _by_words(
+    snapshot: Snapshot, rows: QueryRows, width: int, allowed: Allowed | None, *, graph: bool
+) -> RankedPositions:
+    """Rank by the words of a query, as in a collection of texts."""
+    wide = min(max(width, DEFAULTS.candidates), len(snapshot)) if graph else width
+    lists, threads = snapshot.posting_lists(rows.columns), snapshot.threads
+    found = rank_by_bm25(lists, rows, snapshot.mean_length, wide, allowed=allowed, threads=threads)
+    if not graph:
+        return found
+    return rank_by_graph(found, lambda used: snapshot.word_vectors(snapshot.ids[used]), k=width, threads=threads)
+
+
 def fused(rankings: Sequence[Sequence[int]], k: int) -> list[tuple[int, float]]:
-    """Return the k best of all that are in some ranking, with their scores; ties by number.
+    """Return the k best of all that are in the ranking by words or in that by vectors, with scores; ties by number.
 
     Examples
     --------
     >>> from sthash.collection.hybrid_search import fused
     >>> [number for number, _ in fused([[5, 7, 9], [7, 2]], k=3)]
-    [7, 5, 2]
+    [7, 5, 9]
     """
     scores = dict[int, float]()
-    for ranking in rankings:
+    for ranking, weight in zip(rankings, WEIGHTS, strict=True):
         for rank, number in enumerate(ranking, 1):
-            scores[number] = scores.get(number, 0.0) + 1 / (RANK_OFFSET + rank)
+            scores[number] = scores.get(number, 0.0) + weight / (RANK_OFFSET + rank)
     return sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))[:k]
 
 

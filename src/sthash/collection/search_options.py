@@ -49,7 +49,7 @@ class SearchOptions:
     ranking : {"auto", "graph", "bm25", "cosine", "hybrid"}
         ``bm25`` ranks the documents that have words of the query, all of them, by BM25. ``graph`` ranks the best of
         these once more by their neighbors (docs/ranking.md). ``cosine`` ranks the documents in the ball by the cosine
-        of their vectors. ``hybrid``, for collections of vectors with ``text_search``, fuses ``bm25`` and ``cosine`` by
+        of their vectors. ``hybrid``, for collections of vectors with ``text_search``, fuses ``graph`` and ``cosine`` by
         ranks. ``auto`` is ``hybrid`` for a text there, and ``graph`` for a text elsewhere; but ``cosine`` for a whole
         document, for a vector or a key, and with ``radius`` or ``rerank=False``.
     correct : bool

@@ -12,6 +12,8 @@ from sthash.blas import one_blas_thread
 from sthash.hashing.codebooks import Codewords, k_means, learn_signs, nearest, signs_of
 
 Floats = npt.NDArray[np.float32]
+Bytes = npt.NDArray[np.uint8]
+Cells = npt.NDArray[np.int64]
 Arrays = dict[str, npt.NDArray[Any]]
 
 BLOCK = 32
@@ -21,45 +23,73 @@ ROWS_PER_CENTER = 40
 CENTER_TURNS = 6
 
 
-def learn_cells(rows: Floats, n_bytes: int, n_cells: int, random_state: int, threads: int) -> Arrays:
-    """Return the arrays of an index, as the kernel takes them."""
-    with one_blas_thread():
-        return _learn(rows, n_bytes, n_cells, random_state, threads)
-
-
-def _learn(rows: Floats, n_bytes: int, n_cells: int, random_state: int, threads: int) -> Arrays:
+def learn_cells(
+    rows: Floats, n_bytes: int, n_cells: int, random_state: int, threads: int, *, by_angle: bool = True
+) -> Arrays:
+    """Return the arrays of an index, as the kernel takes them; ``by_angle`` says whether lengths do not matter."""
     rng = np.random.default_rng(random_state)
-    some = _sample(rows, ROWS_PER_CENTER * n_cells, rng)
-    centers = np.ascontiguousarray(k_means(some, rng, n_cells, CENTER_TURNS), dtype=np.float32)
-    cells = nearest(rows, centers)
-    some = _sample(np.arange(len(rows)), LEARNING_ROWS, rng)
-    signs = learn_signs(rows[some] - centers[cells[some]], 8 * n_bytes, rng, threads)
-    codes, factors, shifts = _encode(rows, centers, cells, signs, threads)
-    factor_scale, factor_bytes = _to_bytes(factors)
-    shift_scale, shift_bytes = _to_bytes(shifts)
-    starts, ids = _blocks(cells, n_cells)
-    filled = np.maximum(ids, 0)
-    laid_out = codes[filled].reshape(-1, BLOCK, n_bytes).transpose(0, 2, 1)
+    with one_blas_thread():
+        some = _sample(rows, ROWS_PER_CENTER * n_cells, rng)
+        bytes_, units = _rounded(k_means(np.asarray(some), rng, n_cells, CENTER_TURNS))
+        centers = bytes_ * units[:, None]
+        cells = _nearest(rows, centers)
+        chosen = _sample(np.arange(len(rows)), LEARNING_ROWS, rng)
+        signs = learn_signs(rows[chosen] - centers[cells[chosen]], 8 * n_bytes, rng, threads)
+        codes, factors, shifts = _encode(rows, centers, cells, signs, threads)
+    scales = np.concatenate([_scale(factors), _scale(shifts)])
+    squares = np.einsum("ij,ij->i", centers, centers)
+    inverse = np.where(squares > 0, 1 / np.maximum(squares, 1e-30), 0)
+    weights = np.sqrt(inverse) if by_angle else np.ones(n_cells)
     return {
-        "centers": np.ascontiguousarray(centers.T),
+        "centers": bytes_,
+        "lengths": np.column_stack([units, inverse, weights]).astype(np.float32),
         "signs": signs,
-        "starts": starts,
-        "codes": np.ascontiguousarray(laid_out).ravel(),
-        "factors": factor_bytes[filled],
-        "shifts": shift_bytes[filled],
-        "scales": np.array([*factor_scale, *shift_scale], dtype=np.float32),
-        "ids": ids,
+        "scales": scales,
+        **_lay_out(cells, _packed(codes, factors, shifts, scales), np.arange(len(rows), dtype=np.int32), n_cells),
     }
+
+
+def with_rows(arrays: Arrays, rows: Floats, first: int, threads: int) -> Arrays:
+    """Return the arrays of an index with more rows, whose ids start at ``first``."""
+    centers = arrays["centers"] * arrays["lengths"][:, :1]
+    with one_blas_thread():
+        cells = _nearest(rows, centers)
+        parts = _encode(rows, centers, cells, arrays["signs"], threads)
+    old_cells, old, old_ids = _taken_apart(arrays)
+    ids = np.concatenate([old_ids, np.arange(first, first + len(rows), dtype=np.int32)])
+    packed = np.concatenate([old, _packed(*parts, arrays["scales"])])
+    return arrays | _lay_out(np.concatenate([old_cells, cells]), packed, ids, len(centers))
+
+
+def without_ids(arrays: Arrays, ids: npt.NDArray[np.int64]) -> Arrays:
+    """Return the arrays of an index without some ids."""
+    cells, packed, old = _taken_apart(arrays)
+    kept = ~np.isin(old, ids)
+    return arrays | _lay_out(cells[kept], packed[kept], old[kept], len(arrays["sizes"]))
+
+
+def _rounded(centers: Floats) -> tuple[npt.NDArray[np.int8], Floats]:
+    """Round centers to bytes; return these, and what 1 stands for in each."""
+    units = np.maximum(np.abs(centers).max(axis=1), 1e-20).astype(np.float32) / np.float32(127)
+    return np.rint(centers / units[:, None]).astype(np.int8), units
 
 
 def _sample(rows: npt.NDArray[Any], size: int, rng: np.random.Generator) -> npt.NDArray[Any]:
     return rows if len(rows) <= size else rows[np.sort(rng.choice(len(rows), size, replace=False))]
 
 
-def _encode(
-    rows: Floats, centers: Floats, cells: npt.NDArray[np.int64], signs: Floats, threads: int
-) -> tuple[npt.NDArray[np.uint8], Floats, Floats]:
-    """Return the codes, and the factor and shift with which q · x = q · center + factor · (q · h) + shift, about."""
+def _nearest(rows: Floats, centers: Floats) -> Cells:
+    """Return the nearest center of each row, also of rows that are in a file."""
+    parts = [nearest(np.asarray(rows[first : first + BATCH]), centers) for first in range(0, len(rows), BATCH)]
+    return np.concatenate(parts)
+
+
+def _encode(rows: Floats, centers: Floats, cells: Cells, signs: Floats, threads: int) -> tuple[Bytes, Floats, Floats]:
+    """Return the codes, and the factor and shift with which q · x = q · center + factor · (q · h) + shift, about.
+
+    The shift is what the code misses in the direction of the center; a query that has more or less of this direction
+    than the center itself takes more or less of it.
+    """
     no_books = np.zeros((0, 256, rows.shape[1]), dtype=np.float32)
     grams = Codewords(no_books, signs, 1).grams()
     of_centers = centers @ signs
@@ -79,19 +109,40 @@ def _encode(
     return codes, np.where(np.isfinite(factors), np.minimum(factors, 1e3), 1).astype(np.float32), shifts
 
 
-def _to_bytes(values: Floats) -> tuple[tuple[float, float], npt.NDArray[np.uint8]]:
-    """Round values to 256 steps between their extremes, a few far ones left out; return first value, step, steps."""
+def _scale(values: Floats) -> Floats:
+    """Return where 256 steps between the extremes of values start, and how long one is; a few far ones are left out."""
     low, high = (float(value) for value in np.quantile(values, [0.0005, 0.9995]))
-    step = max(high - low, 1e-12) / 255
-    return (low, step), np.rint((np.clip(values, low, high) - low) / step).astype(np.uint8)
+    return np.array([low, max(high - low, 1e-12) / 255], dtype=np.float32)
 
 
-def _blocks(cells: npt.NDArray[np.int64], n_cells: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
-    """Order rows by cell, each cell from a new block on: first block of each cell, and the row at each place or −1."""
+def _packed(codes: Bytes, factors: Floats, shifts: Floats, scales: Floats) -> Bytes:
+    """Return the bytes of rows: the code, and the steps of factor and shift."""
+    steps = [
+        np.rint(np.clip((values - low) / step, 0, 255)).astype(np.uint8)
+        for values, (low, step) in ((factors, scales[:2]), (shifts, scales[2:]))
+    ]
+    return np.column_stack([codes, *steps])
+
+
+def _lay_out(cells: Cells, packed: Bytes, ids: npt.NDArray[np.int32], n_cells: int) -> Arrays:
+    """Order rows by cell, each cell from a new block on."""
     sizes = np.bincount(cells, minlength=n_cells)
     starts = np.concatenate([[0], np.cumsum(-(-sizes // BLOCK))]).astype(np.int64)
-    ids = np.full(starts[-1] * BLOCK, -1, dtype=np.int32)
     order = np.argsort(cells, kind="stable")
     before = np.cumsum(sizes) - sizes
-    ids[np.arange(len(cells)) - np.repeat(before - starts[:-1] * BLOCK, sizes)] = order
-    return starts, ids
+    places = np.arange(len(cells)) - np.repeat(before - starts[:-1] * BLOCK, sizes)
+    held = np.full(starts[-1] * BLOCK, -1, dtype=np.int32)
+    held[places] = ids[order]
+    blocks = np.zeros((len(held), packed.shape[1]), dtype=np.uint8)
+    blocks[places] = packed[order]
+    blocks = np.ascontiguousarray(blocks.reshape(-1, BLOCK, packed.shape[1]).transpose(0, 2, 1))
+    return {"starts": starts, "sizes": sizes.astype(np.int32), "blocks": blocks.ravel(), "ids": held}
+
+
+def _taken_apart(arrays: Arrays) -> tuple[Cells, Bytes, npt.NDArray[np.int32]]:
+    """Return the cell, the bytes and the id of each row."""
+    width = arrays["signs"].shape[1] // 8 + 2
+    packed = arrays["blocks"].reshape(-1, width, BLOCK).transpose(0, 2, 1).reshape(-1, width)
+    held = arrays["ids"] >= 0
+    cells = np.repeat(np.arange(len(arrays["sizes"])), np.diff(arrays["starts"]) * BLOCK)
+    return cells[held], packed[held], arrays["ids"][held]

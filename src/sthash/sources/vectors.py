@@ -13,6 +13,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from sthash.rows import as_array
+
 FILE_ENDING = ".npy"
 Row: TypeAlias = npt.NDArray[np.float32]
 
@@ -20,27 +22,6 @@ Row: TypeAlias = npt.NDArray[np.float32]
 def is_vector_file(vectors: Any) -> bool:
     """Tell whether vectors are given by the name of a file: a path object, or a str that ends with ``.npy``."""
     return isinstance(vectors, os.PathLike) or (isinstance(vectors, str) and vectors.lower().endswith(FILE_ENDING))
-
-
-def as_array(value: Any) -> npt.NDArray[Any]:
-    """Return numbers as an array, whatever holds them: NumPy, lists, PyTorch, or anything that speaks DLPack.
-
-    Examples
-    --------
-    >>> from sthash.sources.vectors import as_array
-    >>> as_array([1, 2])
-    array([1., 2.], dtype=float32)
-    """
-    if hasattr(value, "detach") and hasattr(value, "cpu"):  # PyTorch: also with gradients, on a GPU, or as bfloat16
-        value = value.detach().cpu().float()
-    elif not hasattr(value, "__array__") and hasattr(value, "__dlpack__"):
-        value = np.from_dlpack(value)
-    elif isinstance(value, list | tuple) and value and hasattr(value[0], "detach"):
-        value = [as_array(each) for each in value]
-    if isinstance(value, str | bytes | dict) or value is None:
-        raise TypeError(f"a {type(value).__name__} is no vector")
-    with np.errstate(over="ignore"):  # what single precision cannot hold becomes infinite, and is refused as such
-        return np.asarray(value, dtype=np.float32)
 
 
 class VectorCheck:

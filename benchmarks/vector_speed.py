@@ -1,0 +1,278 @@
+"""Indexes of embeddings against each other: recall against queries per second, build time, memory; and one million.
+
+Not a script: embeddings.py runs it. Times are processor seconds of one thread, except those of one million, which are
+by the clock on two threads. Indexes take turns, and the best of several rounds counts. Between two measured points,
+queries per second at a given recall are interpolated, their logarithm linearly.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import faiss
+import hnswlib
+import numpy as np
+import numpy.typing as npt
+
+from harness import OURS, Run, figure, installed
+from sthash import VectorIndex
+
+K = 10
+ROUNDS = 3
+SINGLES = 300
+WANTED = 0.95  # recall at which indexes are compared
+LARGE = 200_000  # vectors from which on the goals hold
+LINKS, CONSTRUCTION = 16, 200  # of graphs
+NOISE = 0.3  # length of what is added to unit vectors to make a million of them
+Vectors = npt.NDArray[np.float32]
+Search = Callable[[Vectors], Any]
+
+
+@dataclass
+class Point:
+    """An index at one setting, and what was measured."""
+
+    index: str
+    setting: str
+    build_seconds: float
+    bytes_per_vector: float
+    search: Search
+    recall: float = 0.0
+    batch: float = 0.0
+    single: float = 0.0
+    details: dict[str, Any] = field(default_factory=dict)
+
+
+def compare_speed(run: Run, name: str, corpus: Vectors, queries: Vectors, truth: Any, picture: Path | None) -> None:
+    """Measure all indexes on a set, and compare ours with hnswlib at equal recall."""
+    points = [*ours(corpus), *peers(corpus)]
+    for _ in range(ROUNDS):
+        for point in points:
+            measure(point, queries, truth)
+    for point in points:
+        run.add(
+            figure(
+                f"{name}-{point.index}-{point.setting}",
+                f"{name}, {point.index}, {point.setting}",
+                point.recall,
+                "recall",
+                setting={"set": name, "index": point.index, "at": point.setting, "vectors": len(corpus)},
+                details={
+                    "batch, queries/s": point.batch,
+                    "one by one, queries/s": point.single,
+                    "build, CPU seconds": point.build_seconds,
+                    "bytes per vector": point.bytes_per_vector,
+                },
+            )
+        )
+    for mine in (OURS, f"{OURS} float16"):
+        for peer in ("hnswlib", "FAISS HNSW", "usearch"):
+            compare_at(run, name, len(corpus), [one for one in points if one.index in (mine, peer)], mine, peer)
+    if picture is not None:
+        draw(points, picture.with_name(f"{picture.stem}-{name}{picture.suffix}"))
+
+
+def compare_at(run: Run, name: str, size: int, points: list[Point], mine: str, peer: str) -> None:
+    """Add the rows of ours against a peer, at the recall that is wanted."""
+    own, other = ([one for one in points if one.index == index] for index in (mine, peer))
+    if not own or not other:
+        return
+    strict = size >= LARGE and peer == "hnswlib"
+    common: dict[str, Any] = {"peer": peer, "setting": {"set": name, "vectors": size, "recall": WANTED, "index": mine}}
+    for kind, least in (("batch", 2.0), ("single", 1.0)):
+        rates = [rate_at(some, kind) for some in (own, other)]
+        if None not in rates:
+            what = f"{name}, {'in a batch' if kind == 'batch' else 'one by one'}, recall {WANTED}"
+            goal = least if strict else None
+            run.add(
+                figure(
+                    f"{name}-{kind}-{mine}-{peer}",
+                    what,
+                    rates[0],
+                    "queries/s",
+                    theirs=rates[1],
+                    least_ratio=goal,
+                    **common,
+                )  # type: ignore[arg-type]
+            )
+    seconds, sizes = (
+        [getattr(some[0], what) for some in (own, other)] for what in ("build_seconds", "bytes_per_vector")
+    )
+    goal = 5.0 if strict else None
+    run.add(
+        figure(
+            f"{name}-build-{mine}-{peer}",
+            f"{name}, build",
+            seconds[0],
+            "s",
+            theirs=seconds[1],
+            least_ratio=goal,
+            **common,
+        )
+    )
+    goal = 4.0 if strict else None
+    what = f"{name}, memory without vectors"
+    run.add(
+        figure(
+            f"{name}-memory-{mine}-{peer}", what, sizes[0], "bytes/vector", theirs=sizes[1], least_ratio=goal, **common
+        )
+    )
+
+
+def rate_at(points: list[Point], kind: str) -> float | None:
+    """Return the queries per second at the recall that is wanted; None if it was not reached, or only exceeded."""
+    ordered = sorted(points, key=lambda point: point.recall)
+    for low, high in itertools.pairwise(ordered):
+        if low.recall <= WANTED <= high.recall:
+            share = (WANTED - low.recall) / max(high.recall - low.recall, 1e-9)
+            ends = [math.log(max(getattr(point, kind), 1e-9)) for point in (low, high)]
+            return math.exp(ends[0] + share * (ends[1] - ends[0]))
+    return None
+
+
+def measure(point: Point, queries: Vectors, truth: Any) -> None:
+    """Search in a batch and one by one; the best round counts."""
+    point.search(queries[:1])
+    start = time.process_time()
+    found = point.search(queries)
+    middle = time.process_time()
+    some = queries[:SINGLES]
+    for place in range(len(some)):
+        point.search(some[place : place + 1])
+    end = time.process_time()
+    point.recall = share(found, truth)
+    point.batch = max(point.batch, len(queries) / max(middle - start, 1e-9))
+    point.single = max(point.single, len(some) / max(end - middle, 1e-9))
+
+
+def share(found: Any, truth: Any) -> float:
+    """Share of the true neighbors that were found."""
+    return float(np.mean([np.isin(true, some).mean() for some, true in zip(found, truth, strict=True)]))
+
+
+def ours(corpus: Vectors) -> Iterator[Point]:
+    """Yield our index at several settings, with vectors of two precisions."""
+    for precision in ("float32", "float16"):
+        start = time.process_time()
+        index = VectorIndex.build(corpus, precision=precision, threads=1)
+        built = time.process_time() - start
+        for probes, candidates in ((16, 60), (32, 80), (48, 110), (56, 120), (64, 140), (96, 160), (128, 200)):
+
+            def search(queries: Vectors, probes: int = probes, candidates: int = candidates, index: Any = index) -> Any:
+                return index.search(queries, K, probes=probes, candidates=candidates, threads=1)[0]
+
+            name = OURS if precision == "float32" else f"{OURS} {precision}"
+            yield Point(name, f"probes {probes}", built, index.nbytes / len(corpus), search)
+
+
+def peers(corpus: Vectors) -> Iterator[Point]:
+    """Yield hnswlib, FAISS and usearch at several settings. Bytes are those of the graph, without the vectors."""
+    faiss.omp_set_num_threads(1)
+    width = corpus.shape[1]
+    start = time.process_time()
+    graph = hnswlib.Index("ip", width)
+    graph.init_index(len(corpus), M=LINKS, ef_construction=CONSTRUCTION)
+    graph.set_num_threads(1)
+    graph.add_items(corpus)
+    built = time.process_time() - start
+    with tempfile.TemporaryDirectory() as folder:
+        graph.save_index(f"{folder}/graph")
+        links = Path(folder, "graph").stat().st_size / len(corpus) - 4 * width
+
+    def by_hnswlib(queries: Vectors, ef: int) -> Any:
+        graph.set_ef(ef)
+        return graph.knn_query(queries, K)[0]
+
+    for ef in (20, 40, 60, 80, 160):
+        yield Point("hnswlib", f"ef {ef}", built, links, lambda queries, ef=ef: by_hnswlib(queries, ef))  # type: ignore[misc]
+    start = time.process_time()
+    theirs = faiss.index_factory(width, f"HNSW{LINKS},Flat", faiss.METRIC_INNER_PRODUCT)
+    theirs.hnsw.efConstruction = CONSTRUCTION
+    theirs.add(corpus)
+    built = time.process_time() - start
+
+    def by_faiss(queries: Vectors, ef: int) -> Any:
+        theirs.hnsw.efSearch = ef
+        return theirs.search(queries, K)[1]
+
+    for ef in (20, 40, 80, 160):
+        yield Point("FAISS HNSW", f"ef {ef}", built, links, lambda queries, ef=ef: by_faiss(queries, ef))  # type: ignore[misc]
+    if installed("usearch"):
+        from usearch.index import Index
+
+        start = time.process_time()
+        other = Index(ndim=width, metric="ip", connectivity=LINKS, expansion_add=CONSTRUCTION)
+        other.add(np.arange(len(corpus)), corpus, threads=1)
+        built = time.process_time() - start
+
+        def by_usearch(queries: Vectors, ef: int) -> Any:
+            other.expansion_search = ef
+            return np.atleast_2d(other.search(queries, K, threads=1).keys)
+
+        for ef in (20, 80, 160):
+            yield Point("usearch", f"ef {ef}", built, links, lambda queries, ef=ef: by_usearch(queries, ef))  # type: ignore[misc]
+
+
+def draw(points: list[Point], picture: Path) -> None:
+    """Draw recall against queries per second, in a batch and one by one."""
+    import matplotlib as mpl
+
+    mpl.use("svg")
+    import matplotlib.pyplot as plt
+
+    mpl.rcParams |= {"svg.hashsalt": "sthash", "font.size": 10, "axes.spines.top": False, "axes.spines.right": False}
+    drawn, panels = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained", sharey=True)
+    for panel, kind, title in zip(panels, ("batch", "single"), ("in a batch", "one by one"), strict=True):
+        for index in dict.fromkeys(point.index for point in points):
+            own = sorted((point for point in points if point.index == index), key=lambda point: point.recall)
+            panel.plot([one.recall for one in own], [getattr(one, kind) for one in own], marker="o", label=index)
+        panel.set(title=title, xlabel=f"share of the true top {K}", yscale="log")
+        panel.grid(alpha=0.3)
+    panels[0].set_ylabel("queries per CPU second")
+    panels[0].legend(loc="lower left", frameon=False)
+    drawn.savefig(picture, metadata={"Date": None})
+
+
+def million(run: Run, real: Vectors, size: int) -> None:
+    """Build an index of many vectors, real ones plus small noise, and search it one by one, all on two threads."""
+    rng = np.random.default_rng(0)
+    corpus = np.empty((size, real.shape[1]), dtype=np.float32)
+    for first in range(0, size, 8192):
+        corpus[first : first + 8192] = noisy(real[np.arange(first, min(first + 8192, size)) % len(real)], rng)
+    queries = noisy(real[rng.choice(len(real), run.choose(300, 20), replace=False)], rng)
+    best: Any = np.full((len(queries), 0), 0)
+    scores: Any = np.zeros((len(queries), 0), dtype=np.float32)
+    for first in range(0, size, 50_000):
+        both = np.hstack([scores, queries @ corpus[first : first + 50_000].T])
+        ids = np.hstack([best, np.tile(np.arange(first, min(first + 50_000, size)), (len(queries), 1))])
+        chosen = np.argpartition(-both, K - 1, axis=1)[:, :K]
+        scores, best = np.take_along_axis(both, chosen, 1), np.take_along_axis(ids, chosen, 1)
+    start, cpu = time.perf_counter(), time.process_time()
+    index = VectorIndex.build(corpus, precision="float16", threads=2)
+    built, used = time.perf_counter() - start, time.process_time() - cpu
+    del corpus
+    index.search(queries, K, threads=2)
+    start = time.perf_counter()
+    found = [index.search(query, K, threads=2)[0][0] for query in queries]
+    single = (time.perf_counter() - start) / len(queries)
+    start = time.perf_counter()
+    index.search(queries, K, threads=2)
+    batch = len(queries) / (time.perf_counter() - start)
+    setting = {"vectors": size, "dimensions": real.shape[1], "threads": 2, "noise": NOISE, "precision": "float16"}
+    details = {"build, CPU seconds": used, "bytes per vector": index.nbytes / size, "batch, queries/s": batch}
+    run.add(figure("build", "build", built, "s", setting=setting, details=details))
+    run.add(figure("recall", f"share of the true top {K}", share(found, best), "recall", setting=setting))
+    run.add(figure("single", "one query, one by one", 1e3 * single, "ms", setting=setting))
+
+
+def noisy(rows: Vectors, rng: np.random.Generator) -> Vectors:
+    """Add noise to unit vectors, and scale them to unit length."""
+    added = rows + np.float32(NOISE / math.sqrt(rows.shape[1])) * rng.standard_normal(rows.shape, dtype=np.float32)
+    return np.asarray(added / np.linalg.norm(added, axis=1, keepdims=True), dtype=np.float32)
