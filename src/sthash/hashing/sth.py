@@ -84,8 +84,8 @@ class SelfTaughtHashing(Hasher):
         own embedding and binarizer (see `sthash.hashing.neighbors`). ``topics`` repeats the framework several times
         and finds documents of the same topic (see `sthash.hashing.topics`). With it, each document of the corpus has
         about the code that it would get if it were left out of the last step, the regression. ``embeddings`` is for
-        dense vectors; its plain Hamming distances find more neighbors than those of the others (see
-        `sthash.hashing.contrast`). Only the bits of ``paper`` have an order.
+        dense vectors that are compared by plain Hamming distance (see `sthash.hashing.contrast`). Only the bits of
+        ``paper`` have an order.
     C : float, default=1.0
         Penalty of errors in the default SVMs.
     graph : callable, SupervisedGraph or None, default=None
