@@ -256,7 +256,7 @@ def draw(scores: dict[str, dict[str, dict[str, float]]], path: Path) -> None:
     from matplotlib import pyplot
 
     mpl.rcParams["svg.hashsalt"] = "sthash"
-    drawing, axes = pyplot.subplots(figsize=(12, 4.5), layout="constrained")
+    drawing, axes = pyplot.subplots(figsize=(12, 5), layout="constrained")
     kinds = list(noise.CHANGES)
     width = 0.8 / len(scores)
     for place, (name, by_kind) in enumerate(scores.items()):
@@ -264,7 +264,7 @@ def draw(scores: dict[str, dict[str, dict[str, float]]], path: Path) -> None:
         axes.bar(np.arange(len(kinds)) + place * width, heights, width, label=name)
     axes.set_xticks(np.arange(len(kinds)) + 0.4 - width / 2, kinds)
     axes.set_ylabel("recall of the made duplicates")
-    axes.legend(fontsize="small", ncols=2, loc="lower left")
+    drawing.legend(fontsize="small", ncols=3, loc="outside lower center")
     drawing.savefig(path, metadata={"Date": None})
 
 
