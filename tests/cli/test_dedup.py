@@ -32,6 +32,15 @@ def lines(text):
     return [json.loads(line) for line in text.splitlines()]
 
 
+def test_words_in_any_order(sth, tmp_path):
+    rows = ["one two three four five six", "six five four three two one", "seven eight nine ten eleven twelve"]
+    (tmp_path / "in.txt").write_text("\n".join(rows))
+    asked = ("dedup", "in.txt", "--measure", "jaccard")
+    assert len(lines(sth(*asked).out)) == 3
+    assert [row["text"] for row in lines(sth(*asked, "--shingle-words", "1").out)] == [rows[0], rows[2]]
+    assert "shingle_words" in sth(*asked, "--shingle-words", "0", status=1).err
+
+
 def test_the_command(sth, source, texts, tmp_path):
     fields = ("--key", "id", "--text", "body")
     ran = sth("dedup", "in.jsonl", "-o", "out.jsonl", "--report", "dropped.jsonl", *fields)

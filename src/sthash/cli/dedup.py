@@ -32,6 +32,7 @@ def dedup(
     ] = None,
     threshold: duplicates.Threshold = None,
     measure: duplicates.Measure = "cosine",
+    shingle_words: duplicates.ShingleWords = 5,
     keep: Annotated[
         str | None,
         typer.Option(help="Which document of a group to keep: first, longest or newest.  [default: first, or longest]"),
@@ -65,6 +66,7 @@ def dedup(
             documents,
             threshold,
             measure=measure,  # type: ignore[arg-type]  # checked there, as the next one
+            shingle_words=shingle_words,
             keep=keep,  # type: ignore[arg-type]
             against=known,
             memory=size_of(memory),

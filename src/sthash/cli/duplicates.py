@@ -16,6 +16,9 @@ Threshold = Annotated[
 Measure = Annotated[
     str, typer.Option(help="cosine of the TF-IDF vectors, or jaccard or containment of the word shingles.")
 ]
+ShingleWords = Annotated[
+    int, typer.Option(help="Words in a shingle, for jaccard and containment; 1 compares the words in any order.")
+]
 Keep = Annotated[str, typer.Option(help="Which document of a group to keep: first, longest or newest.")]
 Grouping = Annotated[
     str, typer.Option(help="connected, or complete: then every pair of a group reaches the threshold.")
@@ -26,6 +29,7 @@ def duplicates(
     collection: options.Path,
     threshold: Threshold = None,
     measure: Measure = "cosine",
+    shingle_words: ShingleWords = 5,
     keep: Keep = "first",
     grouping: Grouping = "connected",
     radius: Annotated[
@@ -46,6 +50,7 @@ def duplicates(
             threshold,
             measure=measure,  # type: ignore[arg-type]  # checked there, as the next one
             grouping=grouping,  # type: ignore[arg-type]
+            shingle_words=shingle_words,
             radius=radius,
             threads=threads,
         )
