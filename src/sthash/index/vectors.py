@@ -281,8 +281,8 @@ class VectorIndex:
         queries : array or tensor of shape (queries, d)
         k : int, default=10
         probes : int, optional
-            Cells that are looked into, by default one of twelve (of six for inner products), but at least 64. All of them
-            make the search as good as the codes are.
+            Cells that are looked into, by default one of twelve (of six for inner products), but at least 64. All of
+            them make the search as good as the codes are.
         candidates : int, optional
             Vectors per query whose scores are computed, by default 12 k.
         threads : int, optional
