@@ -39,7 +39,8 @@ def learn_cells(
     scales = np.concatenate([_scale(factors), _scale(shifts)])
     squares = np.einsum("ij,ij->i", centers, centers)
     inverse = np.where(squares > 0, 1 / np.maximum(squares, 1e-30), 0)
-    weights = np.sqrt(inverse) if by_angle else np.ones(n_cells)
+    # Between the angle and the product, in which the longest centers would always come first.
+    weights = inverse ** (0.5 if by_angle else 0.25)
     return {
         "centers": bytes_,
         "lengths": np.column_stack([units, inverse, weights]).astype(np.float32),
