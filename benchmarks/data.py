@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import lzma
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -232,3 +232,16 @@ def precision_and_recall(found: set[tuple[int, int]], true: set[tuple[int, int]]
     """Precision and recall of pairs."""
     both = len(found & true)
     return {"precision": both / max(len(found), 1), "recall": both / max(len(true), 1)}
+
+
+def shares(found: Any, truth: Any, corpus: Any, queries: Any, firsts: Sequence[int]) -> list[float]:
+    """Share of the true neighbors among the first so many that were found, for each of several numbers.
+
+    Whatever has the product of the last true neighbor counts, so that no order among equal vectors is favored.
+    """
+    counted = np.zeros(len(firsts))
+    for ids, true, query in zip(found, truth, queries, strict=True):
+        least = corpus[true[-1]] @ query - 1e-6
+        right = (corpus[ids] @ query >= least) & (np.asarray(ids) >= 0)
+        counted += [min(np.count_nonzero(right[:first]), len(true)) / len(true) for first in firsts]
+    return [float(value) for value in counted / len(queries)]

@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 import vector_speed
+from data import shares
 from embedding_peers import found_by_hamming, nearest, peers, rank
 from harness import OURS, RESULTS, Run, figure, main
 from sthash import EmbeddingQuantizer, SelfTaughtHashing
@@ -49,11 +50,11 @@ def recall(run: Run) -> None:
             learned = time.process_time()
             codes = quantizer.transform(corpus)
             rate = len(corpus) / max(time.process_time() - learned, 1e-9)
-            mine = shares(first_by_scores(quantizer, codes, queries), truth)
+            mine = shares(first_by_scores(quantizer, codes, queries), truth, corpus, queries, FIRST)
             details = {"learning, CPU seconds": learned - start, "vectors encoded per CPU second": rate}
             points.setdefault(name, {}).setdefault(OURS, []).append((budget, mine[0]))
             for peer, found in peers(budget, sample, corpus, queries):
-                theirs = shares(found, truth)
+                theirs = shares(found, truth, corpus, queries, FIRST)
                 points[name].setdefault(peer, []).append((budget, theirs[0]))
                 for first, ours, other in zip(FIRST, mine, theirs, strict=True):
                     run.add(
@@ -112,7 +113,7 @@ def hamming(run: Run) -> None:
             hasher: Any, corpus: Vectors = corpus, queries: Vectors = queries, truth: Any = truth
         ) -> list[float]:
             found = found_by_hamming(hasher.transform(corpus), hasher.decision_function(queries))
-            return shares(found, truth)
+            return shares(found, truth, corpus, queries, FIRST)
 
         for n_bits in run.choose(LENGTHS, (16,)):
             start = time.process_time()
@@ -170,7 +171,7 @@ def ablation(run: Run) -> None:
                     codes = quantizer.transform(corpus)
                 if left_out == "correction":
                     quantizer.corrections_ = np.tile(np.float32([1, 0]), (256, 1))
-                found = shares(first_by_scores(quantizer, codes, queries), truth)
+                found = shares(first_by_scores(quantizer, codes, queries), truth, corpus, queries, FIRST)
                 run.add(
                     figure(
                         f"{name}-{budget}-{left_out}",
@@ -235,14 +236,6 @@ def first_by_scores(quantizer: EmbeddingQuantizer, codes: Any, queries: Vectors)
     sums = sums + codebooks.signs_of(codes[:, n_books:-1]) @ quantizer.signs_.T
     factors, shifts = quantizer.corrections_[codes[:, -1]].T
     return nearest(sums * factors[:, None], queries - quantizer.mean_, FIRST[-1], shifts)
-
-
-def shares(found: Any, truth: Any) -> list[float]:
-    """Share of the true neighbors among the first 10, 30 and 100."""
-    return [
-        float(np.mean([np.isin(true, some[:first]).mean() for some, true in zip(found, truth, strict=True)]))
-        for first in FIRST
-    ]
 
 
 def options(parser: argparse.ArgumentParser) -> None:

@@ -21,6 +21,7 @@ import hnswlib
 import numpy as np
 import numpy.typing as npt
 
+from data import shares
 from harness import OURS, Run, figure, installed
 from sthash import VectorIndex
 
@@ -55,7 +56,7 @@ def compare_speed(run: Run, name: str, corpus: Vectors, queries: Vectors, truth:
     points = [*ours(corpus), *peers(corpus)]
     for _ in range(ROUNDS):
         for point in points:
-            measure(point, queries, truth)
+            measure(point, corpus, queries, truth)
     for point in points:
         run.add(
             figure(
@@ -137,7 +138,7 @@ def rate_at(points: list[Point], kind: str) -> float | None:
     return None
 
 
-def measure(point: Point, queries: Vectors, truth: Any) -> None:
+def measure(point: Point, corpus: Vectors, queries: Vectors, truth: Any) -> None:
     """Search in a batch and one by one; the best round counts."""
     point.search(queries[:1])
     start = time.process_time()
@@ -147,7 +148,7 @@ def measure(point: Point, queries: Vectors, truth: Any) -> None:
     for place in range(len(some)):
         point.search(some[place : place + 1])
     end = time.process_time()
-    point.recall = share(found, truth)
+    (point.recall,) = shares(found, truth, corpus, queries, (K,))
     point.batch = max(point.batch, len(queries) / max(middle - start, 1e-9))
     point.single = max(point.single, len(some) / max(end - middle, 1e-9))
 
