@@ -14,7 +14,36 @@ using namespace sthash::test;
 
 namespace {
 
-void check_blocks(size_t n, bool dense) {
+// The rows that score more than a threshold: their places, the queries for which they do, all scores.
+struct Reached {
+    std::vector<int32_t> places;
+    std::vector<uint32_t> above;
+    std::vector<int16_t> scores;
+};
+
+// All rows in one call, and in several that have room for few.
+void check_rows_above(const BlockView& block, const QuantizedView& given, const std::vector<int32_t>& rows,
+                      const std::vector<int16_t>& thresholds, const Reached& wanted) {
+    const size_t n = rows.size();
+    for (const size_t most : {size_t{4}, size_t{7}, n + 4}) {
+        Reached all;
+        for (size_t next = 0; next < n;) {
+            std::vector<int32_t> places(most);
+            std::vector<uint32_t> above(most);
+            std::vector<int16_t> scores(most * block_size);
+            const auto count = static_cast<ptrdiff_t>(rows_above(block, given, rows.data(), n, thresholds.data(), most,
+                                                                 places.data(), above.data(), scores.data(), &next));
+            all.places.insert(all.places.end(), places.begin(), places.begin() + count);
+            all.above.insert(all.above.end(), above.begin(), above.begin() + count);
+            all.scores.insert(all.scores.end(), scores.begin(),
+                              scores.begin() + count * static_cast<ptrdiff_t>(block_size));
+        }
+        check(all.places == wanted.places && all.above == wanted.above && all.scores == wanted.scores,
+              "rows above thresholds");
+    }
+}
+
+void check_sparse_blocks(size_t n) {
     const size_t columns = 24;
     std::vector<int64_t> indptr{0};
     std::vector<int32_t> indices, rows;
@@ -22,19 +51,17 @@ void check_blocks(size_t n, bool dense) {
     std::vector<uint16_t> slots(columns);
     for (size_t i = 0; i < n; ++i) {
         for (size_t c = 0; c < columns; ++c)
-            if (dense || draw(3) == 0) {
+            if (draw(3) == 0) {
                 indices.push_back(static_cast<int32_t>(c));
                 weights.push_back(static_cast<int16_t>(draw(8000)));
             }
         indptr.push_back(static_cast<int64_t>(indices.size()));
         rows.push_back(static_cast<int32_t>(n - 1 - i));
     }
-    for (size_t c = 0; c < columns; ++c) slots[c] = static_cast<uint16_t>(dense || draw(4) != 0 ? c + 1 : 0);
+    for (size_t c = 0; c < columns; ++c) slots[c] = static_cast<uint16_t>(draw(4) != 0 ? c + 1 : 0);
     for (size_t at = block_size; at < block.size(); ++at) block[at] = static_cast<int16_t>(draw(8000));
-    for (int16_t& threshold : thresholds) threshold = static_cast<int16_t>(draw(dense ? 16000 : 4000));
-    std::vector<int32_t> wanted;
-    std::vector<uint32_t> wanted_above;
-    std::vector<int16_t> wanted_scores;
+    for (int16_t& threshold : thresholds) threshold = static_cast<int16_t>(draw(4000));
+    Reached wanted;
     for (size_t at = 0; at < n; ++at) {
         const auto row = static_cast<size_t>(rows[at]);
         int16_t sums[block_size] = {};
@@ -47,29 +74,50 @@ void check_blocks(size_t n, bool dense) {
             if (sums[q] > thresholds[q]) above |= uint32_t{1} << q;
         }
         if (above == 0) continue;
-        wanted.push_back(static_cast<int32_t>(at));
-        wanted_above.push_back(above);
-        wanted_scores.insert(wanted_scores.end(), sums, sums + block_size);
+        wanted.places.push_back(static_cast<int32_t>(at));
+        wanted.above.push_back(above);
+        wanted.scores.insert(wanted.scores.end(), sums, sums + block_size);
     }
-    const BlockView queries{block.data(), dense ? nullptr : slots.data()};
-    const QuantizedView given{indptr.data(), dense ? nullptr : indices.data(), weights.data(), dense ? columns : 0};
-    for (const size_t most : {size_t{1}, size_t{7}, n + 1}) {
-        std::vector<int32_t> reached;
-        std::vector<uint32_t> above;
-        std::vector<int16_t> scores;
-        for (size_t next = 0; next < n;) {
-            std::vector<int32_t> some(most);
-            std::vector<uint32_t> some_above(most);
-            std::vector<int16_t> some_scores(most * block_size);
-            const size_t count = rows_above(queries, given, rows.data(), n, thresholds.data(), most, some.data(),
-                                            some_above.data(), some_scores.data(), &next);
-            reached.insert(reached.end(), some.begin(), some.begin() + static_cast<ptrdiff_t>(count));
-            above.insert(above.end(), some_above.begin(), some_above.begin() + static_cast<ptrdiff_t>(count));
-            scores.insert(scores.end(), some_scores.begin(),
-                          some_scores.begin() + static_cast<ptrdiff_t>(count * block_size));
+    check_rows_above({block.data(), slots.data(), nullptr, nullptr},
+                     {indptr.data(), indices.data(), weights.data(), nullptr, nullptr, nullptr, 0}, rows, thresholds,
+                     wanted);
+}
+
+void check_dense_blocks(size_t n) {
+    const size_t width = 24;
+    std::vector<int8_t> bytes(n * width);
+    std::vector<uint8_t> block(width * block_size);
+    std::vector<float> factors(n), query_factors(block_size);
+    std::vector<int32_t> offsets(n), rows;
+    std::vector<int16_t> thresholds(block_size);
+    for (int8_t& byte : bytes) byte = static_cast<int8_t>(static_cast<int>(draw(255)) - 127);
+    for (uint8_t& byte : block) byte = static_cast<uint8_t>(draw(128));
+    for (auto* some : {&factors, &query_factors})
+        for (float& factor : *some) factor = 0.125f * static_cast<float>(1 + draw(2));
+    for (int16_t& threshold : thresholds) threshold = static_cast<int16_t>(draw(8000));
+    Reached wanted;
+    for (size_t at = 0; at < n; ++at) {
+        const size_t row = n - 1 - at;
+        rows.push_back(static_cast<int32_t>(row));
+        for (size_t c = 0; c < width; ++c) offsets[row] += 255 * bytes[row * width + c];
+        int16_t scores[block_size];
+        uint32_t above = 0;
+        for (size_t q = 0; q < block_size; ++q) {
+            int sum = 0;
+            for (size_t c = 0; c < width; ++c)
+                sum += block[(c / 4 * block_size + q) * 4 + c % 4] * bytes[row * width + c];
+            const float exact = static_cast<float>(4 * sum - offsets[row]) * factors[row] * query_factors[q];
+            scores[q] = static_cast<int16_t>(std::clamp(static_cast<int>(exact), -32768, 32767));
+            if (scores[q] > thresholds[q]) above |= uint32_t{1} << q;
         }
-        check(reached == wanted && above == wanted_above && scores == wanted_scores, "rows above thresholds");
+        if (above == 0) continue;
+        wanted.places.push_back(static_cast<int32_t>(at));
+        wanted.above.push_back(above);
+        wanted.scores.insert(wanted.scores.end(), scores, scores + block_size);
     }
+    check_rows_above({nullptr, nullptr, block.data(), query_factors.data()},
+                     {nullptr, nullptr, nullptr, bytes.data(), factors.data(), offsets.data(), width}, rows, thresholds,
+                     wanted);
 }
 
 // Unit rows around some middles, so that there is something to be near to.
@@ -101,8 +149,9 @@ void check_neighbors(size_t n, size_t k) {
             full[i * columns + static_cast<size_t>(row.indices[at])] = row.values[at];
     }
     StopFlag stop{false};
-    const NeighborLists lists = approximate_neighbors(rows.view(), columns, {.k = k, .seed = 1}, 1, stop);
-    const NeighborLists again = approximate_neighbors(rows.view(), columns, {.k = k, .seed = 1}, 3, stop);
+    Progress progress;
+    const NeighborLists lists = approximate_neighbors(rows.view(), columns, {.k = k, .seed = 1}, 1, stop, progress);
+    const NeighborLists again = approximate_neighbors(rows.view(), columns, {.k = k, .seed = 1}, 3, stop, progress);
     check(lists.rows == again.rows && lists.scores == again.scores, "approximate neighbors on many threads");
     double found = 0, best = 0;
     for (size_t i = 0; i < n; ++i) {
@@ -152,8 +201,10 @@ void check_filter(size_t n, size_t width, float past) {
 }  // namespace
 
 void test_approximate() {
-    for (const size_t n : {size_t{1}, size_t{50}, size_t{400}})
-        for (const bool dense : {false, true}) check_blocks(n, dense);
+    for (const size_t n : {size_t{1}, size_t{50}, size_t{400}}) {
+        check_sparse_blocks(n);
+        check_dense_blocks(n);
+    }
     check_neighbors(40, 5);
     check_neighbors(600, 10);
     for (const size_t width : {size_t{16}, size_t{64}, size_t{80}})

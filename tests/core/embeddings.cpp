@@ -103,32 +103,40 @@ void check_codes(int books, int bits, int beam, int threads) {
     }
 }
 
-void check_estimates(size_t bytes) {
-    const size_t places = cells::kBlock;
-    std::vector<uint8_t> codes(places * bytes), factors(places), shifts(places), low(32 * bytes), high(32 * bytes);
-    for (auto* some : {&codes, &factors, &shifts})
-        for (uint8_t& value : *some) value = static_cast<uint8_t>(draw(256));
+void check_scan(size_t bytes, size_t count) {
+    const size_t places = cells::kBlock, size = places * (bytes + 2);
+    std::vector<uint8_t> blocks(count * size), low(32 * bytes), high(32 * bytes);
+    for (uint8_t& value : blocks) value = static_cast<uint8_t>(draw(256));
     for (auto* table : {&low, &high})
         for (size_t at = 0; at < table->size(); ++at)
-            (*table)[at] = at % 32 < 16 ? static_cast<uint8_t>(draw(128)) : (*table)[at - 16];
+            (*table)[at] = at % 32 < 16 ? static_cast<uint8_t>(draw(cells::kMostValue + 1)) : (*table)[at - 16];
     const cells::Scales scales{{0.5f, 0.25f}, {-2.0f, 0.125f}};
-    std::vector<float> wanted(places), estimates(places);
-    for (size_t i = 0; i < places; ++i) {
+    std::vector<float> estimates(count * places);
+    for (size_t i = 0; i < estimates.size(); ++i) {
+        const uint8_t* const own = blocks.data() + i / places * size + i % places;
         int sum = 0;
-        for (size_t j = 0; j < bytes; ++j) {
-            const uint8_t code = codes[places * j + i];
-            sum += low[32 * j + (code & 15)] + high[32 * j + (code >> 4)];
-        }
-        const float factor = 0.5f + 0.25f * static_cast<float>(factors[i]);
-        const float shift = -2.0f + 0.125f * static_cast<float>(shifts[i]);
-        wanted[i] = 3.0f + shift + factor * (-4.0f + 0.5f * static_cast<float>(sum));
+        for (size_t j = 0; j < bytes; ++j)
+            sum += low[32 * j + (own[places * j] & 15)] + high[32 * j + (own[places * j] >> 4)];
+        const float factor = 0.5f + 0.25f * static_cast<float>(own[places * bytes]);
+        const float shift = -2.0f + 0.125f * static_cast<float>(own[places * (bytes + 1)]);
+        estimates[i] = 3.0f + 2.0f * shift + factor * (-4.0f + 0.5f * static_cast<float>(sum));
     }
-    const float most = *std::max_element(wanted.begin(), wanted.end());
-    for (const float limit : {most, std::nextafter(most, std::numeric_limits<float>::infinity())}) {
-        const bool found =
-            cells::estimate({codes.data(), factors.data(), shifts.data()}, bytes,
-                            {low.data(), high.data(), 0.5f, -4.0f}, scales, 3.0f, limit, estimates.data());
-        check(found == (limit == most) && estimates == wanted, "estimates in a cell");
+    std::vector<float> ordered = estimates;
+    std::sort(ordered.begin(), ordered.end());
+    for (const float limit : {ordered.front(), ordered[ordered.size() / 2], ordered.back(),
+                              std::nextafter(ordered.back(), std::numeric_limits<float>::infinity())}) {
+        std::vector<cells::Found> found(count * places);
+        const size_t hits = cells::scan(blocks.data(), count, bytes, {low.data(), high.data(), 0.5f, -4.0f}, scales,
+                                        {3.0f, 2.0f}, limit, 100, found.data());
+        size_t next = 0;
+        for (size_t i = 0; i < estimates.size(); ++i) {
+            if (estimates[i] < limit) continue;
+            check(
+                next < hits && found[next].score == estimates[i] && found[next].place == static_cast<int32_t>(100 + i),
+                "estimates in a cell");
+            ++next;
+        }
+        check(next == hits, "number of estimates in a cell");
     }
 }
 
@@ -139,52 +147,69 @@ void check_dot(size_t count) {
           "product of two vectors");
 }
 
-// With room for all candidates the vectors decide alone, among the rows of the cells that are looked at.
+void check_byte_products(size_t rows, size_t count) {
+    std::vector<int16_t> query(count);
+    std::vector<int8_t> bytes(rows * count);
+    for (int16_t& value : query) value = static_cast<int16_t>(static_cast<int>(draw(60001)) - 30000);
+    for (int8_t& value : bytes) value = static_cast<int8_t>(static_cast<int>(draw(255)) - 127);
+    std::vector<int32_t> wanted(rows), sums(rows);
+    for (size_t row = 0; row < rows; ++row)
+        for (size_t i = 0; i < count; ++i) wanted[row] += query[i] * bytes[row * count + i];
+    cells::products(query.data(), bytes.data(), rows, count, sums.data());
+    check(sums == wanted, "products of bytes");
+}
+
+// With room for all candidates the vectors decide alone, among the rows of the cells that are looked at. Queries have
+// only 1 and -1, so that nothing is lost when they are rounded.
 void check_search(size_t n_cells, size_t probes, size_t k, int threads) {
     const size_t dimension = 37, bytes = 4, count = 40;
-    const std::vector<float> centers = random_numbers(dimension * n_cells, 5),
-                             queries = random_numbers(count * dimension, 5);
+    std::vector<int8_t> centers(n_cells * dimension);
+    std::vector<float> queries(count * dimension);
+    for (int8_t& value : centers) value = static_cast<int8_t>(static_cast<int>(draw(255)) - 127);
+    for (float& value : queries) value = draw(2) == 0 ? 1.0f : -1.0f;
     const std::vector<float> signs = random_numbers(dimension * 8 * bytes, 1);
     std::vector<int64_t> starts{0};
-    std::vector<int32_t> ids;
+    std::vector<int32_t> ids, sizes;
+    std::vector<float> lengths;
     size_t n_rows = 0;
     for (size_t cell = 0; cell < n_cells; ++cell) {
-        const size_t size = draw(70);
-        for (size_t i = 0; i < size; ++i) ids.push_back(static_cast<int32_t>(n_rows++));
+        sizes.push_back(static_cast<int32_t>(draw(70)));
+        for (int32_t i = 0; i < sizes.back(); ++i) ids.push_back(static_cast<int32_t>(n_rows++));
         while (ids.size() % cells::kBlock != 0) ids.push_back(-1);
         starts.push_back(static_cast<int64_t>(ids.size() / cells::kBlock));
+        lengths.insert(lengths.end(), {0.25f, 0.5f, 1.0f});
     }
     const std::vector<float> vectors = random_numbers(n_rows * dimension, 5);
-    std::vector<uint8_t> codes(ids.size() * bytes), factors(ids.size()), shifts(ids.size());
-    for (auto* some : {&codes, &factors, &shifts})
-        for (uint8_t& value : *some) value = static_cast<uint8_t>(draw(256));
+    std::vector<uint8_t> blocks(ids.size() * (bytes + 2));
+    for (uint8_t& value : blocks) value = static_cast<uint8_t>(draw(256));
     const float scales[] = {0, 1, 0, 1};
     std::vector<int64_t> found(count * k);
     std::vector<float> scores(count * k);
     StopFlag stop{false};
-    cells::search({n_cells, dimension, bytes, n_rows, centers.data(), signs.data(), starts.data(), codes.data(),
-                   factors.data(), shifts.data(), scales, ids.data(), vectors.data()},
+    cells::search({n_cells, dimension, bytes, n_rows, centers.data(), lengths.data(), signs.data(), starts.data(),
+                   sizes.data(), blocks.data(), scales, ids.data(), vectors.data(), cells::Precision::float32, nullptr},
                   {count, k, probes, n_rows + k, queries.data()}, found.data(), scores.data(), threads, stop);
-    const std::vector<float> nearness = product(queries, centers, dimension, n_cells);
     for (size_t q = 0; q < count; ++q) {
-        std::vector<std::pair<float, int64_t>> cells, rows;
-        for (size_t cell = 0; cell < n_cells; ++cell) cells.push_back({-nearness[q * n_cells + cell], cell});
+        const auto query = queries.begin() + static_cast<ptrdiff_t>(q * dimension);
+        const auto product = [&](auto other) {
+            return std::inner_product(query, query + static_cast<ptrdiff_t>(dimension), other, 0.0f);
+        };
+        std::vector<std::pair<float, size_t>> cells, rows;
+        for (size_t cell = 0; cell < n_cells; ++cell)
+            cells.push_back({-product(centers.begin() + static_cast<ptrdiff_t>(cell * dimension)), cell});
         std::sort(cells.begin(), cells.end());
         cells.resize(std::min(probes, n_cells));
-        for (const auto& [less, cell] : cells)
-            for (auto at = static_cast<size_t>(starts[static_cast<size_t>(cell)]) * cells::kBlock;
-                 at < static_cast<size_t>(starts[static_cast<size_t>(cell) + 1]) * cells::kBlock; ++at)
-                if (ids[at] >= 0)
-                    rows.push_back({-std::inner_product(queries.begin() + static_cast<ptrdiff_t>(q * dimension),
-                                                        queries.begin() + static_cast<ptrdiff_t>((q + 1) * dimension),
-                                                        vectors.begin() + static_cast<ptrdiff_t>(ids[at]) * 37, 0.0f),
-                                    ids[at]});
+        for (const auto& chosen : cells)
+            for (auto at = static_cast<size_t>(starts[chosen.second]) * cells::kBlock;
+                 at < static_cast<size_t>(starts[chosen.second + 1]) * cells::kBlock; ++at)
+                if (const int32_t id = ids[at]; id >= 0)
+                    rows.push_back({-product(vectors.begin() + static_cast<ptrdiff_t>(id) * 37), id});
         std::sort(rows.begin(), rows.end());
         for (size_t rank = 0; rank < k; ++rank) {
             const bool there = rank < rows.size();
             const float score = there ? -rows[rank].first : -std::numeric_limits<float>::infinity();
-            check(found[q * k + rank] == (there ? rows[rank].second : -1) && scores[q * k + rank] == score,
-                  "search in cells");
+            const int64_t id = there ? static_cast<int64_t>(rows[rank].second) : -1;
+            check(found[q * k + rank] == id && scores[q * k + rank] == score, "search in cells");
         }
     }
 }
@@ -200,7 +225,9 @@ void test_embeddings() {
     check_codes(1, 0, 1, 1);
     check_codes(2, 0, quantizer::kWords, 2);
     check_codes(3, 24, 8, 3);
-    for (const size_t bytes : {size_t{2}, size_t{4}, size_t{10}, size_t{128}}) check_estimates(bytes);
+    for (const size_t bytes : {size_t{2}, size_t{4}, size_t{10}, size_t{128}})
+        for (const size_t count : {size_t{1}, size_t{5}}) check_scan(bytes, count);
+    for (const size_t count : {size_t{1}, size_t{31}, size_t{64}, size_t{131}}) check_byte_products(7, count);
     for (size_t count = 0; count < 100; ++count) check_dot(count);
     check_search(1, 1, 5, 1);
     check_search(9, 3, 10, 2);
