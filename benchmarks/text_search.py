@@ -120,8 +120,9 @@ def documents(run: Run) -> None:
 def words(run: Run) -> None:
     """Count how many of the exact first hits of random words are found."""
     texts = data.made_up_texts() if run.quick else [text for _, text in data.records("debian_packages")]
-    vectorizer = TextVectorizer().fit(texts)
-    counter = CorpusCounter(TextVectorizer())
+    vectorizer = TextVectorizer(stop_words="function words")  # as collections have it
+    counter = CorpusCounter(vectorizer)
+    vectorizer.fit(texts)
     counts = counter.add(texts).tocsc()
     column_of = {term: column for column, term in enumerate(counter.totals.terms.tolist())}
     lengths = np.asarray(counts.sum(axis=1)).ravel()

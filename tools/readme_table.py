@@ -120,6 +120,24 @@ LINES = (
         "number",
     ),
     Line(
+        "learn_graph-sparse",
+        "the approximate graph of {sparse-100k-pynndescent.setting[rows]:,} texts (TF-IDF), 25 neighbors, two threads: "
+        "{sparse-100k-pynndescent.ours:.1f} s, recall {sparse-100k-pynndescent.details[recall]:.2f}; of "
+        "{sparse-244k-exact.setting[rows]:,} texts {sparse-244k-exact.ours:.1f} s, recall "
+        "{sparse-244k-exact.details[recall]:.2f}",
+        "pynndescent: {sparse-100k-pynndescent.theirs:.0f} s, recall "
+        "{sparse-100k-pynndescent.details[their recall]:.2f}; our exact graph: {sparse-244k-exact.theirs:.0f} s",
+        "**{sparse-100k-pynndescent.ratio:short}**; {sparse-244k-exact.ratio:short}",
+    ),
+    Line(
+        "learn_graph-dense",
+        "the same of {dense-hnswlib.setting[rows]:,} × 256 embeddings: {dense-hnswlib.ours:.1f} s, recall "
+        "{dense-hnswlib.details[recall]:.2f}",
+        "hnswlib's build: {dense-hnswlib.theirs:.0f} s, recall {dense-hnswlib.details[their recall]:.2f}; pynndescent: "
+        "{dense-pynndescent.theirs:.0f} s, recall {dense-pynndescent.details[their recall]:.2f}",
+        "**{dense-hnswlib.ratio:short}**; **{dense-pynndescent.ratio:short}**",
+    ),
+    Line(
         "collection-build",
         "a collection of {all.setting[documents]:,} texts, built from compressed files: {all.ours:.0f} s, "
         "{all.details[GiB peak]:.1f} GiB",
@@ -137,6 +155,18 @@ LINES = (
         "**{best.ratio:short}**",
     ),
     Line(
+        "embeddings-speed",
+        "`VectorIndex`, {static244k-batch-sthash-hnswlib.setting[vectors]:,} × 256 embeddings, one thread, recall@10 of "
+        "{static244k-batch-sthash-hnswlib.setting[recall]}: {static244k-batch-sthash-hnswlib.ours:short} queries per "
+        "second in a batch, {static244k-single-sthash-hnswlib.ours:short} one by one; built in "
+        "{static244k-build-sthash-hnswlib.ours:.0f} s; {static244k-memory-sthash-hnswlib.ours:.0f} bytes per vector "
+        "besides the vectors",
+        "hnswlib: {static244k-batch-sthash-hnswlib.theirs:short}; {static244k-single-sthash-hnswlib.theirs:short}; "
+        "{static244k-build-sthash-hnswlib.theirs:.0f} s; {static244k-memory-sthash-hnswlib.theirs:.0f} bytes",
+        "**{static244k-batch-sthash-hnswlib.ratio:short}**; **{static244k-single-sthash-hnswlib.ratio:short}**; "
+        "{static244k-build-sthash-hnswlib.ratio:short}; {static244k-memory-sthash-hnswlib.ratio:short}",
+    ),
+    Line(
         "duplicates-speed",
         "near-duplicates of {cosine-rensa.setting[documents]:,} texts, from raw text to all pairs with cosine ≥ "
         "{cosine-rensa.setting[threshold]}: {cosine-rensa.ours:.1f} s, precision "
@@ -147,6 +177,11 @@ LINES = (
         "({cosine-rensa.details[Rensa precision]:.2f} and {cosine-rensa.details[Rensa recall]:.2f}); "
         "{jaccard-rensa.theirs:.1f} s; datasketch {jaccard-datasketch.theirs:.0f} s",
         "**{cosine-rensa.ratio:short}**; **{jaccard-rensa.ratio:short}**, {jaccard-datasketch.ratio:short}",
+    ),
+    Line(
+        "duplicates-scale",
+        "`sth dedup` of ten million short texts, by Jaccard, from file to file: {scale-10000000.ours:.0f} s, "
+        "{scale-10000000.details[peak GiB]:.1f} GiB; of one million {scale-1000000.ours:.0f} s",
     ),
     Line(
         "service",
