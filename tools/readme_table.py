@@ -156,9 +156,9 @@ LINES = (
     ),
     Line(
         "embeddings-speed",
-        "`VectorIndex`, {static244k-batch-sthash-hnswlib.setting[vectors]:,} × 256 embeddings, one thread, recall@10 of "
-        "{static244k-batch-sthash-hnswlib.setting[recall]}: {static244k-batch-sthash-hnswlib.ours:short} queries per "
-        "second in a batch, {static244k-single-sthash-hnswlib.ours:short} one by one; built in "
+        "`VectorIndex`, {static244k-batch-sthash-hnswlib.setting[vectors]:,} × 256 embeddings, one thread, recall@10 "
+        "of {static244k-batch-sthash-hnswlib.setting[recall]}: {static244k-batch-sthash-hnswlib.ours:short} queries "
+        "per second in a batch, {static244k-single-sthash-hnswlib.ours:short} one by one; built in "
         "{static244k-build-sthash-hnswlib.ours:.0f} s; {static244k-memory-sthash-hnswlib.ours:.0f} bytes per vector "
         "besides the vectors",
         "hnswlib: {static244k-batch-sthash-hnswlib.theirs:short}; {static244k-single-sthash-hnswlib.theirs:short}; "
