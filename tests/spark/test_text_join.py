@@ -95,7 +95,7 @@ def test_bad_input_is_refused(spark, table):
     for threshold in (0, 2, "0.8"):
         with pytest.raises(ValueError, match=r"must be above 0 and at most 1"):
             similar_texts(table, threshold, id_col="id")
-    with pytest.raises(ValueError, match="measure='cosine'"):
+    with pytest.raises(ValueError, match="measure='dice'"):
         similar_texts(table, measure="dice", id_col="id")
     with pytest.raises(ValueError, match="shingle_words=0"):
         similar_texts(table, id_col="id", shingle_words=0)
