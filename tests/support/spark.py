@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+BITS = 24  # of the codes that Spark learns
 QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 # Odd ones: blank, stop words only, duplicates, several scripts, combining marks, characters beyond the first plane.
