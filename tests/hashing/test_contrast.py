@@ -14,7 +14,7 @@ import sthash
 from sthash import SelfTaughtHashing, VectorModel, knn_graph
 from sthash.baselines import IterativeQuantization
 from sthash.hashing import contrast
-from sthash.hashing.contrast import Directions, batches, gradients_of, softmax
+from sthash.hashing.contrast import Directions, batches, closeness, first_directions, gradients_of, softmax, spread
 
 
 def clustered(n: int, d: int) -> npt.NDArray[np.float32]:
@@ -47,13 +47,41 @@ def test_it_finds_more_than_iterative_quantization(monkeypatch: pytest.MonkeyPat
     assert found(hasher, corpus, queries) > found(IterativeQuantization(24).fit(corpus), corpus, queries)
 
 
+@pytest.mark.parametrize("shift", [0.0, 4.0])
+def test_the_temperature_follows_the_spread(shift: float) -> None:
+    """Vectors that share a large part are all close to each other: their temperature is as much lower."""
+    rows = clustered(80, 16)
+    rows[:, 0] += shift
+    mean = rows.mean(axis=0)
+    directions = first_directions(rows - mean, mean, 8, np.random.default_rng(0))
+    pairs = np.array([slow_closeness(*rows[[i, j]]) for i in range(80) for j in range(80) if i != j])
+    assert directions.temperature == pytest.approx(contrast.TEMPERATURE * pairs.std(), rel=1e-3)
+    bits = (rows - mean) @ directions.weights > 0
+    agreements = np.array([np.mean(2.0 * (bits[i] == bits[j]) - 1) for i in range(80) for j in range(80) if i != j])
+    assert 1 / directions.sharpness[0] == pytest.approx(contrast.TEMPERATURE * agreements.std(), rel=1e-3)
+
+
+def slow_closeness(row: Any, other: Any) -> float:
+    cosine = np.dot(np.float64(row), other) / np.linalg.norm(np.float64(row)) / np.linalg.norm(np.float64(other))
+    return float(1 - np.arccos(np.clip(cosine, -1, 1)) / (np.pi / 2))
+
+
+def test_closeness_equals_its_slow_twin() -> None:
+    rows = np.random.default_rng(0).normal(size=(7, 5)).astype(np.float32)
+    slow = [[slow_closeness(row, other) for other in rows] for row in rows]
+    # Near 1, an arc cosine shows the square root of the rounding.
+    np.testing.assert_allclose(closeness(rows), slow, atol=1e-3)
+    np.testing.assert_allclose(closeness(np.float32([[1, 0], [0, 2], [-3, 0]]))[0], [1, 0, -1], atol=1e-6)
+    assert spread(closeness(np.ones((4, 3), dtype=np.float32))) == contrast.LEAST_SPREAD
+
+
 def test_gradients_are_those_of_the_loss() -> None:
     """Differences show the derivative by each bit, as if it were a number; that of a sign is the one of tanh."""
     rng = np.random.default_rng(0)
     rows, mean = 0.5 * rng.normal(size=(6, 5)).astype(np.float32), np.float32([0.1, 0, 0, 0.2, 0])
     weights, intercept = rng.normal(size=(5, 8)).astype(np.float32), rng.normal(size=8).astype(np.float32)
-    units = (rows + mean) / np.linalg.norm(rows + mean, axis=1, keepdims=True)
-    wanted = slow_softmax(units @ units.T / contrast.TEMPERATURE)
+    near = np.array([[slow_closeness(row, other) for other in rows + mean] for row in rows + mean])
+    wanted = slow_softmax(near / 0.1)
     margins = (rows @ weights + intercept).astype(np.float64)
     bits = np.where(margins > 0, 1.0, -1.0)
 
@@ -68,7 +96,7 @@ def test_gradients_are_those_of_the_loss() -> None:
         of_margins[place] = (loss(bits + change) - loss(bits - change)) / 2e-4
     steepness = contrast.STEEPNESS
     of_margins *= steepness * (1 - np.tanh(steepness * margins) ** 2)
-    gradients = gradients_of(Directions(weights, intercept, np.float32([3.0])), rows, mean)
+    gradients = gradients_of(Directions(weights, intercept, np.float32([3.0]), 0.1), rows, mean)
     np.testing.assert_allclose(gradients[0], rows.T @ of_margins, atol=1e-4)
     np.testing.assert_allclose(gradients[1], of_margins.sum(axis=0), atol=1e-4)
     assert gradients[2][0] == pytest.approx((loss(bits, 3.01) - loss(bits, 2.99)) / 0.02, rel=1e-2, abs=1e-3)

@@ -4,9 +4,10 @@ It is the paper's framework with one linear function per bit that is learned fro
 
 1. Start from directions whose signs lose little: principal axes, rotated by iterative quantization. More bits than
    dimensions take several frames.
-2. Take some documents and some of their neighbors in the graph. Within such a batch, cosines say how near each is to
+2. Take some documents and some of their neighbors in the graph. Within such a batch, angles say how near each is to
    each, and so do codes. Both become probabilities, by a softmax: far ones hardly count, near ones have an order.
-3. Move the directions and the thresholds such that the codes give the probabilities of the cosines (stochastic gradient
+   Angles order documents as cosines do, and Hamming distances of signs grow in proportion to them.
+3. Move the directions and the thresholds such that the codes give the probabilities of the angles (stochastic gradient
    descent with Adam; the loss is their cross entropy). Codes are signs while the loss is computed, so what is learned
    is what Hamming distances will say. Only the derivative takes the sign for a hyperbolic tangent.
 
@@ -37,9 +38,12 @@ from sthash.rows import check_lengths, squared_norms, unit_rows
 Floats = npt.NDArray[np.float32]
 
 # Batches: so many documents, and so many neighbors of each.
-STEPS, ANCHORS, NEIGHBORS = 1500, 32, 16
-# A cosine that is smaller by this much has a probability e times as small.
-TEMPERATURE = 0.03
+STEPS, ANCHORS, NEIGHBORS = 3000, 32, 16
+# A pair that is less close by this share of the standard deviation among all pairs has a probability e times as small.
+# Cosines of some models lie between 0 and 1, of others between 0.7 and 1, so that no fixed number fits both.
+TEMPERATURE = 0.3
+# Rows that the standard deviation is taken of, and the least that it may be: smaller ones are rounding.
+SPREAD_ROWS, LEAST_SPREAD = 1000, 1e-3
 # How steep the hyperbolic tangent is, in standard deviations of a margin.
 STEEPNESS = 2.0
 RATE, WARM_UP, FIRST_DECAY, SECOND_DECAY = 0.01, 20, 0.9, 0.99
@@ -60,11 +64,12 @@ class ContrastCodes(NamedTuple):
 
 @dataclass
 class Directions:
-    """One direction and one threshold per bit, how sharp the softmax of the codes is, and what Adam remembers."""
+    """One direction and one threshold per bit, how sharp both softmax are, and what Adam remembers."""
 
     weights: Floats  # (d, n_bits)
     intercept: Floats  # (n_bits,)
-    sharpness: Floats  # (1,)
+    sharpness: Floats  # (1,), of the codes
+    temperature: float  # of the angles
     moments: list[Floats] = field(default_factory=list)
     squares: list[Floats] = field(default_factory=list)
 
@@ -116,7 +121,7 @@ def learn_contrast_codes(
     mean = rows.mean(axis=0, dtype=np.float64).astype(np.float32)
     rows -= mean
     with one_blas_thread():
-        directions = first_directions(rows, n_bits, rng)
+        directions = first_directions(rows, mean, n_bits, rng)
         for step, batch in enumerate(batches(W, rng)):
             directions.move(gradients_of(directions, rows[batch], mean), step)
             if report is not None and step % 50 == 0:
@@ -131,14 +136,42 @@ def learn_contrast_codes(
     return ContrastCodes(function, margins, margins > 0)
 
 
-def first_directions(rows: Floats, n_bits: int, rng: np.random.Generator) -> Directions:
-    """Return rotated principal axes, such that margins have the standard deviation one."""
-    some = rows[np.linspace(0, len(rows) - 1, min(len(rows), ROTATION_ROWS)).astype(np.int64)]
-    weights = quantizing_frames(some, n_bits, rng)
-    deviations = (some @ weights).std(axis=0)
-    weights = weights / np.where(deviations > 1e-6, deviations, 1.0)
-    sharpness = np.full(1, 0.8 / TEMPERATURE, dtype=np.float32)
-    return Directions(np.ascontiguousarray(weights, dtype=np.float32), np.zeros(n_bits, dtype=np.float32), sharpness)
+def first_directions(rows: Floats, mean: Floats, n_bits: int, rng: np.random.Generator) -> Directions:
+    """Return rotated principal axes, such that margins have the standard deviation one, and the temperatures."""
+    some = evenly_spaced(rows, ROTATION_ROWS)
+    frames = quantizing_frames(some, n_bits, rng)
+    deviations = (some @ frames).std(axis=0)
+    weights: Floats = np.ascontiguousarray(frames / np.where(deviations > 1e-6, deviations, 1.0), dtype=np.float32)
+    few = evenly_spaced(rows, SPREAD_ROWS)
+    temperature = TEMPERATURE * spread(closeness(few + mean))
+    sharpness = np.full(1, 1 / (TEMPERATURE * spread(agreements(signs_of(few @ weights)))), dtype=np.float32)
+    return Directions(weights, np.zeros(n_bits, dtype=np.float32), sharpness, temperature)
+
+
+def evenly_spaced(rows: Floats, most: int) -> Floats:
+    """Return at most so many of the rows."""
+    return rows[np.linspace(0, len(rows) - 1, min(len(rows), most)).astype(np.int64)]
+
+
+def spread(pairs: Floats) -> float:
+    """Return the standard deviation among pairs of different rows."""
+    return max(float(pairs[~np.eye(len(pairs), dtype=bool)].std()), LEAST_SPREAD)
+
+
+def closeness(rows: Floats) -> Floats:
+    """Return how close the directions of rows are: 1 if they are equal, 0 at right angles, -1 if opposite."""
+    units = unit_rows(rows)
+    return np.asarray(1 - np.float32(2 / np.pi) * np.arccos(np.clip(units @ units.T, -1, 1)))
+
+
+def signs_of(margins: Floats) -> Floats:
+    """Return the bits as 1 and -1."""
+    return np.where(margins > 0, 1, -1).astype(np.float32)
+
+
+def agreements(signs: Floats) -> Floats:
+    """Return how much bits agree: 1 if all are equal, -1 if all differ."""
+    return np.asarray((signs @ signs.T) / np.float32(signs.shape[1]))
 
 
 def batches(W: Any, rng: np.random.Generator) -> Iterator[npt.NDArray[np.int64]]:
@@ -154,11 +187,10 @@ def batches(W: Any, rng: np.random.Generator) -> Iterator[npt.NDArray[np.int64]]
 def gradients_of(directions: Directions, rows: Floats, mean: Floats) -> tuple[Floats, Floats, Floats]:
     """Return the gradients of the cross entropy within a batch of centered rows."""
     n, n_bits = len(rows), directions.weights.shape[1]
-    units = unit_rows(rows + mean)
-    wanted = softmax((units @ units.T) / np.float32(TEMPERATURE))
+    wanted = softmax(closeness(rows + mean) / np.float32(directions.temperature))
     margins = rows @ directions.weights + directions.intercept
-    bits = np.where(margins > 0, 1, -1).astype(np.float32)
-    agreement = (bits @ bits.T) / np.float32(n_bits)
+    bits = signs_of(margins)
+    agreement = agreements(bits)
     errors = (softmax(directions.sharpness * agreement) - wanted) / np.float32(n)
     bent = np.tanh(np.float32(STEEPNESS) * margins)
     of_bits = (directions.sharpness / np.float32(n_bits)) * ((errors + errors.T) @ bits)

@@ -18,7 +18,7 @@ EDGES = 40
 GRAPH_ROW, GRAPH_ENTRY = 20e-6, 1.0e-6
 PRODUCT, SQUARE, COLUMN, SVM, TOPICS_ROW, TOPICS_ENTRY = 0.9e-9, 0.01e-9, 50e-9, 14e-9, 200e-6, 6.4e-6
 # Steps of the recipe for embeddings: all of them, and per bit.
-CONTRAST, CONTRAST_BIT = 5.0, 0.05
+CONTRAST, CONTRAST_BIT = 9.0, 0.06
 # Products of the graph, and of pairs of columns, that the solvers take.
 NEIGHBORS_PRODUCTS, PAPER_PRODUCTS, NEIGHBORS_SQUARES, PAPER_SQUARES = 4, 32, 7, 19
 GUARDS, COMPONENTS_PER_BIT, MOST_COMPONENTS, TOPIC_COLUMNS = 16, 3, 512, 48
