@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -186,13 +187,14 @@ def cosines(rows: Vectors) -> Vectors:
 def ablation(run: Run) -> None:
     """Leave out one ingredient at a time."""
     without: dict[str, Any] = {
-        "all": mock.patch.object(embedding_quantizer, "BEAM", embedding_quantizer.BEAM),
+        "all": nullcontext(),
         "books of 256": mock.patch.object(embedding_quantizer, "_number_of_books", return_value=0),
-        "beam": mock.patch.object(embedding_quantizer, "BEAM", 1),
-        "books solved for together": mock.patch.object(codebooks, "BOOK_TURNS", 0),
+        "beam": mock.patch.object(codebooks, "BEAM_WORK", 1),
+        "axes that grow": mock.patch.object(codebooks, "AXIS_STEPS", 1),
+        "books solved for together": mock.patch.multiple(codebooks, BOOK_TURNS=0, LAST_TURNS=0),
         "turns between signs and vectors": mock.patch.object(codebooks, "SIGN_TURNS", 0),
         "second rotation": mock.patch.object(codebooks, "ROTATION_SHARE", 1.0),
-        "correction": mock.patch.object(embedding_quantizer, "SUM_WEIGHT", embedding_quantizer.SUM_WEIGHT),
+        "correction": nullcontext(),
         "correction for the sum of errors": mock.patch.object(embedding_quantizer, "SUM_WEIGHT", 0.0),
     }
     for name, corpus, queries in sets(run):
@@ -264,9 +266,8 @@ def made_up(n: int, d: int) -> Vectors:
 def first_by_scores(quantizer: EmbeddingQuantizer, codes: Any, queries: Vectors) -> Any:
     """Find the 100 largest scores of each query, from decoded vectors, as `search` does."""
     n_books = len(quantizer.books_)
-    words = embedding_quantizer.Codewords(quantizer.books_, quantizer.axes_.T[:, :0], 1)
-    sums = codebooks.decode(codes[:, :n_books], words) @ quantizer.axes_.T if n_books else 0
-    sums = sums + codebooks.signs_of(codes[:, n_books:-1]) @ quantizer.signs_.T
+    sums = codebooks.sums_of(codes[:, :n_books], quantizer.books_)
+    sums += codebooks.signs_of(codes[:, n_books:-1]) @ quantizer.signs_.T
     factors, shifts = quantizer.corrections_[codes[:, -1]].T
     return nearest(sums * factors[:, None], queries - quantizer.mean_, FIRST[-1], shifts)
 

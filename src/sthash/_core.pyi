@@ -337,16 +337,13 @@ class PostingLists:
 def multiply(
     rows: npt.NDArray[np.float32], weights: npt.NDArray[np.float32], *, threads: int
 ) -> npt.NDArray[np.float32]: ...
-def encode_additive(
-    book_products: npt.NDArray[np.float32],
-    bit_products: npt.NDArray[np.float32],
-    *,
-    book_gram: npt.NDArray[np.float32],
-    cross_gram: npt.NDArray[np.float32],
-    bit_gram: npt.NDArray[np.float32],
-    beam: int,
-    threads: int,
-) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.float32], npt.NDArray[np.float32]]: ...
+
+class Codewords:
+    def __init__(self, words: npt.NDArray[np.float32], signs: npt.NDArray[np.float32], *, longest: float) -> None: ...
+    def choose(
+        self, rows: npt.NDArray[np.float32], *, beam: int, threads: int
+    ) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.float32]]: ...
+
 def scan_additive(
     codes: npt.NDArray[np.uint8],
     *,

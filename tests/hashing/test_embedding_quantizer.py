@@ -11,7 +11,17 @@ import pytest
 
 import sthash
 from sthash import EmbeddingQuantizer, _core
-from sthash.hashing.codebooks import Codewords, decode, encode, first_signs, k_means, signs_of
+from sthash.hashing.codebooks import (
+    BEAM_WORK,
+    LONGEST,
+    Codewords,
+    choose_words,
+    first_signs,
+    k_means,
+    learn_books,
+    signs_of,
+    sums_of,
+)
 
 
 def clustered(n: int, d: int, seed: int = 0) -> npt.NDArray[np.float32]:
@@ -26,44 +36,122 @@ def rows() -> npt.NDArray[np.float32]:
     return clustered(1500, 24)
 
 
-def slow_code(x: Any, books: Any, signs: Any, beam: int) -> tuple[list[int], list[bool]]:
-    """Choose codewords as the kernel does, one vector at a time, by sums that are written out."""
-    kept: list[tuple[float, list[int]]] = [(0.0, [])]
-    for number, book in enumerate(books):
-        candidates = []
-        for _, path in kept:
-            start = sum((books[at][word] for at, word in enumerate(path)), np.zeros(len(x)))
-            candidates += [(float(((x - start - word) ** 2).sum()), [*path, at]) for at, word in enumerate(book)]
-        kept = sorted(candidates)[: beam if number + 1 < len(books) else 1]
-    left = x - sum((books[at][word] for at, word in enumerate(kept[0][1])), np.zeros(len(x)))
-    bits = np.zeros(signs.shape[1], dtype=bool)
-    rest = left.copy()
-    for bit in range(len(bits)):
-        bits[bit] = rest @ signs[:, bit] > 0
-        rest -= signs[:, bit] * (1 if bits[bit] else -1)
-    for _ in range(len(bits)):
-        losses = []
-        for flip in range(len(bits)):
-            tried = bits.copy()
-            tried[flip] ^= True
-            losses.append(((left - signs @ np.where(tried, 1, -1)) ** 2).sum())
-        if not losses or min(losses) >= ((left - signs @ np.where(bits, 1, -1)) ** 2).sum() - 1e-6:
-            break
-        bits[int(np.argmin(losses))] ^= True
-    return kept[0][1], bits.tolist()
+def in_units(values: Any, unit: Any) -> Any:
+    rounded = np.float32(values) / unit + np.where(values < 0, np.float32(-0.5), np.float32(0.5))
+    return np.trunc(np.clip(rounded, -32767, 32767)).astype(np.int64)
 
 
-@pytest.mark.parametrize(("n_books", "n_bits"), [(0, 16), (1, 8), (3, 0), (2, 24)])
-def test_kernel_equals_its_slow_twin(n_books: int, n_bits: int) -> None:
+def unit_of(vectors: Any) -> Any:
+    squares = squares_of(vectors)
+    return (squares / 2 + np.float32(LONGEST) * np.sqrt(squares)).max() / np.float32(32767)
+
+
+def squares_of(vectors: Any) -> Any:
+    squares = np.zeros(len(vectors), dtype=np.float32)
+    for column in vectors.T:
+        squares += column * column
+    return squares
+
+
+def in_bytes(vectors: Any) -> tuple[Any, Any]:
+    """Round vectors to signed bytes; return these, and factors."""
+    largest = np.abs(vectors).max(axis=1)
+    scaled = vectors * (np.float32(127) / largest)[:, None]
+    return np.trunc(scaled + np.copysign(np.float32(0.5), scaled)).astype(np.int64), largest * np.float32(128 / 127)
+
+
+def products_in_units(rows: Any, vectors: Any, unit: Any) -> Any:
+    """Multiply rows with vectors as the kernel does: bytes of rows, bytes of vectors without their last bit."""
+    (left, left_factors), (right, right_factors) = in_bytes(rows), in_bytes(vectors)
+    totals = 4 * left @ ((right + 128) // 2).T - 255 * left.sum(axis=1)[:, None]
+    exact = totals.astype(np.float32) * left_factors[:, None] * (right_factors / unit / np.float32(2 * 128 * 128))
+    return np.trunc(np.clip(exact, -32767, 32767)).astype(np.int64)
+
+
+def bounded(value: Any) -> Any:
+    return np.clip(value, -32768, 32767)
+
+
+def slow_words(rows: Any, books: Any, beam: int) -> list[list[int]]:
+    """Choose codewords one row at a time, every sum written out."""
+    words = books.reshape(-1, books.shape[2])
+    unit = unit_of(words)
+    products = products_in_units(rows, words, unit).reshape(len(rows), len(books), 256)
+    halves = in_units(squares_of(words) / 2, unit).reshape(len(books), 256)
+    codes = []
+    for of_row in products:
+        kept: list[tuple[int, list[int]]] = [(0, [])]
+        for number, book in enumerate(books):
+            candidates: list[tuple[int, int, list[int]]] = []
+            for score, path in kept:
+                total = bounded(of_row[number] - halves[number])
+                for before, word in enumerate(path):
+                    gram = _core.multiply(books[before][word : word + 1], np.ascontiguousarray(book.T), threads=1)
+                    total = bounded(total - in_units(gram[0], unit))
+                total = bounded(total - min(kept[0][0] - score, 32767))
+                candidates += [(-int(one), len(candidates), [*path, at]) for at, one in enumerate(total)]
+            best = kept[0][0]
+            candidates.sort(key=lambda one: one[0])  # of equal ones the first stays first
+            kept = [(best - one[0], one[2]) for one in candidates[: beam if number + 1 < len(books) else 1]]
+        codes.append(kept[0][1])
+    return codes
+
+
+def slow_signs(rows: Any, words: Any, codes: Any, signs: Any) -> Any:
+    """Choose signs one row at a time, after the codewords."""
+    vectors = np.ascontiguousarray(signs.T)
+    unit, n_bits = unit_of(vectors), len(vectors)
+    gram = in_units(_core.multiply(vectors, np.ascontiguousarray(signs), threads=1), unit)
+    cross = in_units(_core.multiply(words, np.ascontiguousarray(signs), threads=1), unit)
+    found = []
+    for gradient, code in zip(products_in_units(rows, vectors, unit), codes, strict=True):
+        left = gradient
+        for book, word in enumerate(code.tolist()):
+            left = bounded(left - cross[256 * book + word])
+        chosen = np.zeros(n_bits, dtype=np.int64)
+        for bit in range(n_bits):
+            chosen[bit] = 1 if left[bit] > 0 else -1
+            left = bounded(left - chosen[bit] * gram[bit])
+        for _ in range(n_bits):
+            gains = -chosen * left - np.diag(gram)
+            best = int(np.argmax(gains))
+            if gains[best] <= 0:
+                break
+            chosen[best] *= -1
+            left = bounded(left - 2 * chosen[best] * gram[best])
+        found.append(chosen > 0)
+    return np.array(found)
+
+
+@pytest.mark.parametrize(("n_books", "n_bits"), [(0, 16), (1, 8), (4, 0), (3, 72)])
+@pytest.mark.parametrize("width", [10, 37])
+def test_kernel_equals_its_slow_twin(n_books: int, n_bits: int, width: int) -> None:
     rng = np.random.default_rng(n_bits)
-    books = rng.normal(size=(n_books, 256, 10)).astype(np.float32)
-    signs = (0.4 * rng.normal(size=(10, n_bits))).astype(np.float32)
-    points = rng.normal(size=(12, 10)).astype(np.float32)
-    codes = encode(points, Codewords(books, signs, 3), threads=2)
-    for point, code in zip(points, codes, strict=True):
-        words, bits = slow_code(point.astype(np.float64), books.astype(np.float64), signs.astype(np.float64), 3)
-        assert code[:n_books].tolist() == words
-        assert (signs_of(code[None, n_books:]) > 0).ravel().tolist() == bits
+    books = (0.2 * rng.normal(size=(n_books, 256, width))).astype(np.float32)
+    signs = (0.1 * rng.normal(size=(width, n_bits))).astype(np.float32)
+    points = (0.2 * rng.normal(size=(70, width))).astype(np.float32)
+    codes = Codewords(books, signs).choose(points, threads=2).codes
+    if n_books:
+        assert codes[:, :n_books].tolist() == slow_words(points, books, BEAM_WORK // n_books)
+    if n_bits:
+        bits = slow_signs(points, books.reshape(-1, width), codes[:, :n_books], signs)
+        assert ((signs_of(codes[:, n_books:]) > 0) == bits).all()
+
+
+def test_every_path_chooses_the_same(run_python: Any) -> None:
+    source = """
+import numpy as np
+from sthash.hashing.codebooks import Codewords
+rng = np.random.default_rng(0)
+books = (0.2 * rng.normal(size=(9, 256, 45))).astype(np.float32)
+signs = (0.05 * rng.normal(size=(45, 200))).astype(np.float32)
+points = (0.2 * rng.normal(size=(333, 45))).astype(np.float32)
+points[7] *= 100  # so long that sums end at their bounds
+chosen = Codewords(books, signs).choose(points, threads=2)
+print(*(zlib.crc32(part.tobytes()) for part in chosen))
+"""
+    found = {run_python("import zlib" + source, STHASH_SIMD=path) for path in _core.simd_paths()}
+    assert len(found) == 1
 
 
 @pytest.mark.parametrize("shape", [(1, 1, 1), (3, 5, 17), (9, 7, 64), (70, 3, 83), (4, 2, 0)])
@@ -76,18 +164,25 @@ def test_products_are_those_of_numpy(shape: tuple[int, int, int]) -> None:
     assert (_core.multiply(left, right, threads=2) == sums).all()
 
 
-def test_kernel_knows_what_its_sums_have_in_common_with_the_rows() -> None:
+def test_kernel_knows_the_lengths_of_its_sums() -> None:
     rng = np.random.default_rng(0)
-    codewords = Codewords(
-        rng.normal(size=(2, 256, 9)).astype(np.float32), rng.normal(size=(9, 16)).astype(np.float32), 4
-    )
-    points = rng.normal(size=(40, 9)).astype(np.float32)
-    codes, dots, squares = _core.encode_additive(
-        points @ codewords.words.T, points @ codewords.signs, **codewords.grams(), beam=4, threads=1
-    )
-    sums = decode(codes, codewords)
-    np.testing.assert_allclose(dots, (points * sums).sum(axis=1), rtol=1e-3, atol=1e-3)
-    np.testing.assert_allclose(squares, (sums * sums).sum(axis=1), rtol=1e-3, atol=1e-3)
+    books = (0.2 * rng.normal(size=(2, 256, 9))).astype(np.float32)
+    signs = (0.1 * rng.normal(size=(9, 16))).astype(np.float32)
+    points = (0.2 * rng.normal(size=(40, 9))).astype(np.float32)
+    codes, squares = Codewords(books, signs).choose(points, threads=1)
+    sums = sums_of(codes[:, :2], books) + signs_of(codes[:, 2:]) @ signs.T
+    np.testing.assert_allclose(squares, (sums * sums).sum(axis=1), atol=1e-3)
+
+
+def test_books_are_learned_for_what_is_left(rows: Any) -> None:
+    centered = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    centered = np.ascontiguousarray(centered - centered.mean(axis=0))
+    rng, losses = np.random.default_rng(0), []
+    for n_books in (1, 2, 4):
+        books = learn_books(centered, n_books, rng, threads=2)
+        left = centered - sums_of(choose_words(centered, books, threads=2), books)
+        losses.append(float((left * left).sum(axis=1).mean()))
+    assert losses[0] > 1.5 * losses[1] > 2 * losses[2] > 0
 
 
 def test_scores_come_close_to_cosines_and_closer_with_more_bytes(rows: Any) -> None:

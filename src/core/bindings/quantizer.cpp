@@ -1,7 +1,6 @@
 // Python's view of the quantizer.
 #include "arguments.hpp"
 #include "bindings.hpp"
-#include "quantizer/encode.hpp"
 #include "quantizer/kernels.hpp"
 #include "quantizer/scan.hpp"
 
@@ -9,31 +8,26 @@ namespace sthash {
 
 namespace {
 
-nb::tuple encode(Matrix<float> book_products, Matrix<float> bit_products, Matrix<float> book_gram,
-                 Matrix<float> cross_gram, Matrix<float> bit_gram, Whole<int> beam, Threads threads) {
-    const size_t rows = book_products.shape(0), words = book_products.shape(1), bits = bit_products.shape(1);
-    check(bit_products.shape(0) == rows, "Each row needs both kinds of products. Pass as many of one as of the other.");
-    check(words % quantizer::kWords == 0 && words / quantizer::kWords <= quantizer::kMostBooks && bits % 8 == 0 &&
-              bits <= 1 << 14,
-          "Books have 256 codewords, signs come in bytes. Pass products with such a number of columns.");
-    check(book_gram.shape(0) == words && book_gram.shape(1) == words && cross_gram.shape(0) == words &&
-              cross_gram.shape(1) == bits && bit_gram.shape(0) == bits && bit_gram.shape(1) == bits,
-          "The products of the codewords do not fit those of the rows. Make them from the same codewords.");
-    const quantizer::Codewords codewords{static_cast<int>(words / quantizer::kWords),
-                                         static_cast<int>(bits),
-                                         std::clamp<int>(beam, 1, 256),
-                                         book_gram.data(),
-                                         cross_gram.data(),
-                                         bit_gram.data()};
-    const size_t bytes = words / quantizer::kWords + bits / 8;
-    std::vector<uint8_t> codes(rows * bytes);
-    std::vector<float> dots(rows), squares(rows);
-    interruptible_unless(rows <= 16, [&](StopFlag& stop) {
-        quantizer::encode(codewords, {rows, book_products.data(), bit_products.data()},
-                          {codes.data(), dots.data(), squares.data()}, threads, stop);
+void make_codewords(quantizer::Codewords* made, Matrix<float> words, Matrix<float> signs, float longest) {
+    const size_t books = words.shape(0) / quantizer::kWords, bits = signs.shape(0), columns = words.shape(1);
+    check(words.shape(0) % quantizer::kWords == 0 && books <= quantizer::kMostBooks,
+          "Books have 256 codewords each, and there are at most 64 of them. Pass whole books.");
+    check(bits % 8 == 0 && bits <= 1 << 12, "Signs come in bytes, and there are at most 4,096. Pass whole bytes.");
+    check(signs.shape(1) == columns && columns >= 1 && columns <= most_width,
+          "Codewords and sign vectors must have the same columns, at most 32,768. Pass vectors of one width.");
+    new (made) quantizer::Codewords(words.data(), books, signs.data(), bits, columns, longest);
+}
+
+nb::tuple choose(const quantizer::Codewords& words, Matrix<float> rows, Whole<int> beam, Threads threads) {
+    const size_t count = rows.shape(0);
+    check(rows.shape(1) == words.columns(), "Rows and codewords must have the same columns. Pass rows of that width.");
+    std::vector<uint8_t> codes(count * words.bytes());
+    std::vector<float> squares(count);
+    interruptible_unless(count <= 16, [&](StopFlag& stop) {
+        words.choose(rows.data(), count, static_cast<size_t>(std::clamp<int>(beam, 1, 256)),
+                     {codes.data(), squares.data()}, threads, stop);
     });
-    return nb::make_tuple(to_numpy(std::move(codes), {rows, bytes}), to_numpy(std::move(dots)),
-                          to_numpy(std::move(squares)));
+    return nb::make_tuple(to_numpy(std::move(codes), {count, words.bytes()}), to_numpy(std::move(squares)));
 }
 
 nb::ndarray<nb::numpy, float> multiply(Matrix<float> rows, Matrix<float> weights, Threads threads) {
@@ -71,8 +65,9 @@ nb::tuple scan(Matrix<uint8_t> codes, Matrix<float> corrections, Matrix<float> t
 
 void bind_quantizer(nb::module_& module) {
     module.def("multiply", &multiply, nb::arg("rows"), nb::arg("weights"), nb::kw_only(), nb::arg("threads"));
-    module.def("encode_additive", &encode, nb::arg("book_products"), nb::arg("bit_products"), nb::kw_only(),
-               nb::arg("book_gram"), nb::arg("cross_gram"), nb::arg("bit_gram"), nb::arg("beam"), nb::arg("threads"));
+    nb::class_<quantizer::Codewords>(module, "Codewords")
+        .def("__init__", &make_codewords, nb::arg("words"), nb::arg("signs"), nb::kw_only(), nb::arg("longest"))
+        .def("choose", &choose, nb::arg("rows"), nb::kw_only(), nb::arg("beam"), nb::arg("threads"));
     module.def("scan_additive", &scan, nb::arg("codes"), nb::kw_only(), nb::arg("corrections"), nb::arg("tables"),
                nb::arg("offsets"), nb::arg("k"), nb::arg("threads"));
 }

@@ -41,6 +41,9 @@ QuantizedRows dense_rows(size_t n_rows, size_t n_columns);
 // Sets a dense row: the largest of its values becomes 127 or -127.
 void set_row(QuantizedRows& rows, size_t row, const float* values);
 
+// Makes a dense row one of the queries of a block, whose bytes block_kernels.hpp explains.
+void set_query(const QuantizedRows& rows, size_t row, size_t query, uint8_t* block);
+
 // The sparse rows order[0], order[1], …, without terms that no other row has.
 QuantizedRows quantized_rows(const RankedRows& rows, const std::vector<int32_t>& order);
 

@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <vector>
 
+#include "quantizer/codewords.hpp"
+
 namespace sthash::quantizer {
 
 namespace {
 
-constexpr size_t kWords = 256;
 constexpr size_t kBlock = 256;  // codes whose sums are taken before any of them is compared
 
 struct Scored {

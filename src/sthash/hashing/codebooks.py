@@ -1,19 +1,20 @@
-"""Learning an additive quantizer: codebooks whose sums come close to vectors.
+"""The parts of `EmbeddingQuantizer`: codewords whose sums stand for vectors, and how they are learned.
 
-A vector is stood for by a sum of codewords. Books of 256 codewords, one byte each, follow the clusters of the vectors:
-each book is k-means of what the books before it leave (residual quantization), and then all books are solved for
-together. What they leave has hardly any clusters, so the other bytes are cheaper ones: eight sign vectors each, added
-or subtracted. The sign vectors start from iterative quantization. Then turns are taken between the best signs for the
-vectors and the best vectors for the signs.
+A *book* has 256 codewords, of which a byte of the code chooses one. A *sign vector* is added with the sign that a bit
+of the code gives. Books say more per bit, sign vectors take less time, so a long code has both.
+
+Books are learned one after the other, each by k-means for what the books before it leave; k-means starts in a few
+principal axes and takes in more and more of them. After each book all codewords so far are solved for together, by
+least squares.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import scipy.linalg
 import scipy.sparse as sp
 
 from sthash import _core
@@ -23,52 +24,74 @@ Floats = npt.NDArray[np.float32]
 Choices = npt.NDArray[np.uint8]
 
 WORDS = 256
-KMEANS_TURNS, BOOK_TURNS, SIGN_TURNS, ROTATION_TURNS = 8, 2, 8, 30
+# Kept sums times books, while a vector goes through the books: with more books, fewer sums are kept.
+BEAM_WORK = 30
+# Rows are unit vectors minus their mean, so they are not longer.
+LONGEST = 2.0
+# How many numbers of axes k-means goes through, the turns in each, and the turns of plain k-means.
+AXIS_STEPS, AXIS_TURNS, KMEANS_TURNS = 10, 5, 8
+# Turns between choosing and solving: after each book, and at the end. Those of sign vectors.
+BOOK_TURNS, LAST_TURNS, SIGN_TURNS, ROTATION_TURNS = 1, 3, 8, 30
 # Rows that a rotation is learned from, and the most sign vectors that one rotation gives, as a share of the dimensions.
 ROTATION_ROWS = 10_000
 ROTATION_SHARE = 2 / 3
 # Ridges, in units of rows that voted for zero.
 BOOK_RIDGE, SIGN_RIDGE = 1.0, 1e-3
+BATCH = 4096
 
 
-@dataclass(frozen=True)
+def no_books(width: int) -> Floats:
+    """Return books of which there are none."""
+    return np.zeros((0, WORDS, width), dtype=np.float32)
+
+
+def no_signs(width: int) -> Floats:
+    """Return sign vectors of which there are none."""
+    return np.zeros((width, 0), dtype=np.float32)
+
+
+class Chosen(NamedTuple):
+    """What stands for rows: the codes, and the squared lengths of their sums."""
+
+    codes: Choices  # one byte per book, then one bit per sign vector
+    squares: Floats
+
+
 class Codewords:
-    """Books of codewords and sign vectors, both in the coordinates of the rows, with their products."""
+    """Books and sign vectors, ready to choose from.
 
-    books: Floats  # (number of books, 256, d)
-    signs: Floats  # (d, number of bits)
-    beam: int
+    Parameters
+    ----------
+    books : array of float32, shape (number of books, 256, d)
+    signs : array of float32, shape (d, number of sign vectors)
+    """
 
-    @property
-    def words(self) -> Floats:
-        """All codewords of the books, one per row."""
-        return self.books.reshape(-1, self.signs.shape[0])
+    def __init__(self, books: Floats, signs: Floats) -> None:
+        words = np.ascontiguousarray(books.reshape(-1, books.shape[2]))
+        self._beam = max(1, BEAM_WORK // max(1, len(books)))
+        self._core = _core.Codewords(words, np.ascontiguousarray(signs.T), longest=LONGEST)
 
-    def grams(self) -> dict[str, Floats]:
-        """Return the products of codewords with each other, rounded once, as the kernel takes them."""
-        words, signs = self.words.astype(np.float64), self.signs.astype(np.float64)
-        pairs = {"book_gram": words @ words.T, "cross_gram": words @ signs, "bit_gram": signs.T @ signs}
-        return {name: np.ascontiguousarray(gram, dtype=np.float32) for name, gram in pairs.items()}
-
-
-def encode(rows: Floats, codewords: Codewords, threads: int) -> Choices:
-    """Choose the codewords of rows, one byte per book and one bit per sign vector."""
-    grams = codewords.grams()
-    words = np.ascontiguousarray(codewords.words.T)
-    parts = [
-        _core.encode_additive(part @ words, part @ codewords.signs, **grams, beam=codewords.beam, threads=threads)[0]
-        for part in (rows[first : first + 4096] for first in range(0, len(rows), 4096))
-    ]
-    return np.concatenate(parts)
+    def choose(self, rows: Floats, threads: int) -> Chosen:
+        """Choose the codewords and signs of rows."""
+        return Chosen(*self._core.choose(rows, beam=self._beam, threads=threads))
 
 
-def decode(choices: Choices, codewords: Codewords) -> Floats:
-    """Return the sums that choices stand for."""
-    n_books = len(codewords.books)
-    rows = signs_of(choices[:, n_books:]) @ codewords.signs.T
-    for book, chosen in zip(codewords.books, choices.T, strict=False):
-        rows += book[chosen]
-    return rows
+def choose_words(rows: Floats, books: Floats, threads: int) -> Choices:
+    """Choose a codeword of each book for each row."""
+    return Codewords(books, no_signs(rows.shape[1])).choose(rows, threads).codes
+
+
+def choose_signs(rows: Floats, signs: Floats, threads: int) -> Chosen:
+    """Choose the signs of sign vectors, the columns of ``signs``, for each row."""
+    return Codewords(no_books(rows.shape[1]), signs).choose(rows, threads)
+
+
+def sums_of(choices: Choices, books: Floats) -> Floats:
+    """Return the sums of codewords that choices stand for."""
+    sums = np.zeros((len(choices), books.shape[2]), dtype=np.float32)
+    for book, chosen in zip(books, choices.T, strict=True):
+        sums += book[chosen]
+    return sums
 
 
 def signs_of(bytes_: Choices) -> Floats:
@@ -77,37 +100,44 @@ def signs_of(bytes_: Choices) -> Floats:
     return 2 * bits - 1
 
 
-def learn_books(rows: Floats, n_books: int, beam: int, rng: np.random.Generator, threads: int) -> Floats:
+def learn_books(rows: Floats, n_books: int, rng: np.random.Generator, threads: int) -> Floats:
     """Learn books of 256 codewords, shape (n_books, 256, d)."""
-    left = rows.copy()
-    books = np.zeros((n_books, WORDS, rows.shape[1]), dtype=np.float32)
-    for book in books:
-        book[:] = k_means(left, rng)
-        left -= book[nearest(left, book)]
-    nothing = np.zeros((rows.shape[1], 0), dtype=np.float32)
-    for _ in range(BOOK_TURNS if n_books else 0):
-        codewords = Codewords(books, nothing, beam)
-        choices = encode(rows, codewords, threads)
-        columns = choices + WORDS * np.arange(n_books)
-        ones = np.ones(columns.size, dtype=np.float32)
-        chosen = sp.csr_array(
-            (ones, columns.ravel(), np.arange(0, columns.size + 1, n_books)), shape=(len(rows), n_books * WORDS)
-        )
-        change = _ridge(chosen, rows - decode(choices, codewords), BOOK_RIDGE)
-        books = (books + change.reshape(books.shape)).astype(np.float32)
+    books, left = no_books(rows.shape[1]), rows
+    for _ in range(n_books):
+        books = np.concatenate([books, growing_k_means(left, rng)[None]])
+        for _ in range(BOOK_TURNS):
+            books = solved_books(rows, choose_words(rows, books, threads), books)
+        left = rows - sums_of(choose_words(rows, books, threads), books)
+    for _ in range(LAST_TURNS if n_books else 0):
+        books = solved_books(rows, choose_words(rows, books, threads), books)
     return books
+
+
+def solved_books(rows: Floats, choices: Choices, books: Floats) -> Floats:
+    """Return the codewords whose sums come closest to the rows, as they were chosen; rarely chosen ones move little."""
+    n_books = len(books)
+    columns = choices + WORDS * np.arange(n_books)
+    ones = np.ones(columns.size, dtype=np.float32)
+    chosen = sp.csr_array(
+        (ones, columns.ravel(), np.arange(0, columns.size + 1, n_books)), shape=(len(rows), n_books * WORDS)
+    )
+    change = _ridge(chosen, rows - sums_of(choices, books), BOOK_RIDGE)
+    return np.asarray(books + change.reshape(books.shape), dtype=np.float32)
 
 
 def learn_signs(rows: Floats, n_bits: int, rng: np.random.Generator, threads: int) -> Floats:
     """Learn sign vectors, shape (d, n_bits)."""
-    empty = np.zeros((0, WORDS, rows.shape[1]), dtype=np.float32)
     signs = first_signs(rows, n_bits, rng)
-    solved = _ridge(signs, rows, SIGN_RIDGE * len(rows)).T
+    vectors = solved_signs(rows, signs)
     for _ in range(SIGN_TURNS if n_bits else 0):
-        codewords = Codewords(empty, np.ascontiguousarray(solved, dtype=np.float32), 1)
-        signs = signs_of(encode(rows, codewords, threads))
-        solved = _ridge(signs, rows, SIGN_RIDGE * len(rows)).T
-    return np.ascontiguousarray(solved, dtype=np.float32)
+        signs = signs_of(choose_signs(rows, vectors, threads).codes)
+        vectors = solved_signs(rows, signs)
+    return vectors
+
+
+def solved_signs(rows: Floats, signs: Floats) -> Floats:
+    """Return the sign vectors whose sums come closest to the rows, as their signs are, shape (d, n_bits)."""
+    return np.ascontiguousarray(_ridge(signs, rows, SIGN_RIDGE * len(rows)).T, dtype=np.float32)
 
 
 def first_signs(rows: Floats, n_bits: int, rng: np.random.Generator) -> Floats:
@@ -121,16 +151,35 @@ def first_signs(rows: Floats, n_bits: int, rng: np.random.Generator) -> Floats:
         start = np.linalg.qr(rng.standard_normal((size, size)))[0]
         turn = quantizing_rotation(places[:ROTATION_ROWS], start, ROTATION_TURNS)[0]
         signs = np.hstack([signs, np.where(places @ turn > 0, 1, -1).astype(np.float32)])
-        left = (rows - signs @ _ridge(signs, rows, SIGN_RIDGE * len(rows))).astype(np.float32)
+        left = rows - signs @ solved_signs(rows, signs).T
     return signs
 
 
+def growing_k_means(points: Floats, rng: np.random.Generator) -> Floats:
+    """Return 256 centers of points, found in few principal axes first, and then in more and more of them."""
+    width = points.shape[1]
+    axes = principal_axes(points).astype(np.float32)
+    places = points @ axes
+    centers = np.zeros((WORDS, width), dtype=np.float32)
+    first = rng.choice(len(points), WORDS, replace=len(points) < WORDS)
+    for step in range(AXIS_STEPS):
+        size = round(width ** ((1 + step) / AXIS_STEPS))
+        seen = np.ascontiguousarray(places[:, :size])
+        start = seen[first] if step == 0 else centers[:, :size]
+        centers[:, :size] = k_means(seen, rng, turns=AXIS_TURNS, start=np.ascontiguousarray(start))
+    return np.ascontiguousarray(centers @ axes.T)
+
+
 def k_means(
-    points: npt.NDArray[Any], rng: np.random.Generator, n_centers: int = WORDS, turns: int = KMEANS_TURNS
+    points: npt.NDArray[Any],
+    rng: np.random.Generator,
+    n_centers: int = WORDS,
+    turns: int = KMEANS_TURNS,
+    start: npt.NDArray[Any] | None = None,
 ) -> npt.NDArray[Any]:
     """Return centers of the points; a center that loses all its points starts again at one of them."""
     n = len(points)
-    centers = points[rng.choice(n, n_centers, replace=n < n_centers)]
+    centers = points[rng.choice(n, n_centers, replace=n < n_centers)] if start is None else start
     for _ in range(turns):
         members = sp.csr_array(
             (np.ones(n, dtype=points.dtype), nearest(points, centers), np.arange(n + 1)), (n, n_centers)
@@ -145,7 +194,7 @@ def nearest(points: npt.NDArray[Any], centers: npt.NDArray[Any]) -> npt.NDArray[
     """Return the nearest center of each point."""
     halves = np.einsum("ij,ij->i", centers, centers) / 2
     parts = [
-        np.argmax(points[first : first + 4096] @ centers.T - halves, axis=1) for first in range(0, len(points), 4096)
+        np.argmax(points[first : first + BATCH] @ centers.T - halves, axis=1) for first in range(0, len(points), BATCH)
     ]
     return np.concatenate(parts)
 
@@ -155,4 +204,5 @@ def _ridge(inputs: Any, outputs: Floats, ridge: float) -> npt.NDArray[np.float64
     moments = inputs.T @ inputs
     moments = np.asarray(moments.todense() if sp.issparse(moments) else moments, dtype=np.float64)
     moments[np.diag_indices(len(moments))] += max(ridge, 1e-9)
-    return np.linalg.solve(moments, np.asarray(inputs.T @ outputs, dtype=np.float64))
+    solved = scipy.linalg.solve(moments, np.asarray(inputs.T @ outputs, dtype=np.float64), assume_a="pos")
+    return np.asarray(solved)

@@ -15,22 +15,31 @@ from sthash import _core, model_file
 from sthash.blas import one_blas_thread
 from sthash.checks import check_whole, resolve_threads
 from sthash.codes import Codes
-from sthash.hashing.codebooks import WORDS, Codewords, decode, k_means, learn_books, learn_signs, nearest, signs_of
+from sthash.hashing.codebooks import (
+    WORDS,
+    Chosen,
+    Codewords,
+    choose_words,
+    k_means,
+    learn_books,
+    learn_signs,
+    nearest,
+    signs_of,
+    sums_of,
+)
 from sthash.hashing.hasher import check_features, check_seed, learner_of, saved_seed
-from sthash.hashing.rotation import principal_axes
 from sthash.rows import check_dense, unit_rows
 
 Floats = npt.NDArray[np.float32]
 
-BATCH = 4096
+BATCH = 1024
 MOST_BYTES = 256
 # Learning takes at most this many rows, drawn at random.
 LEARNING_ROWS = 20_000
-# Books of 256 codewords: a short code consists of nothing else; a long one has few, as each takes long to go through.
-SHORT_BOOKS, LONG_BOOKS, SHORT_BYTES = 7, 4, 8
-BEAM = 4
-# The books see this many principal axes. The sign vectors see all.
-BOOK_AXES = 128
+# A code of at most so many bytes has so many books. A longer one has more signs, which take less time.
+BOOKS = {16: 15, 32: 11, MOST_BYTES: 8}
+# Few rows cannot fill many books: (rows / 2500)² of them at most.
+ROWS_PER_BOOK = 2500
 # A correction is chosen for the sum of both its errors, at the cosine that neighbors have, more than for each alone.
 NEIGHBOR_COSINE, SUM_WEIGHT = 0.5, 2.0
 # All patterns of eight signs.
@@ -70,9 +79,7 @@ class EmbeddingQuantizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     Attributes
     ----------
     mean_ : array of float32, shape (d,)
-    axes_ : array of float32, shape (d, number of axes)
-        Principal axes, in which the books are given.
-    books_ : array of float32, shape (number of books, 256, number of axes)
+    books_ : array of float32, shape (number of books, 256, d)
     signs_ : array of float32, shape (d, number of bits)
     corrections_ : array of float32, shape (256, 2)
         Factor and shift for each value of the last byte.
@@ -103,7 +110,6 @@ class EmbeddingQuantizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """
 
     mean_: Floats
-    axes_: Floats
     books_: Floats
     signs_: Floats
     corrections_: Floats
@@ -131,8 +137,9 @@ class EmbeddingQuantizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         rows = check_dense(X, self.n_features_in_)
         codes = np.empty((len(rows), self.n_bytes), dtype=np.uint8)
-        for first in range(0, len(rows), BATCH):
-            codes[first : first + BATCH] = self._encode(unit_rows(rows[first : first + BATCH]) - self.mean_)
+        with one_blas_thread():
+            for first in range(0, len(rows), BATCH):
+                codes[first : first + BATCH] = self._encode(unit_rows(rows[first : first + BATCH]) - self.mean_)
         return codes
 
     def tables(self, queries: npt.ArrayLike) -> QueryTables:
@@ -140,10 +147,9 @@ class EmbeddingQuantizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         rows = unit_rows(check_dense(queries, self.n_features_in_))
         from_mean = rows - self.mean_
-        of_books, weights = self._products(from_mean)
-        n_signs = weights.shape[1] // 8
-        of_signs = weights.reshape(len(rows), n_signs, 8) @ PATTERNS.T
-        of_words = of_books.reshape(len(rows), len(self.books_), WORDS)
+        workers = resolve_threads(self.threads)
+        of_words = _core.multiply(from_mean, self._turned, threads=workers).reshape(len(rows), -1, WORDS)
+        of_signs = _core.multiply(from_mean, self.signs_, threads=workers).reshape(len(rows), -1, 8) @ PATTERNS.T
         return QueryTables(np.concatenate([of_words, of_signs], axis=1), rows @ self.mean_)
 
     def scores(self, queries: npt.ArrayLike, codes: Codes) -> Floats:
@@ -196,19 +202,22 @@ class EmbeddingQuantizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Write the fitted model to a file for `sthash.load`. A write that is interrupted leaves no file."""
         check_is_fitted(self)
         config = {"n_bytes": int(self.n_bytes), "random_state": saved_seed(self.random_state)}
-        names = ("mean_", "axes_", "books_", "signs_", "corrections_")
+        names = ("mean_", "books_", "signs_", "corrections_")
         model_file.write(path, type(self).__name__, config, {name: getattr(self, name) for name in names})
 
     @classmethod
     def _restored(cls, config: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Self:
         check_seed(config["random_state"])
         quantizer = cls(_check_bytes(config["n_bytes"]), random_state=config["random_state"])
-        n_books = _number_of_books(quantizer.n_bytes)
-        d, n_axes = check_features(len(arrays["mean_"])), arrays["axes_"].shape[1]
+        n_books, d = len(arrays["books_"]), check_features(len(arrays["mean_"]))
+        if n_books > max(BOOKS.values()):
+            raise ValueError(f"it has {n_books} books")
+        if "axes_" in arrays:  # the first files give their books in the coordinates of at most 128 principal axes
+            model_file.check_array(arrays, "axes_", np.float32, (d, min(d, 128)))
+            arrays = arrays | {"books_": arrays["books_"] @ arrays["axes_"].T}
         shapes = {
             "mean_": (d,),
-            "axes_": (d, n_axes),
-            "books_": (n_books, WORDS, n_axes),
+            "books_": (n_books, WORDS, d),
             "signs_": (d, 8 * (quantizer.n_bytes - 1 - n_books)),
             "corrections_": (WORDS, 2),
         }
@@ -229,32 +238,22 @@ class EmbeddingQuantizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         rng = np.random.default_rng(int(check_random_state(self.random_state).randint(2**31)))
         if len(rows) > LEARNING_ROWS:
             rows = rows[np.sort(rng.choice(len(rows), LEARNING_ROWS, replace=False))]
-        n_books = _number_of_books(n_bytes)
+        n_books = _number_of_books(n_bytes, len(rows))
         self.n_features_in_ = rows.shape[1]
         self.mean_ = rows.mean(axis=0, dtype=np.float64).astype(np.float32)
         rows = rows - self.mean_
         with one_blas_thread():
-            axes = principal_axes(rows)[:, :BOOK_AXES]
-            self.axes_ = np.ascontiguousarray(axes, dtype=np.float32)
-            self.books_ = learn_books(rows @ self.axes_, n_books, BEAM, rng, threads)
-            left = rows - self._sums_of_books(rows)
+            self.books_ = learn_books(rows, n_books, rng, threads)
+            left = rows - sums_of(choose_words(rows, self.books_, threads), self.books_)
             self.signs_ = learn_signs(left, 8 * (n_bytes - 1 - n_books), rng, threads)
             self._prepare()
             self.corrections_ = np.zeros((WORDS, 2), dtype=np.float32)
             self._learn_corrections(rows, rng)
 
-    def _sums_of_books(self, rows: Floats) -> Floats:
-        """Return the sums of codewords of the books, before there are signs."""
-        self.signs_ = np.zeros((rows.shape[1], 0), dtype=np.float32)
-        self._prepare()
-        chosen = np.concatenate([self._choose(rows[first : first + BATCH])[0] for first in range(0, len(rows), BATCH)])
-        codewords = Codewords(self.books_, np.zeros((self.axes_.shape[1], 0), dtype=np.float32), BEAM)
-        return decode(chosen, codewords) @ self.axes_.T
-
     def _learn_corrections(self, rows: Floats, rng: np.random.Generator) -> None:
         """Group the corrections that rows need around 256 pairs."""
         parts = [rows[first : first + BATCH] for first in range(0, len(rows), BATCH)]
-        needed = np.concatenate([self._needed(part, *self._choose(part)[1:]) for part in parts])
+        needed = np.concatenate([self._needed(part, self._choose(part).squares) for part in parts])
         places = correction_places(needed)
         chosen = nearest(places, k_means(places, rng, turns=20))
         sizes = np.maximum(np.bincount(chosen, minlength=WORDS), 1)
@@ -265,28 +264,14 @@ class EmbeddingQuantizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def _prepare(self) -> None:
         """Compute what encoding needs besides the learned arrays."""
-        n_axes = self.axes_.shape[1]
-        self._words = np.ascontiguousarray(self.books_.reshape(-1, n_axes).T)
-        # In the coordinates of the axes, and the sign vectors as far as the axes see them.
-        seen = (self.axes_.T.astype(np.float64) @ self.signs_).astype(np.float32)
-        grams = Codewords(self.books_, seen, BEAM).grams()
-        signs = self.signs_.astype(np.float64)
-        self._grams = grams | {"bit_gram": np.ascontiguousarray(signs.T @ signs, dtype=np.float32)}
+        self._turned = np.ascontiguousarray(self.books_.reshape(-1, len(self.mean_)).T)
+        self._codewords = Codewords(self.books_, self.signs_)
 
-    def _choose(self, rows: Floats) -> tuple[Codes, Floats, Floats]:
-        """Choose the codewords of rows minus the mean; also return x · h and h · h."""
-        of_books, of_signs = self._products(rows)
-        workers = resolve_threads(self.threads)
-        return _core.encode_additive(of_books, of_signs, **self._grams, beam=BEAM, threads=workers)
+    def _choose(self, rows: Floats) -> Chosen:
+        """Choose the codewords and signs of rows minus the mean."""
+        return self._codewords.choose(rows, resolve_threads(self.threads))
 
-    def _products(self, rows: Floats) -> tuple[Floats, Floats]:
-        """Multiply rows minus the mean with the codewords of the books, and with the sign vectors."""
-        workers = resolve_threads(self.threads)
-        places = _core.multiply(rows, self.axes_, threads=workers)
-        of_books = _core.multiply(places, self._words, threads=workers)
-        return of_books, _core.multiply(rows, self.signs_, threads=workers)
-
-    def _needed(self, rows: Floats, dots: Floats, squares: Floats) -> npt.NDArray[np.float64]:
+    def _needed(self, rows: Floats, squares: Floats) -> npt.NDArray[np.float64]:
         """Return the factor and the shift that each row needs."""
         lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
         heights = np.sqrt(np.maximum(squares.astype(np.float64), 0))
@@ -295,8 +280,8 @@ class EmbeddingQuantizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return np.column_stack([np.clip(factors, 1e-3, 1e3), shifts])
 
     def _encode(self, rows: Floats) -> Codes:
-        chosen, dots, squares = self._choose(rows)
-        places = correction_places(self._needed(rows, dots, squares))
+        chosen, squares = self._choose(rows)
+        places = correction_places(self._needed(rows, squares))
         last = nearest(places, correction_places(self.corrections_.astype(np.float64)))
         return np.column_stack([chosen, last.astype(np.uint8)])
 
@@ -311,8 +296,9 @@ def correction_places(corrections: npt.NDArray[np.float64]) -> npt.NDArray[np.fl
     return np.column_stack([factors, shifts, SUM_WEIGHT * (factors + shifts)])
 
 
-def _number_of_books(n_bytes: int) -> int:
-    return min(n_bytes - 1, SHORT_BOOKS) if n_bytes <= SHORT_BYTES else LONG_BOOKS
+def _number_of_books(n_bytes: int, n_rows: int) -> int:
+    most = next(books for most_bytes, books in BOOKS.items() if n_bytes <= most_bytes)
+    return min(n_bytes - 1, most, (n_rows * n_rows) // (ROWS_PER_BOOK * ROWS_PER_BOOK))
 
 
 def _check_bytes(n_bytes: Any) -> int:

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sthash import _core
 from sthash.blas import one_blas_thread
-from sthash.hashing.codebooks import Codewords, k_means, learn_signs, nearest, signs_of
+from sthash.hashing.codebooks import Codewords, k_means, learn_signs, nearest, no_books, signs_of
 
 Floats = npt.NDArray[np.float32]
 Bytes = npt.NDArray[np.uint8]
@@ -91,18 +90,14 @@ def _encode(rows: Floats, centers: Floats, cells: Cells, signs: Floats, threads:
     The shift is what the code misses in the direction of the center; a query that has more or less of this direction
     than the center itself takes more or less of it.
     """
-    no_books = np.zeros((0, 256, rows.shape[1]), dtype=np.float32)
-    grams = Codewords(no_books, signs, 1).grams()
-    of_centers = centers @ signs
+    codewords, of_centers = Codewords(no_books(rows.shape[1]), signs), centers @ signs
     codes = np.empty((len(rows), signs.shape[1] // 8), dtype=np.uint8)
     factors, shifts = np.empty(len(rows), dtype=np.float32), np.empty(len(rows), dtype=np.float32)
     for first in range(0, len(rows), BATCH):
         part = slice(first, first + BATCH)
         centers_here = centers[cells[part]]
         left = rows[part] - centers_here
-        nothing = np.zeros((len(left), 0), dtype=np.float32)
-        products = _core.multiply(left, signs, threads=threads)
-        codes[part], _, squares = _core.encode_additive(nothing, products, **grams, beam=1, threads=threads)
+        codes[part], squares = codewords.choose(left, threads)
         lengths = np.sqrt(np.einsum("ij,ij->i", left, left))
         factors[part] = lengths / np.sqrt(np.maximum(squares, 1e-12))
         in_common = np.einsum("ij,ij->i", signs_of(codes[part]), of_centers[cells[part]])
