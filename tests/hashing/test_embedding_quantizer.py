@@ -14,6 +14,7 @@ from sthash import EmbeddingQuantizer, _core
 from sthash.hashing.codebooks import (
     BEAM_WORK,
     LONGEST,
+    SHORT_BEAM,
     Codewords,
     choose_words,
     first_signs,
@@ -103,7 +104,7 @@ def slow_signs(rows: Any, words: Any, codes: Any, signs: Any) -> Any:
     unit, n_bits = unit_of(vectors), len(vectors)
     gram = in_units(_core.multiply(vectors, np.ascontiguousarray(signs), threads=1), unit)
     cross = in_units(_core.multiply(words, np.ascontiguousarray(signs), threads=1), unit)
-    found = []
+    least, found = int(0.3 * float(np.diag(gram).sum()) / n_bits), []
     for gradient, code in zip(products_in_units(rows, vectors, unit), codes, strict=True):
         left = gradient
         for book, word in enumerate(code.tolist()):
@@ -115,7 +116,7 @@ def slow_signs(rows: Any, words: Any, codes: Any, signs: Any) -> Any:
         for _ in range(n_bits):
             gains = -chosen * left - np.diag(gram)
             best = int(np.argmax(gains))
-            if gains[best] <= 0:
+            if gains[best] <= least:
                 break
             chosen[best] *= -1
             left = bounded(left - 2 * chosen[best] * gram[best])
@@ -132,7 +133,7 @@ def test_kernel_equals_its_slow_twin(n_books: int, n_bits: int, width: int) -> N
     points = (0.2 * rng.normal(size=(70, width))).astype(np.float32)
     codes = Codewords(books, signs).choose(points, threads=2).codes
     if n_books:
-        assert codes[:, :n_books].tolist() == slow_words(points, books, BEAM_WORK // n_books)
+        assert codes[:, :n_books].tolist() == slow_words(points, books, SHORT_BEAM if n_bits else BEAM_WORK // n_books)
     if n_bits:
         bits = slow_signs(points, books.reshape(-1, width), codes[:, :n_books], signs)
         assert ((signs_of(codes[:, n_books:]) > 0) == bits).all()

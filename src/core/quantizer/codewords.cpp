@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "quantizer/kernels.hpp"
 
@@ -10,6 +11,9 @@ namespace sthash::quantizer {
 
 namespace {
 
+// A flip must gain this much of what a sign vector's own square is, on average. Smaller gains take long and change
+// little.
+constexpr double kLeastGain = 0.3;
 constexpr size_t kTile = 64;  // rows that go through the books together, so that a book is read once for all
 
 int16_t in_units(float value, float unit) {
@@ -107,6 +111,12 @@ Codewords::Codewords(const float* words, size_t books, const float* signs, size_
     multiply_in_units(signs, bits, signs, bits, columns, sign_unit_, gram_.data(), sign_blocks_.count);
     diagonal_.assign(sign_blocks_.count, 32767);
     for (size_t bit = 0; bit < bits; ++bit) diagonal_[bit] = gram_[bit * sign_blocks_.count + bit];
+    if (bits > 0)
+        least_gain_ =
+            static_cast<int16_t>(kLeastGain *
+                                 static_cast<double>(std::accumulate(
+                                     diagonal_.begin(), diagonal_.begin() + static_cast<ptrdiff_t>(bits), int64_t{0})) /
+                                 static_cast<double>(bits));
     for (std::vector<int16_t>* costs : {&halves_, &grams_, &cross_}) negate(*costs);
 }
 
@@ -134,7 +144,7 @@ void Codewords::choose_tile(const float* rows, size_t n, size_t beam, const Chos
                      n, beam, kept, scratch);
     }
     multiply_bytes(sign_blocks_, 0, sign_blocks_.count, view, n, scratch.bit_products.data());
-    const SignView signs{bits_, sign_blocks_.count, sign_unit_, gram_.data(), diagonal_.data()};
+    const SignView signs{bits_, sign_blocks_.count, sign_unit_, gram_.data(), least_gain_, diagonal_.data()};
     for (size_t row = 0; row < n; ++row) {
         uint8_t* code = chosen.codes + row * bytes();
         std::copy_n(scratch.paths[books_ % 2].data() + row * beam * books_, books_, code);

@@ -51,7 +51,7 @@ class Codewords {
     size_t columns() const { return columns_; }
 
     // Goes through the books and keeps the `beam` best sums; of equal ones the first counts. For what is left, signs
-    // are chosen one after the other; then single ones are flipped, always the best, until none helps.
+    // are chosen one after the other; then single ones are flipped, always the best, until none helps much.
     void choose(const float* rows, size_t n, size_t beam, const Chosen& chosen, int threads, StopFlag& stop) const;
 
  private:
@@ -59,6 +59,7 @@ class Codewords {
 
     size_t books_, bits_, columns_;
     float sign_unit_ = 1;
+    int16_t least_gain_ = 0;
     std::vector<float> words_;
     ByteBlocks word_blocks_, sign_blocks_;
     std::vector<int16_t> halves_;  // per codeword c: -c · c / 2

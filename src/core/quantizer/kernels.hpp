@@ -16,6 +16,7 @@ struct SignView {
     size_t bits, stride;  // stride: bits, rounded up to a multiple of 64
     float unit;
     const int16_t* gram;
+    int16_t least_gain;       // of a flip that is made, a quarter of it
     const int16_t* diagonal;  // of the gram; 32767 for what fills the last block
 };
 

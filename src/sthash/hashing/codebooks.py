@@ -24,8 +24,9 @@ Floats = npt.NDArray[np.float32]
 Choices = npt.NDArray[np.uint8]
 
 WORDS = 256
-# Kept sums times books, while a vector goes through the books: with more books, fewer sums are kept.
-BEAM_WORK = 30
+# Kept sums times books, while a vector goes through the books: with more books, fewer sums are kept. Where signs follow
+# and mend what is missed, two are kept.
+BEAM_WORK, SHORT_BEAM = 30, 2
 # Rows are unit vectors minus their mean, so they are not longer.
 LONGEST = 2.0
 # How many numbers of axes k-means goes through, the turns in each, and the turns of plain k-means.
@@ -68,7 +69,7 @@ class Codewords:
 
     def __init__(self, books: Floats, signs: Floats) -> None:
         words = np.ascontiguousarray(books.reshape(-1, books.shape[2]))
-        self._beam = max(1, BEAM_WORK // max(1, len(books)))
+        self._beam = SHORT_BEAM if signs.shape[1] else max(1, BEAM_WORK // max(1, len(books)))
         self._core = _core.Codewords(words, np.ascontiguousarray(signs.T), longest=LONGEST)
 
     def choose(self, rows: Floats, threads: int) -> Chosen:

@@ -37,7 +37,7 @@ MOST_BYTES = 256
 # Learning takes at most this many rows, drawn at random.
 LEARNING_ROWS = 20_000
 # A code of at most so many bytes has so many books. A longer one has more signs, which take less time.
-BOOKS = {16: 15, 32: 11, MOST_BYTES: 8}
+BOOKS = {16: 15, 32: 11, MOST_BYTES: 6}
 # Few rows cannot fill many books: (rows / 2500)² of them at most.
 ROWS_PER_BOOK = 2500
 # A correction is chosen for the sum of both its errors, at the cosine that neighbors have, more than for each alone.
