@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from sthash.index.stored_vectors import Metric
 from sthash.rows import as_array
 
 FILE_ENDING = ".npy"
@@ -30,6 +31,8 @@ class VectorCheck:
     Parameters
     ----------
     width : int, optional
+    metric : {"cosine", "ip"}
+        What they are compared by. A vector of zeros has inner products, but no cosines.
 
     Examples
     --------
@@ -43,8 +46,9 @@ class VectorCheck:
     ValueError: document 1 has a vector of 1 values, but the others have 2. Make all vectors with the same model.
     """
 
-    def __init__(self, width: int | None = None) -> None:
+    def __init__(self, width: int | None = None, metric: Metric = "cosine") -> None:
         self.width = width
+        self._metric = metric
 
     def __call__(self, value: Any, place: str) -> Row:
         """Return a vector as float32; ``place`` says whose it is, for the message of an error."""
@@ -68,7 +72,7 @@ class VectorCheck:
                 f"{place} has a vector with NaN, infinity, or a number that float32 cannot hold. "
                 "Check how it was made, or leave the document out (--skip-bad)."
             )
-        if not row.any():
+        if self._metric == "cosine" and not row.any():
             raise ValueError(
                 f"{place} has a vector of zeros, which is similar to nothing. "
                 "Check how it was made, or leave the document out (--skip-bad)."
