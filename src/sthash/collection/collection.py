@@ -185,7 +185,7 @@ class Collection(OpenFile):
             fold_accents,
             metric,
         )
-        if model is not None and metric not in ("cosine", model.metric):
+        if model is not None and metric != "cosine" and model.metric != metric:
             raise ValueError(f"the model has metric={model.metric!r}, but got {metric!r}. Leave metric out.")
         builder.build(
             target,
