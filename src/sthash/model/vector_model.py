@@ -195,7 +195,21 @@ class VectorModel:
         return replace(rows, margins=self.margins(rows))
 
     def encode_queries(self, inputs: npt.ArrayLike) -> EncodedRows:
-        """Return the rows and the margins of queries. With inner products they have other margins than documents."""
+        """Return the rows and the margins of queries. With inner products they have other margins than documents.
+
+        Examples
+        --------
+        >>> import numpy as np, sthash
+        >>> rng = np.random.default_rng(0)
+        >>> vectors = rng.normal(size=(300, 8)) * rng.uniform(1, 9, size=(300, 1))
+        >>> model = sthash.VectorModel.fit(vectors, n_bits=16, metric="ip")
+        >>> index = sthash.HammingIndex(16)
+        >>> ids = index.add(model.encode(vectors).codes)
+        >>> query = model.encode_queries(vectors[0])
+        >>> near, _ = index.search(query.codes, k=60, weights=np.abs(query.margins))
+        >>> bool(np.argmax(vectors @ vectors[0]) in near)
+        True
+        """
         rows = self._rows(inputs)
         return replace(rows, margins=self.query_margins(rows))
 
