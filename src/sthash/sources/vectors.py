@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sthash.index.stored_vectors import Metric
-from sthash.rows import as_array
+from sthash.rows import LONGEST, as_array
 
 FILE_ENDING = ".npy"
 Row: TypeAlias = npt.NDArray[np.float32]
@@ -77,6 +77,11 @@ class VectorCheck:
                 f"{place} has a vector of zeros, which is similar to nothing. "
                 "Check how it was made, or leave the document out (--skip-bad)."
             )
+        if self._metric == "ip" and np.linalg.norm(row.astype(np.float64)) > LONGEST:
+            raise ValueError(
+                f"{place} has a vector longer than {LONGEST:g}, too long for inner products in float32. "
+                "Scale all vectors, or leave the document out (--skip-bad)."
+            )
         self.width = len(row)
         return row
 
@@ -108,6 +113,11 @@ def _mapped(path: Path) -> npt.NDArray[Any]:
     if not isinstance(array, np.ndarray):
         array.close()
         raise ValueError(f"{path} holds several arrays. Write one array to a .npy file, with numpy.save.")
+    if array.dtype.kind == "V":  # what numpy.save makes of bfloat16
+        raise ValueError(
+            f"{path} has a type that NumPy does not know when it reads a file, such as bfloat16. "
+            "Write the numbers as float16 or float32."
+        )
     if array.ndim != 2 or array.dtype.kind not in "fiu":
         raise ValueError(
             f"{path} has the shape {array.shape} and the type {array.dtype}. Write numbers, one row per document."
