@@ -285,8 +285,11 @@ def completed_rows(X: npt.NDArray[np.float32], length: float) -> npt.NDArray[np.
            [0. , 0. , 1. ],
            [0.6, 0.8, 0. ]], dtype=float32)
     """
-    missing = np.sqrt(np.maximum(length * length - squared_norms(X), 0))
-    rows: npt.NDArray[np.float32] = unit_rows(np.column_stack([X.astype(np.float64), missing])).astype(np.float32)
+    squares = squared_norms(X)
+    norms = _nonzero_norms(np.maximum(squares, length * length))
+    rows = np.empty((len(X), X.shape[1] + 1), dtype=np.float32)
+    np.divide(X, norms[:, None], out=rows[:, :-1], casting="same_kind")  # in double precision, without a copy in it
+    rows[:, -1] = np.sqrt(np.maximum(length * length - squares, 0)) / norms
     return rows
 
 
