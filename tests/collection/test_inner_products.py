@@ -242,7 +242,11 @@ def test_a_single_outlier_leaves_room_for_the_others(tmp_path, vectors, queries)
         ({"documents": ["a", "b"], "metric": "ip"}, TypeError, r"metric='ip' is for vectors.*--vectors, --embedder"),
         ({"vectors": np.eye(3), "metric": "l2"}, ValueError, "metric='l2' is not known. Use one of: cosine, ip"),
         ({"vectors": [[1.0, np.nan]], "metric": "ip"}, ValueError, "NaN"),
-        ({"vectors": [[1e30, 0.0]], "metric": "ip"}, ValueError, r"vector 0 has a vector longer than 1e\+18.*Scale all"),
+        (
+            {"vectors": [[1e30, 0.0]], "metric": "ip"},
+            ValueError,
+            r"vector 0 has a vector longer than 1e\+18.*Scale all",
+        ),
         ({"vectors": [[1.0, 0.0], [0.0, 0.0]]}, ValueError, "vector 1 has a vector of zeros"),
     ],
 )

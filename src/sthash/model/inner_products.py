@@ -25,7 +25,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from sthash.blas import one_blas_thread
 from sthash.model.encoded import Margins
 from sthash.rows import completed_rows, squared_norms
 
@@ -81,14 +80,15 @@ class InnerProducts:
         -------
         weights : array of float32, shape (d + 1, n_bits)
         """
+        from sthash.blas import one_blas_thread  # which a search does not need
+
         with one_blas_thread():
-            n_values = self.rows.shape[1] + 1
-            sums = np.zeros((n_bits + n_values, n_bits + n_values))
+            sums = np.zeros((n_bits + 1, n_bits + self.rows.shape[1] + 1))
             for start in range(0, len(self.rows), ROWS_TOGETHER):
                 rows = self.rows[start : start + ROWS_TOGETHER]
-                bits = np.where(margins(rows) > 0, 1.0, -1.0)
-                values = np.hstack([bits, rows, np.ones((len(rows), 1))])
-                sums += values.T @ (np.sqrt(squared_norms(rows[:, :-1]))[:, None] * values)
+                bits, ones = np.where(margins(rows) > 0, 1.0, -1.0), np.ones((len(rows), 1))
+                counts = np.sqrt(squared_norms(rows[:, :-1]))[:, None]
+                sums += np.hstack([bits, ones]).T @ (counts * np.hstack([bits, rows, ones]))
             total = max(sums[-1, -1], LEAST_TOTAL)
             covariances = sums[:n_bits, :-1] - np.outer(sums[:n_bits, -1], sums[-1, :-1]) / total
             of_bits, of_rows = covariances[:, :n_bits], covariances[:, n_bits:]
