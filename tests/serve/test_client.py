@@ -98,6 +98,7 @@ def test_vectors_agree(vectors, server_of):
         if metric == "ip":
             assert client.add([{"key": "zero"}], vectors=[[0] * 12]) == 1
         else:
+            assert client.add([{"key": "huge"}], vectors=[[1e30] * 12]) == 1
             with pytest.raises(ValueError, match="zeros"):
                 client.add([{"key": "zero"}], vectors=[[0] * 12])
         for bad in (rows[0, :3], "text", [float("nan")] * 12):

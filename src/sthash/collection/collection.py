@@ -384,7 +384,7 @@ class Collection(OpenFile):
             return answer_corrected(now, list(queries), chosen)
 
     def encode(self, queries: Iterable[Any]) -> Codes:
-        """Return the packed codes of texts, or of vectors, by the model of the collection."""
+        """Return the packed codes of texts, or of vectors, by the model of the collection, as queries have them."""
         with self.snapshot() as now:
             return now.encode(list(queries)).codes
 

@@ -131,17 +131,19 @@ def _hits(
         # Nor is a document whose vector is zero, such as that of a blank text.
         for query, rank in np.argwhere(held & (ranking.scores == 0)).tolist():
             held[query, rank] = vectors.row(int(ranking.positions[query, rank]))[1].any()
-    found = snapshot.fields(set(table.ids[ranking.positions[held]].tolist()))
+    ids = np.full_like(ranking.positions, -1)
+    ids[held] = table.ids[ranking.positions[held]]
+    documents = snapshot.fields(set(ids[held].tolist()))
+    distances, scores = ranking.distances.tolist(), ranking.scores.tolist()
     answers = []
-    for query, own in enumerate(held):
+    for query, row in enumerate(ids.tolist()):
         hits = []
-        places = ranking.positions[query, own]
-        ids, distances, scores = table.ids[places], ranking.distances[query, own], ranking.scores[query, own]
-        columns = (column.tolist() for column in (places, ids, distances, scores))
-        for place, number, distance, score in zip(*columns, strict=True):
+        for rank, number in enumerate(row):
+            if number < 0:
+                continue
             terms = tuple[str, ...]()
             if explain and not snapshot.model.dense:
-                terms = snapshot.matching_terms(queries.row(query), vectors.row(place))
-            hits.append(Hit(*found[number], distance, score, terms))
+                terms = snapshot.matching_terms(queries.row(query), vectors.row(int(ranking.positions[query, rank])))
+            hits.append(Hit(*documents[number], distances[query][rank], scores[query][rank], terms))
         answers.append(Hits(hits, ranking="codes" if by_code else snapshot.model.metric))
     return answers

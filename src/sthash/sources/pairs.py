@@ -77,7 +77,7 @@ def _fields(vectors: Any, names: FieldNames) -> SourceFields:
 
 
 def paired(
-    documents: Any, vectors: Any, width: int | None = None, metric: Metric = "cosine"
+    documents: Any, vectors: Any, width: int | None = None, metric: Metric | None = "cosine"
 ) -> Iterator[tuple[Document, Any]]:
     """Give checked documents, each with its checked vector, or with None if there are no vectors.
 
@@ -90,8 +90,8 @@ def paired(
         object, is a NumPy file with one row per document, which is mapped into memory.
     width : int, optional
         Number of values that each vector must have; by default as many as the first one has.
-    metric : {"cosine", "ip"}
-        What the vectors are compared by: vectors of zeros are refused only for cosines.
+    metric : {"cosine", "ip"} or None
+        What the vectors are compared by, if that is known: vectors of zeros are refused only for cosines.
 
     Examples
     --------

@@ -31,8 +31,8 @@ class VectorCheck:
     Parameters
     ----------
     width : int, optional
-    metric : {"cosine", "ip"}
-        What they are compared by. A vector of zeros has inner products, but no cosines.
+    metric : {"cosine", "ip"} or None
+        What they are compared by, if that is known. A vector of zeros has inner products, but no cosines.
 
     Examples
     --------
@@ -46,7 +46,7 @@ class VectorCheck:
     ValueError: document 1 has a vector of 1 values, but the others have 2. Make all vectors with the same model.
     """
 
-    def __init__(self, width: int | None = None, metric: Metric = "cosine") -> None:
+    def __init__(self, width: int | None = None, metric: Metric | None = "cosine") -> None:
         self.width = width
         self._metric = metric
 
