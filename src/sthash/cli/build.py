@@ -43,6 +43,8 @@ def build(
     fewer documents find less. Of the true 10 nearest of 244,163 texts the 100 nearest codes hold .64 if they are
     learned from all, .51 from 80,000, and .38 from 20,000. Typed queries find the same, however much was learned.
 
+    The recipe is neighbors for texts, and embeddings for vectors, unless --recipe names another one.
+
     Documents with vectors of your own, such as embeddings: sth build x.sth docs.parquet --vectors embedding. Or let a
     function make them from the texts: sth build x.sth docs.jsonl --embedder my_module:embed
     """

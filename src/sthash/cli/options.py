@@ -158,8 +158,8 @@ class LearningOptions:
     recipe: Annotated[
         str | None,
         typer.Option(
-            help="How codes are learned: paper, topics, neighbors, or embeddings for vectors; sth tune finds the best. "
-            " [default: neighbors for texts, embeddings for vectors]"
+            help="How codes are learned: paper, topics, neighbors (best for most texts) or embeddings (for vectors); "
+            "sth tune finds the best."
         ),
     ] = None
     learn_on: Annotated[
