@@ -153,7 +153,8 @@ class Client:
         return self._put(with_fields(documents, fields, vectors), vectors, progress, "upsert")
 
     def _put(self, documents: Any, vectors: Any, progress: Progress | None, mode: str) -> int:
-        pairs = list(paired(documents, vectors))
+        # The service knows its metric, and which vectors that can compare.
+        pairs = list(paired(documents, vectors, metric=None))
         rows = [
             {"key": document.key, "text": document.text, "label": document.label, "metadata": document.metadata}
             for document, _ in pairs

@@ -270,6 +270,29 @@ def unit_rows(X: Vectors) -> Vectors:
     return (X / norms).astype(X.dtype, copy=False)
 
 
+def completed_rows(X: npt.NDArray[np.float32], length: float) -> npt.NDArray[np.float32]:
+    """Give dense rows one more column, which brings shorter ones to a length, and divide each by its norm.
+
+    The cosines of unit rows that have 0 in that column with these rows order them as inner products do, as long as no
+    row is longer than the length (Bachrach et al., RecSys 2014).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sthash.rows import completed_rows
+    >>> completed_rows(np.array([[3, 0], [0, 0], [6, 8]], dtype=np.float32), 5)
+    array([[0.6, 0. , 0.8],
+           [0. , 0. , 1. ],
+           [0.6, 0.8, 0. ]], dtype=float32)
+    """
+    squares = squared_norms(X)
+    norms = _nonzero_norms(np.maximum(squares, length * length))
+    rows = np.empty((len(X), X.shape[1] + 1), dtype=np.float32)
+    np.divide(X, norms[:, None], out=rows[:, :-1], casting="same_kind")  # in double precision, without a copy in it
+    rows[:, -1] = np.sqrt(np.maximum(length * length - squares, 0)) / norms
+    return rows
+
+
 def _nonzero_norms(squares: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     norms = np.sqrt(squares)
     return np.where(norms > 0, norms, 1)

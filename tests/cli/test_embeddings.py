@@ -72,6 +72,39 @@ def test_vectors_in_a_file(sth, rows):
     assert not Path("d.sth").exists()
 
 
+def test_inner_products(sth, rows):
+    rows[6]["v"] = [0.0] * 4
+    write(Path("docs.jsonl"), rows)
+    built = ("docs.jsonl", "--vectors", "v", "--metric", "ip", *SMALL)
+    assert "40 documents" in sth("build", "c.sth", *built).err
+    facts = json.loads(sth("info", "c.sth", "--json").out)
+    assert (facts["metric"], facts["recipe"]) == ("ip", "embeddings")
+    assert "metric" in sth("info", "c.sth").out
+    more = [{"key": "long", "v": [100 * value for value in rows[3]["v"]]}, {"key": "zero", "v": [0.0] * 4}]
+    sth("add", "c.sth", "-", "--vectors", "v", stdin="\n".join(map(json.dumps, more)))
+    hits = [json.loads(line) for line in sth("similar", "c.sth", "k3", "-k", 3, "--json").out.splitlines()]
+    products = np.array([row["v"] for row in [*rows, *more]]) @ rows[3]["v"]
+    products[3] = -np.inf  # the document itself
+    assert [hit["score"] for hit in hits] == pytest.approx(np.sort(products)[::-1][:3], rel=1e-4)
+    assert (hits[0]["key"], hits[0]["ranking"]) == ("long", "ip")
+    assert sth("similar", "c.sth", "k3").out.split()[0] == "product"
+    sth("relearn", "c.sth", "--bits", 4)
+    assert json.loads(sth("info", "c.sth", "--json").out)["metric"] == "ip"
+    assert "ok, 42 documents" in sth("check", "c.sth").out
+    assert "zeros" in sth("build", "d.sth", "docs.jsonl", "--vectors", "v", *SMALL, status=1).err
+    texts = sth("build", "d.sth", "docs.jsonl", "--metric", "ip", *SMALL, status=1)
+    assert "metric='ip' is for vectors" in texts.err
+    assert "--vectors" in texts.err
+    assert "cosine, ip" in sth("build", "d.sth", "docs.jsonl", "--vectors", "v", "--metric", "l2", *SMALL, status=1).err
+    assert not Path("d.sth").exists()
+
+
+def test_the_recipe_is_the_one_for_the_input(sth, rows):
+    for given, recipe in (((), "neighbors"), (("--vectors", "v"), "embeddings"), (("--recipe", "paper"), "paper")):
+        sth("build", "c.sth", "docs.jsonl", *given, *SMALL, "--force")
+        assert json.loads(sth("info", "c.sth", "--json").out)["recipe"] == recipe
+
+
 def test_bad_vectors_are_skipped_and_counted(sth, rows):
     rows[5]["v"][0], rows[6]["v"], rows[7]["v"] = float("nan"), [0.0] * 4, [1.0]
     write(Path("docs.jsonl"), rows)

@@ -80,7 +80,7 @@ def test_corrected_words(sth, built):
         ((), "found in the lists of documents per word, ranked by BM25 and the neighbors\n", "score"),
         (("--ranking", "bm25"), "found in the lists of documents per word, ranked by BM25\n", "score"),
         (("--ranking", "cosine"), "found in the nearest codes, ranked by cosine\n", "cosine"),
-        (("--codes-only",), "found in the nearest codes, ranked by the distance of the codes\n", "cosine"),
+        (("--codes-only",), "found in the nearest codes, ranked by the distance of the codes\n", "score"),
     ],
 )
 def test_how_hits_are_found_and_ranked(sth, built, options, said, heading):

@@ -30,6 +30,7 @@ SCATTERED_VECTOR_HITS = [
 ]
 OPEN_TEXT_HITS = [("d46", 4, 0.5901), ("d43", 7, 0.3954), ("d10", 6, 0.39), ("d50", 7, 0.3899), ("d38", 7, 0.381)]
 EMBEDDED_HITS = [("d40", 3, 0.6723), ("d30", 3, 0.601), ("d20", 4, 0.5803), ("d27", 6, 0.4394), ("d6", 4, 0.4144)]
+PRODUCT_HITS = [("d36", 2, 172.7464), ("d27", 4, 42.8721), ("d26", 5, 39.9205), ("d24", 4, 30.6148), ("d15", 4, 28.381)]
 CASES = [
     ("version-1.sth", "captain of the ship", TEXT_HITS),
     ("version-1-vectors.sth", np.arange(8.0), VECTOR_HITS),
@@ -38,9 +39,14 @@ CASES = [
     ("version-3.sth", "captain of the ship", OPEN_TEXT_HITS),
     ("version-3-vectors.sth", np.arange(8.0), SCATTERED_VECTOR_HITS),
     ("version-3-embeddings.sth", np.arange(8.0), EMBEDDED_HITS),
+    ("version-4-products.sth", np.arange(8.0), PRODUCT_HITS),
 ]
 DOCUMENTS = [document for document in make_documents(60) if document.key not in ("d7", "d8")]
 ADDED = [Document("new", "the captain of a zeppelin")]  # to version-3.sth, whose first 50 documents are in lists
+
+
+def metric_of(name):
+    return "ip" if name == "version-4-products.sth" else "cosine"
 
 
 @pytest.mark.parametrize(("name", "query", "hits"), CASES)
@@ -50,13 +56,13 @@ def test_golden_files(tmp_path, name, query, hits):
     with Collection.open(path) as collection:
         assert collection.check().documents == len(documents)
         assert list(collection) == documents
-        how = {"factor": 4, "ranking": "cosine"}
+        how = {"factor": 4, "ranking": metric_of(name)}
         for found in (collection.search(query, 5, **how), collection.search_many([query] * 20, 5, **how)[7]):
             assert [(hit.key, hit.distance, round(hit.score, 4)) for hit in found] == hits
         assert collection._store.format == int(name[8])
         assert path.read_bytes() == (GOLDEN / name).read_bytes()
         collection.delete("d46")
-        assert collection._store.format == 3
+        assert collection._store.format == max(int(name[8]), 3)
         assert collection.search(query, 1, factor=20)[0].key != "d46"
         assert collection.check().documents == len(documents) - 1
         collection.relearn(scatter=2)
@@ -107,7 +113,7 @@ def test_golden_files_that_may_not_be_changed(tmp_path, name, query, hits):
     path = Path(shutil.copy(GOLDEN / name, tmp_path))
     path.chmod(0o444)
     with Collection.open(path) as collection:
-        assert collection.search(query, 1, factor=20, ranking="cosine")[0].key == hits[0][0]
+        assert collection.search(query, 1, factor=20, ranking=metric_of(name))[0].key == hits[0][0]
     assert path.read_bytes() == (GOLDEN / name).read_bytes()
 
 

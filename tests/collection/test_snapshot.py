@@ -97,7 +97,7 @@ def test_relearn_keeps_what_is_not_given(tmp_path):
 def test_counts_that_are_kept_give_the_file_that_a_second_scan_gives(tmp_path, monkeypatch, replace):
     documents = make_documents(300)
     if replace:
-        monkeypatch.setattr(builder, "document_batches", lambda all_of_them, *_: _batches(all_of_them, 100))
+        monkeypatch.setattr(builder, "document_batches", lambda all_of_them, *_, **__: _batches(all_of_them, 100))
         documents += [Document("d5", "a cat again", "cats"), Document("d250", "no words of before", "ships")]
     arguments = {"n_bits": 16, "n_neighbors": 10, "sample_size": 120, "replace": replace}
     Collection.create(tmp_path / "kept.sth", documents, **arguments).close()

@@ -60,7 +60,8 @@ def learn_all() -> dict[str, np.ndarray]:
             with Collection.create(path, texts[:500], n_neighbors=15, scatter=scatter, **sample(200)) as made:
                 learned[f"collection-{scatter:g}-corpus"] = made.encode(texts[:500])
                 learned[f"collection-{scatter:g}-unseen"] = made.encode(texts[500:])
-        with Collection.create(Path(folder, "v.sth"), vectors=dense[:500], n_neighbors=15, scatter=2.0) as made:
+        by_graph = {"recipe": "neighbors", "n_neighbors": 15, "scatter": 2.0}
+        with Collection.create(Path(folder, "v.sth"), vectors=dense[:500], **by_graph) as made:
             learned["collection-vectors-unseen"] = made.encode(dense_unseen)
     return learned
 

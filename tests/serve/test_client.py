@@ -29,12 +29,12 @@ def one(request, path, server_of):
             yield client
 
 
-@pytest.fixture(scope="module")
-def vectors(tmp_path_factory):
+@pytest.fixture(scope="module", params=["cosine", "ip"])
+def vectors(tmp_path_factory, request):
     rows = np.random.default_rng(0).normal(size=(200, 12)).astype(np.float32)
     path = tmp_path_factory.mktemp("vectors") / "dense.sth"
-    Collection.create(path, vectors=rows, n_bits=8, n_neighbors=5).close()
-    return path, rows
+    Collection.create(path, vectors=rows, metric=request.param, n_bits=8, n_neighbors=5).close()
+    return path, rows, request.param
 
 
 @pytest.fixture
@@ -87,13 +87,20 @@ def test_the_rest_agrees(both):
 
 
 def test_vectors_agree(vectors, server_of):
-    path, rows = vectors
+    path, rows, metric = vectors
     with server_of(path) as server, Client(server.url) as client, Collection.open(path) as collection:
         assert client.search(rows[3], 4) == collection.search(rows[3], 4)
+        assert client.search(rows[3], 4).ranking == client.info()["metric"] == metric
         assert client.search_many(rows[:5], 4) == collection.search_many(rows[:5], 4)
         assert np.array_equal(client.encode(rows), collection.encode(rows))
         assert client.add([{"key": "new"}], vectors=rows[:1]) == 1
-        assert client.search(rows[0], 2)[1].key == "new"
+        assert "new" in [hit.key for hit in client.search(rows[0], 10)]
+        if metric == "ip":
+            assert client.add([{"key": "zero"}], vectors=[[0] * 12]) == 1
+        else:
+            assert client.add([{"key": "huge"}], vectors=[[1e30] * 12]) == 1
+            with pytest.raises(ValueError, match="zeros"):
+                client.add([{"key": "zero"}], vectors=[[0] * 12])
         for bad in (rows[0, :3], "text", [float("nan")] * 12):
             with pytest.raises((ValueError, TypeError)) as theirs:
                 collection.search(bad)

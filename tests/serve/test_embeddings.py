@@ -91,3 +91,21 @@ def test_an_embedder_that_does_not_fit_the_only_file_is_an_error_at_once(folder)
         settings = Settings(folder / name, embedder=embed)
         with pytest.raises((TypeError, ValueError), match=name):
             Catalog(settings.source, Limits(), lambda size: None, embedding=settings.embedding)
+
+
+def test_inner_products_over_http(folder, app_of, tmp_path):
+    rows = np.random.default_rng(0).normal(size=(80, 6)) * np.random.default_rng(1).lognormal(0, 1, 80)[:, None]
+    texts = [f"text {i}" for i in range(80)]
+    Collection.create(tmp_path / "p.sth", texts, vectors=rows, metric="ip", text_search=True, **SMALL).close()
+    client = app_of(tmp_path / "p.sth")
+    assert client.get("/stats").json()["metric"] == "ip"
+    found = client.post("/search", json={"vector": rows[3].tolist(), "k": 5, "view": True}).json()
+    assert found["ranking"] == "ip"
+    products = np.sort(rows @ rows[3])[::-1]
+    assert [hit["score"] for hit in found["hits"]] == pytest.approx(products[:5].tolist(), rel=1e-5)
+    assert len(found["places"]) == 5
+    assert client.post("/documents", json={"documents": [{"key": "z"}], "vectors": [[0.0] * 6]}).status_code == 200
+    refused = client.post("/search", json={"vector": rows[3].tolist(), "ranking": "cosine"})
+    assert "metric='ip'" in failed(refused, 422, "invalid_value")
+    refused = client.post("/duplicates", json={"vectors": [rows[3].tolist()]})
+    assert "metric='cosine'" in failed(refused, 422, "invalid_value")

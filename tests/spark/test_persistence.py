@@ -150,3 +150,12 @@ def test_a_model_of_format_1_is_read(spark):
     texts = [" ".join(text.split()[:12]) for text in make_texts(80)]
     assert (model.encode(texts) == np.load(folder / "codes.npy")).all()
     assert model.model.settings["learnt_on"] == 80
+
+
+def test_models_that_compare_by_inner_product_are_refused():
+    from sthash.spark import SelfTaughtHashingModel
+
+    vectors = np.random.default_rng(0).normal(size=(60, 6))
+    with pytest.raises(ValueError, match=r"metric='ip', but Spark does so by cosine"):
+        SelfTaughtHashingModel(sthash.VectorModel.fit(vectors, 8, 5, metric="ip"))
+    assert SelfTaughtHashingModel(sthash.VectorModel.fit(vectors, 8, 5)).n_bits == 8

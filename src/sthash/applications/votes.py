@@ -62,7 +62,7 @@ def classify(
     """Return the label that most of the documents around a query have.
 
     A text without a word that some document has is near to nothing: nobody votes, ``known`` is False, and the label is
-    None.
+    None. In a collection with ``metric="ip"`` those documents vote that have the largest inner products.
 
     Parameters
     ----------
@@ -99,11 +99,15 @@ def classify(
             return Prediction(None, {}, 0, False, ignored, unknown)
         wanted = k
         while True:
-            positions, distances = _ball(now, encoded, radius, wanted)
-            documents = now.documents(now.ids[positions])
-            labels = [documents[number].label for number in now.ids[positions].tolist()]
+            if radius is None and now.model.metric == "ip":
+                hits = collection.search(query, wanted, ranking="ip")
+                labels, distances = [hit.label for hit in hits], np.array([hit.distance for hit in hits])
+            else:
+                positions, distances = _ball(now, encoded, radius, wanted)
+                documents = now.documents(now.ids[positions])
+                labels = [documents[number].label for number in now.ids[positions].tolist()]
             voters = sum(label is not None for label in labels)
-            if radius is not None or voters >= k or len(positions) == len(now):
+            if radius is not None or voters >= k or len(labels) == len(now):
                 break
             wanted *= 4
     if radius is None and not voters:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -24,9 +24,14 @@ def add(
 
     with (
         Collection.open(collection, threads=threads, **embedder.keywords()) as opened,
-        vectors.documents(source, beside=collection, width=opened.info().get("n_columns")) as documents,
+        vectors.documents(source, beside=collection, **_kind(opened.info())) as documents,
         progress_bar() as progress,
     ):
         put = opened.upsert if replace else opened.add
         count = put(documents, progress=progress, **vectors.keywords())
     typer.echo(f"{collection}: {count:,} {'document' if count == 1 else 'documents'} added", err=True)
+
+
+def _kind(facts: dict[str, Any]) -> dict[str, Any]:
+    """Return what the vectors of a collection must be like."""
+    return {"width": facts.get("n_columns"), "metric": facts.get("metric", "cosine")}

@@ -57,9 +57,11 @@ class VectorOptions:
     ] = None
 
     @contextmanager
-    def documents(self, source: SourceOptions, beside: str, width: int | None = None) -> Iterator[Iterator[Document]]:
-        """Read documents with their vectors, which must have ``width`` values, if that is given."""
-        with source.documents(beside, vectors=self.vectors, width=width) as documents:
+    def documents(
+        self, source: SourceOptions, beside: str, *, width: int | None = None, metric: str
+    ) -> Iterator[Iterator[Document]]:
+        """Read documents with their vectors, which have ``width`` values, if that is given, and this metric."""
+        with source.documents(beside, vectors=self.vectors, width=width, metric=metric) as documents:
             yield documents
 
     def keywords(self) -> dict[str, Any]:

@@ -111,11 +111,11 @@ class SourceOptions:
 
     @contextmanager
     def documents(
-        self, beside: str, *, vectors: str | None = None, width: int | None = None
+        self, beside: str, *, vectors: str | None = None, width: int | None = None, metric: str = "cosine"
     ) -> Iterator[Iterator[Document]]:
         """Read the documents, as they are asked for; a file of what is skipped goes beside another one.
 
-        ``vectors`` is the field, or the ``.npy`` file, that has their vectors, of ``width`` values.
+        ``vectors`` is the field, or the ``.npy`` file, that has their vectors, of ``width`` values and this metric.
         """
         from sthash.cli.skipped import skipping
         from sthash.sources import SourceFields, read_documents
@@ -134,6 +134,7 @@ class SourceOptions:
                 on_bad=on_bad,
                 vector_file=file,
                 width=width,
+                metric=metric,  # type: ignore[arg-type]  # checked where the collection is built
             )
 
     def words(self) -> list[str]:
@@ -155,7 +156,11 @@ class LearningOptions:
     bits: Annotated[int | None, typer.Option(help="Bits per code.")] = None
     neighbors: Annotated[int | None, typer.Option(help="Neighbors per document in the graph.")] = None
     recipe: Annotated[
-        str | None, typer.Option(help="How codes are learned: paper, topics or neighbors; sth tune finds the best.")
+        str | None,
+        typer.Option(
+            help="How codes are learned: paper, topics, neighbors (best for most texts) or embeddings (for vectors); "
+            "sth tune finds the best."
+        ),
     ] = None
     learn_on: Annotated[
         str | None,
@@ -220,7 +225,7 @@ class SearchArguments:
     radius: Radius = None
     where: Where = None
     codes_only: Annotated[
-        bool, typer.Option("--codes-only", help="Rank by the distances of the codes, without cosines.")
+        bool, typer.Option("--codes-only", help="Rank by the distances of the codes, not by vectors.")
     ] = False
     json: Json = False
 
@@ -242,9 +247,9 @@ class QueryArguments(SearchArguments):
     ranking: Annotated[
         str,
         typer.Option(
-            help="What hits are ranked by: bm25; graph, which is BM25 and the neighbors; cosine, through the codes; "
-            "hybrid, which is BM25 and the cosine of embeddings; auto, which is graph or hybrid for a typed query, and "
-            "cosine for a whole document."
+            help="What hits are ranked by: bm25; graph, which is BM25 and the neighbors; cosine, through the codes, or "
+            "ip in collections with that metric; hybrid, which is BM25 and the vectors; auto, which is graph or hybrid "
+            "for a typed query, and cosine or ip for a whole document."
         ),
     ] = "auto"
     correct: Annotated[

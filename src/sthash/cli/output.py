@@ -49,8 +49,9 @@ RANKED_BY = {
     "graph": "BM25 and the neighbors",
     "bm25": "BM25",
     "cosine": "cosine",
+    "ip": "inner product",
     "codes": "the distance of the codes",
-    "hybrid": "their ranks by BM25 and by cosine",
+    "hybrid": "their ranks by BM25 and by vectors",
 }
 FOUND_IN = {
     "postings": "the lists of documents per word",
@@ -99,7 +100,7 @@ def print_hits(hits: Hits, *, as_json: bool) -> None:
         from sthash.collection import matched_words
 
         rows = [(f"{hit.score:.3f}", hit.distance, hit.key, ", ".join(matched_words(hit)), hit.text) for hit in hits]
-        score = "score" if hits.ranking in ("graph", "bm25", "hybrid") else "cosine"
+        score = {"cosine": "cosine", "ip": "product"}.get(hits.ranking, "score")
         print_table((score, "bits", "key", "matched", "text"), rows, numbers=(score, "bits"))
     else:
         typer.echo("nothing found", err=True)

@@ -20,6 +20,7 @@ from sthash.collection.store import Store
 from sthash.collection.stored_model import load_model, write_model
 from sthash.collection.word_index import WordWriter, index_words, restore_lengths, word_model
 from sthash.collection.writers import writer_for
+from sthash.index.stored_vectors import Metric
 from sthash.model import Model
 from sthash.model.learning_limits import LEARNING_SECONDS
 from sthash.model.linear import sample
@@ -54,6 +55,9 @@ def build(
         raise TypeError("text_search is for vectors; a collection of texts has it anyway. Leave it out.")
     if embedder is not None and not isinstance(plan, LearningPlan) and not plan.dense:
         raise TypeError("the model is one of texts, which need no embedder. Leave one of them out.")
+    if isinstance(plan, LearningPlan) and plan.metric != "cosine" and vectors is None and embedder is None:
+        remedy = "Leave it out, or pass vectors or an embedder (--vectors, --embedder)."
+        raise TypeError(f"metric={plan.metric!r} is for vectors, but texts are compared by cosine. {remedy}")
     report = progress or silent
 
     def fill(store: Store) -> None:
@@ -84,10 +88,12 @@ def _stored(
 ) -> LearningCorpus:
     """Store documents, and return the corpus of all that are there in the end."""
     texts_only = vectors is None and embedder is None
-    corpus: LearningCorpus = TextCorpus(store, plan.new_vectorizer()) if texts_only else VectorCorpus(store)
+    corpus: LearningCorpus = (
+        TextCorpus(store, plan.new_vectorizer()) if texts_only else VectorCorpus(store, plan.metric)
+    )
     done = added = 0
     stage = "reading" if embedder is None or vectors is not None else "embedding texts"
-    for batch in document_batches(documents, vectors, embedder):
+    for batch in document_batches(documents, vectors, embedder, metric=plan.metric):
         kept = put_documents(store, [document for document, _ in batch], replace=replace_keys)
         inputs = [batch[position][0].text if texts_only else batch[position][1] for position, _ in kept]
         corpus.add([number for _, number in kept], inputs)
@@ -197,6 +203,7 @@ def relearn(store: Store, changes: dict[str, Any], threads: int | None, report: 
         plan = LearningPlan(
             n_bits=present["n_bits"],
             n_neighbors=present["n_neighbors"],
+            metric=present.get("metric", "cosine"),
             recipe=present.get("recipe", "paper"),
             scatter=present.get("scatter", 0.0),
             sample_size=present.get("sample_size"),
@@ -212,7 +219,7 @@ def relearn(store: Store, changes: dict[str, Any], threads: int | None, report: 
     plan = replace(plan, **given)
     corpus: LearningCorpus
     if vectorizer is None:
-        corpus = VectorCorpus(store, present["n_columns"])
+        corpus = VectorCorpus(store, plan.metric, present["n_columns"])
     else:
         corpus = stored_texts(store, vectorizer, report)
     # Hash functions are not given up for settings that cannot be met.
@@ -261,7 +268,8 @@ def add_documents(
     writer = writer_for(store, model, threads)
     indexed = word_model(store, threads) if model.dense else None
     words = None if indexed is None else WordWriter(store, indexed, threads)
-    for batch in document_batches(documents, vectors, embedder, model.n_columns if model.dense else None):
+    width = model.n_columns if model.dense else None
+    for batch in document_batches(documents, vectors, embedder, width, metric=model.metric):
         kept = put_documents(store, [document for document, _ in batch], replace=replace_keys)
         inputs = [batch[position][1] if model.dense else batch[position][0].text for position, _ in kept]
         writer.put([number for _, number in kept], inputs)
@@ -284,10 +292,15 @@ def _is_enough(store: Store, model: Model) -> bool:
 
 
 def document_batches(
-    documents: Any, vectors: Any, embedder: Embedder | None = None, width: int | None = None
+    documents: Any,
+    vectors: Any,
+    embedder: Embedder | None = None,
+    width: int | None = None,
+    *,
+    metric: Metric,
 ) -> Iterable[list[tuple[Document, Any]]]:
     """Cut documents, each with its vector, into batches; without vectors, an embedder makes them."""
-    pairs = paired(documents, vectors, width)
+    pairs = paired(documents, vectors, width, metric)
     if vectors is None and embedder is not None:
         return embedder.embedded(pairs, width)
     return batched(pairs, length=lambda pair: len(pair[0].text))

@@ -18,7 +18,7 @@ from sthash.collection.document_table import StoredDocument, remove
 from sthash.collection.embedder import Embedder
 from sthash.collection.export import export_documents
 from sthash.collection.hits import Hits
-from sthash.collection.learning_facts import learning_facts
+from sthash.collection.learning_facts import collection_facts, learning_facts
 from sthash.collection.learning_plan import LearningPlan
 from sthash.collection.open_file import OpenFile
 from sthash.collection.packed_vectors import Ids
@@ -29,8 +29,10 @@ from sthash.collection.search_options import SearchKeywords, SearchOptions
 from sthash.collection.snapshot import Snapshot
 from sthash.collection.term_table import next_column
 from sthash.collection.verification import Verification, verify
+from sthash.index.stored_vectors import Metric
 from sthash.model import Margins, Model
 from sthash.model.learning_limits import LEARNING_SECONDS
+from sthash.model.linear import default_recipe
 from sthash.progress import Progress, silent
 from sthash.sources import Document, FieldNames, with_fields
 
@@ -72,7 +74,8 @@ class Collection(OpenFile):
         text_search: bool = False,
         n_bits: int = 64,
         n_neighbors: int = 25,
-        recipe: Recipe = "neighbors",
+        metric: Metric = "cosine",
+        recipe: Recipe | None = None,
         sample_size: int | None = None,
         learning_seconds: float = LEARNING_SECONDS,
         learning_bytes: int | None = None,
@@ -107,7 +110,7 @@ class Collection(OpenFile):
         vectors : array, tensor, iterable of arrays, str or path, optional
             Dense vectors of your own, one per document, which are compared instead of the texts. A str is the field of
             the documents, or the column of the table, that holds them; a path, or a str that ends with ``.npy``, is a
-            NumPy file. A vector of zeros, with NaN or infinity, or of another length than the first is an error.
+            NumPy file. A vector of zeros, with NaN or infinity, or not as wide as the first is an error.
         embedder, embedder_name : callable, str, optional
             Any function from a list of str to an array with one row per text, such as ``encode`` of a
             sentence-transformers model. It makes the vectors of queries, and of the documents unless there are
@@ -116,9 +119,13 @@ class Collection(OpenFile):
             Index the words of texts beside vectors: searches are then by both; see ``ranking`` of `SearchOptions`.
         n_bits, n_neighbors : int
             Of the hasher. More bits find more of the nearest documents in a ball of the same size.
-        recipe : str
-            Of the hasher. The default finds the most of the nearest documents by cosine (docs/better-codes.md);
-            `sthash.evaluation.tune` finds which is best for documents like yours.
+        metric : {"cosine", "ip"}
+            What vectors are compared by. With "ip", the inner product, their lengths count: scores are inner products,
+            and a vector of zeros is allowed. Near-duplicates are still found by cosine.
+        recipe : str, optional
+            Of the hasher. By default the one that finds the most of the nearest documents: "neighbors" for texts
+            (docs/better-codes.md), "embeddings" for vectors (docs/embedding-codes.md). `sthash.evaluation.tune` finds
+            which is best for documents like yours.
         sample_size : int or None
             Learn from a random sample of at most this size; None takes all documents. From fewer documents the hash
             functions are learned sooner, and codes find less: on 244,163 texts the 100 nearest codes hold .38 of the
@@ -165,7 +172,7 @@ class Collection(OpenFile):
         learning = LearningPlan(
             n_bits,
             n_neighbors,
-            recipe,
+            recipe or default_recipe(dense=vectors is not None or embedder is not None),
             sample_size,
             learning_seconds,
             learning_bytes,
@@ -176,7 +183,10 @@ class Collection(OpenFile):
             threads,
             language,
             fold_accents,
+            metric,
         )
+        if model is not None and metric != "cosine" and model.metric != metric:
+            raise ValueError(f"the model has metric={model.metric!r}, but got {metric!r}. Leave metric out.")
         builder.build(
             target,
             with_fields(documents, fields, vectors),
@@ -189,20 +199,6 @@ class Collection(OpenFile):
             text_search=learning if text_search else None,
         )
         return cls.open(target, threads=threads, embedder=embedder, embedder_name=embedder_name)
-
-    @property
-    def n_bits(self) -> int:
-        """Number of bits of a code."""
-        with self.snapshot() as now:
-            return now.n_bits
-
-    def __len__(self) -> int:
-        with self.snapshot() as now:
-            return len(now)
-
-    def __contains__(self, key: object) -> bool:
-        with self.snapshot() as now:
-            return isinstance(key, str) and now.find(key) is not None
 
     def get(self, key: str) -> Document:
         """Return a document; KeyError if there is none with this key."""
@@ -262,8 +258,8 @@ class Collection(OpenFile):
         documents that they do not know. ``advice`` says in one sentence whether to `relearn`.
         """
         with self.snapshot() as now:
-            about = learning_facts(self._store, now)
-            return {"path": str(self.path), "bytes": self.path.stat().st_size, **now.facts(), **about}
+            about = {**collection_facts(now), **learning_facts(self._store, now)}
+            return {"path": str(self.path), "bytes": self.path.stat().st_size, **about}
 
     def _repr_html_(self) -> str:
         return facts_html(self.info())
@@ -388,7 +384,7 @@ class Collection(OpenFile):
             return answer_corrected(now, list(queries), chosen)
 
     def encode(self, queries: Iterable[Any]) -> Codes:
-        """Return the packed codes of texts, or of vectors, by the model of the collection."""
+        """Return the packed codes of texts, or of vectors, by the model of the collection, as queries have them."""
         with self.snapshot() as now:
             return now.encode(list(queries)).codes
 

@@ -21,10 +21,12 @@ from sthash.collection.row_buffer import RowBuffer
 from sthash.collection.store import Store
 from sthash.collection.term_table import append_terms, count_terms
 from sthash.collection.writers import TextWriter
+from sthash.index.stored_vectors import Metric
 from sthash.model import Margins, Model, TextModel, VectorModel
+from sthash.model.inner_products import InnerProducts
 from sthash.model.learning_limits import CorpusSize
+from sthash.model.vector_model import rows_of
 from sthash.progress import Progress
-from sthash.rows import check_dense, unit_rows
 
 if TYPE_CHECKING:
     from sthash.hashing import SelfTaughtHashing
@@ -200,13 +202,15 @@ def _count_rows(counts: Any) -> CountRows:
 class VectorCorpus:
     """Dense vectors that the user brings; they go into the file as they come."""
 
-    def __init__(self, store: Store, width: int | None = None) -> None:
+    def __init__(self, store: Store, metric: Metric, width: int | None = None) -> None:
         self._store = store
+        self._metric: Metric = metric
         self._width = width
+        self._products: InnerProducts | None = None
 
     def add(self, ids: list[int], inputs: list[Any]) -> None:
-        """Store the unit rows of vectors."""
-        rows = unit_rows(check_dense(inputs, self._width))
+        """Store the rows of vectors."""
+        rows = rows_of(inputs, self._metric, self._width)
         self._width = rows.shape[1]
         self._store.put_many("vectors", [(number, row.tobytes()) for number, row in zip(ids, rows, strict=True)])
 
@@ -221,14 +225,17 @@ class VectorCorpus:
         return CorpusSize(count, count * width, width)
 
     def sample(self, ids: Ids) -> Any:
-        """Return the unit rows of some documents, whose ids ascend."""
+        """Return the unit rows of some documents, whose ids ascend; those of the last call are learned from."""
         rows = np.empty((len(ids), self._width or 0), dtype=np.float32)
         done = 0
         for page in batched(self._contents(ids)):
             vectors = dense_vectors(self._store, page, rows.shape[1])
             rows[done : done + len(page)] = vectors.content.view(np.float32).reshape(len(page), -1)
             done += len(page)
-        return rows
+        if self._metric == "cosine":
+            return rows
+        self._products = InnerProducts.of(rows)
+        return self._products.rows
 
     def _contents(self, ids: Ids) -> Iterator[bytes]:
         if len(ids) == count_documents(self._store):
@@ -248,12 +255,12 @@ class VectorCorpus:
 
     def model(self, hasher: SelfTaughtHashing, **settings: Any) -> VectorModel:
         """Return the model that a fitted hasher makes."""
-        return VectorModel.of(hasher, **settings)
+        return VectorModel.of(hasher, products=self._products, **settings)
 
     def unlearned(self, hasher: SelfTaughtHashing, **settings: Any) -> VectorModel:
         """Return the model of documents that nothing can be learned from."""
         settings.pop("random_state")  # there are no random weights to draw
-        return VectorModel.unlearned(self._width or 0, hasher, **settings)
+        return VectorModel.unlearned(self._width or 0, hasher, metric=self._metric, **settings)
 
     def encode(self, model: VectorModel, report: Progress) -> None:
         """Write the codes of all documents anew."""

@@ -12,6 +12,7 @@ from sthash.collection.document_table import AnswerTooLargeError
 from sthash.collection.hits import Hits
 from sthash.collection.hybrid_search import answer_by_words
 from sthash.collection.phrases import scan_words
+from sthash.collection.search import check_ranking
 from sthash.collection.search_options import SearchOptions
 from sthash.collection.snapshot import Snapshot
 from sthash.collection.text_search import answer_queries
@@ -27,6 +28,7 @@ MOST_CHARACTERS = 20_000
 
 def answer_corrected(snapshot: Snapshot, queries: list[Any], options: SearchOptions) -> list[Hits]:
     """Return the hits of each query, with suggestions for unknown words, or by these, if the options say so."""
+    check_ranking(snapshot, options)
     if snapshot.model.dense and (found := answer_by_words(snapshot, queries, options)) is not None:
         return found
     answers = answer_queries(snapshot, queries, options)

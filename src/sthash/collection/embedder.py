@@ -147,5 +147,11 @@ def query_vectors(store: Store, queries: list[Any], width: int, embedder: Embedd
         rows[texts] = embedder([queries[place] for place in texts], width)
     for place, query in enumerate(queries):
         if not isinstance(query, str):
-            rows[place] = check_dense(as_array(query).reshape(-1), width)[0]
+            given = as_array(query)
+            if given.size != width:
+                raise ValueError(
+                    f"a query has the shape {given.shape}, but this collection has vectors of {width} values. "
+                    "Pass one such vector, or several of them to search_many."
+                )
+            rows[place] = check_dense(given.reshape(-1), width)[0]
     return rows

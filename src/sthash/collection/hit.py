@@ -34,7 +34,8 @@ class Hit:
     distance : int
         Number of bits in which its code differs from the query's code.
     score : float
-        What it was ranked by, unless by its code: BM25, or the cosine of its vector with the query's vector.
+        What it was ranked by, unless by its code: BM25, or the cosine (or inner product) of its vector with the
+        query's vector.
     terms : tuple of str
         The terms that made it match, the most important first; empty unless ``explain`` was set.
     """

@@ -10,7 +10,7 @@ from sthash.collection.hit import Hit
 __all__ = ["Hit", "HitRanking", "Hits", "Strategy"]
 
 Strategy = Literal["postings", "codes", "both"]
-HitRanking = Literal["graph", "bm25", "cosine", "codes", "hybrid"]
+HitRanking = Literal["graph", "bm25", "cosine", "ip", "codes", "hybrid"]
 
 
 class Hits(list[Hit]):
@@ -28,8 +28,8 @@ class Hits(list[Hit]):
         For an unknown word, the known one that was searched for in its place; only if ``correct`` was set.
     strategy : {"postings", "codes", "both"}
         Where the documents were looked for: in the lists of all documents per word, in a ball of codes, or in both.
-    ranking : {"graph", "bm25", "cosine", "codes", "hybrid"}
-        What they were ranked by.
+    ranking : {"graph", "bm25", "cosine", "ip", "codes", "hybrid"}
+        What they were ranked by; "ip" is the inner product.
 
     Examples
     --------

@@ -1,8 +1,8 @@
 """Search by words and by vectors at once: two rankings of one collection become one, by their ranks.
 
 Reciprocal rank fusion (Cormack, Clarke and Büttcher, SIGIR 2009): in each ranking that has it, a document scores the
-weight of the ranking / (5 + rank). Ranks need no common scale, and BM25 and cosines have none. docs/ranking.md says how
-weights and offset were chosen.
+weight of the ranking / (5 + rank). Ranks need no common scale, and BM25 and cosines, or inner products, have none.
+docs/ranking.md says how weights and offset were chosen.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from sthash.collection.search import answer
 from sthash.collection.search_options import SearchOptions
 from sthash.collection.snapshot import Snapshot
 from sthash.collection.text_search import MOST_TERMS, allowed_by, allowed_where, analyze, matching_terms
+from sthash.index.stored_vectors import METRICS
 from sthash.model import EncodedRows
 
 # How far down the two rankings are read; and how much less a rank counts than the one before it.
@@ -33,7 +34,7 @@ NO_CODE = -1  # the distance of hits of a query that has no vector
 def answer_by_words(snapshot: Snapshot, queries: list[Any], options: SearchOptions) -> list[Hits] | None:
     """Return the hits of queries in a collection of vectors, if words have a say in them; None if they have not."""
     chosen = options.ranking
-    if chosen == "cosine" or options.by_codes or (chosen == "auto" and not snapshot.has_words):
+    if chosen in METRICS or options.by_codes or (chosen == "auto" and not snapshot.has_words):
         return None
     places = [place for place, query in enumerate(queries) if isinstance(query, str)]
     if chosen == "auto" and not places:

@@ -1,6 +1,6 @@
-"""How much of a collection its hash functions have seen, and whether it is worth to learn them anew.
+"""What `Collection.info` says: how a collection was learned, how much of it was, and whether to learn anew.
 
-Everything follows from counts that are at hand: no text is read.
+Everything follows from settings and counts that are at hand: no text is read.
 """
 
 from __future__ import annotations
@@ -19,6 +19,21 @@ from sthash.model.learning_limits import LEARNING_SECONDS, Cost, LearningLimits,
 # Learning from a quarter more documents, or when so many words are new, finds noticeably more: docs/scaling.md.
 MANY_DOCUMENTS, MANY_TERMS = 0.2, 0.05
 SPARE = 1.2  # of limits that are advised
+# Settings of the model that `info` shows, and under which name.
+SHOWN = {
+    "kind": "kind",
+    "n_bits": "n_bits",
+    "n_neighbors": "n_neighbors",
+    "recipe": "recipe",
+    "scatter": "scatter",
+    "learnt_on": "learned_on",
+    "n_terms": "n_terms",
+    "n_columns": "n_columns",
+    "weighting": "weighting",
+    "language": "language",
+    "stemmer": "stemmer",
+    "fold_accents": "fold_accents",
+}
 
 
 @dataclass(frozen=True)
@@ -46,6 +61,17 @@ class Seen:
     new_terms: float
     count: int
     cost: Cost | None
+
+
+def collection_facts(now: Snapshot) -> dict[str, Any]:
+    """Return how many documents there are, and how the model was learned."""
+    settings = now.model.settings
+    shown = {shown: settings[name] for name, shown in SHOWN.items() if name in settings}
+    metric = {"metric": now.model.metric} if now.model.dense else {}
+    words = {"words": len(now.terms)} if now.has_words else {}
+    embedder = {} if now.embedder_name is None else {"embedder": now.embedder_name}
+    beside = {"text_search": now.has_words} if now.model.dense else {}
+    return {"documents": len(now), **shown, **metric, "learned": now.learned, **words, **embedder, **beside}
 
 
 def learning_facts(store: Store, now: Snapshot) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from sthash.checks import check_choice, check_positive, check_whole
 from sthash.index.hamming import MAX_BITS
+from sthash.index.stored_vectors import METRICS, Metric
 from sthash.model.learning_limits import LEARNING_SECONDS, CorpusSize, Cost, LearningLimits
 from sthash.model.linear import RECIPES, new_hasher
 
@@ -38,6 +39,7 @@ class LearningPlan:
     threads: int | None = None
     language: str | None = None
     fold_accents: bool = False
+    metric: Metric = "cosine"
 
     def __post_init__(self) -> None:
         if check_whole("n_bits", self.n_bits) > MAX_BITS:
@@ -47,6 +49,7 @@ class LearningPlan:
         check_whole("random_state", self.random_state, least=0, most=LAST_SEED)
         # Before all documents are read, not when they have been.
         check_choice("recipe", self.recipe, RECIPES)
+        check_choice("metric", self.metric, METRICS)
         # Not the smallest corpus could be learned from within limits that are too small for it.
         self.n_documents(CorpusSize(self.n_bits + 2, self.n_bits + 2, 1))
         if self.language is not None:

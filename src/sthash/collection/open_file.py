@@ -119,6 +119,20 @@ class OpenFile:
         return self._store.setting("model").get("generation")
 
     @property
+    def n_bits(self) -> int:
+        """Number of bits of a code."""
+        with self.snapshot() as now:
+            return now.n_bits
+
+    def __len__(self) -> int:
+        with self.snapshot() as now:
+            return len(now)
+
+    def __contains__(self, key: object) -> bool:
+        with self.snapshot() as now:
+            return isinstance(key, str) and now.find(key) is not None
+
+    @property
     def takes_texts(self) -> bool:
         """Whether queries and documents may be texts: not in a collection of vectors that has no embedder."""
         with self._store.reading():

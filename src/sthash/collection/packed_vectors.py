@@ -12,6 +12,7 @@ from sthash import _core
 from sthash.checks import resolve_threads
 from sthash.collection.store import Store
 from sthash.model import EncodedRows
+from sthash.rows import unit_rows
 
 Ids = npt.NDArray[np.int64]
 
@@ -60,10 +61,16 @@ class PackedVectors:
         """Return the rows as a model takes them, without margins."""
         return EncodedRows(*self.rows(), np.zeros((len(self), n_bits), dtype=np.float32))
 
+    def unit(self) -> PackedVectors:
+        """Return dense vectors of any length as unit vectors."""
+        rows = unit_rows(self.rows()[2].reshape(len(self), self.n_columns))
+        bounds = np.arange(len(self) + 1, dtype=np.int64) * self.n_columns
+        return PackedVectors(rows.reshape(-1).view(np.int32), bounds[:-1], bounds[1:], self.dense, self.n_columns)
+
     def cosines(
         self, left: npt.NDArray[np.int64], right: npt.NDArray[np.int64], threads: int | None = None
     ) -> npt.NDArray[np.float32]:
-        """Return the cosines of pairs of positions."""
+        """Return the cosines of pairs of positions, for unit vectors."""
         return _core.pair_scores(self.view(), left, right, threads=resolve_threads(threads))
 
     def view(self) -> _core.PackedView:

@@ -11,7 +11,9 @@ import sqlite3
 from typing import Any
 
 FORMAT = 3
-OLDEST_FORMAT = 1
+# Has the tables of format 3; its vectors are of any length and compared by inner product, which format 3 does not know.
+PRODUCT_FORMAT = 4
+OLDEST_FORMAT, NEWEST_FORMAT = 1, PRODUCT_FORMAT
 
 _COMMON = """
 CREATE TABLE settings (name TEXT PRIMARY KEY, content BLOB NOT NULL, sum INTEGER NOT NULL);
@@ -34,7 +36,7 @@ CREATE TABLE segments (segment INTEGER PRIMARY KEY, first INTEGER NOT NULL, last
 CREATE TABLE postings (place INTEGER PRIMARY KEY, content BLOB NOT NULL, sum INTEGER NOT NULL);
 """
 # The statements that make the tables of each format. A file has exactly these, or it is not opened.
-SCHEMAS = {1: _TABLES_1, 2: _TABLES_1, 3: _TABLES_3}
+SCHEMAS = {1: _TABLES_1, 2: _TABLES_1, 3: _TABLES_3, 4: _TABLES_3}
 SCHEMA = SCHEMAS[FORMAT]
 # The tables of the newest format with the types of a row's values. SQLite keeps whatever it is given, and a stranger's
 # file may hold anything.

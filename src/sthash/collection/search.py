@@ -13,10 +13,21 @@ from sthash.collection.hits import Hit, Hits
 from sthash.collection.packed_vectors import PackedVectors
 from sthash.collection.search_options import SearchOptions
 from sthash.collection.snapshot import Snapshot
+from sthash.index.stored_vectors import METRICS
 from sthash.model import EncodedRows
 
 # Queries of a batch that are answered together.
 QUERIES_TOGETHER = 512
+
+
+def check_ranking(snapshot: Snapshot, options: SearchOptions) -> None:
+    """Refuse a ranking by another metric than the one that the collection has."""
+    asked, own = options.ranking, snapshot.model.metric
+    if asked in METRICS and asked != own:
+        raise ValueError(
+            f"ranking={asked!r} is for collections with metric={asked!r}, but this one has metric={own!r}. "
+            f"Pass ranking={own!r}, or build a collection with metric={asked!r}."
+        )
 
 
 def answer(snapshot: Snapshot, queries: EncodedRows, options: SearchOptions) -> list[Hits]:
@@ -57,10 +68,11 @@ def answer(snapshot: Snapshot, queries: EncodedRows, options: SearchOptions) -> 
 
 def answer_by_key(snapshot: Snapshot, number: int, options: SearchOptions) -> Hits:
     """Return the hits of a document of the collection, which is not among them."""
-    if options.ranking not in ("auto", "cosine"):
+    check_ranking(snapshot, options)
+    if options.ranking not in ("auto", *METRICS):
         raise ValueError(f"ranking={options.ranking!r} is for texts, but this search is by key. Leave it out.")
     own = snapshot.names([number])[number][0]
-    # One more, because the document itself is the nearest.
+    # One more, because the document itself is mostly the nearest.
     hits = answer(snapshot, snapshot.encode_stored(number), replace(options, k=options.k + 1))[0]
     return hits.like([hit for hit in hits if hit.key != own][: options.k])
 
@@ -82,7 +94,7 @@ def _nearest_codes(
 
 
 def _scored(table: CodeTable, vectors: PackedVectors, queries: EncodedRows, positions: Positions) -> Ranking:
-    """Add the cosines and the distances in bits to positions that are ranked."""
+    """Add the cosines, or inner products, and the distances in bits to positions that are ranked."""
     distances = np.full(positions.shape, -1, dtype=np.int32)
     held = np.nonzero(positions >= 0)
     distances[held] = row_distances(table.codes[positions[held]], queries.codes[held[0]])
@@ -108,27 +120,30 @@ def _hits(
     *,
     by_code: bool = False,
 ) -> list[Hits]:
-    # A query without a known term is like nothing: its code says nothing, and all cosines are zero.
-    blank = [not queries.values[start:end].any() for start, end in itertools.pairwise(queries.indptr)]
     held = ranking.positions >= 0
+    if snapshot.model.metric == "cosine":
+        # A query without a known term is like nothing: its code says nothing, and all cosines are zero.
+        bounds = itertools.pairwise(queries.indptr)
+        held &= np.array([queries.values[start:end].any() for start, end in bounds], dtype=bool).reshape(-1, 1)
     if not snapshot.model.dense and not by_code:
         held &= ranking.scores > 0  # a text without a word of the query is no hit
-    elif not by_code:
+    elif snapshot.model.metric == "cosine" and not by_code:
         # Nor is a document whose vector is zero, such as that of a blank text.
         for query, rank in np.argwhere(held & (ranking.scores == 0)).tolist():
             held[query, rank] = vectors.row(int(ranking.positions[query, rank]))[1].any()
-    ids = [
-        [] if no else table.ids[row[own]].tolist() for no, row, own in zip(blank, ranking.positions, held, strict=True)
-    ]
-    documents = snapshot.fields({number for row in ids for number in row})
+    ids = np.full_like(ranking.positions, -1)
+    ids[held] = table.ids[ranking.positions[held]]
+    documents = snapshot.fields(set(ids[held].tolist()))
     distances, scores = ranking.distances.tolist(), ranking.scores.tolist()
     answers = []
-    for query, row in enumerate(ids):
+    for query, row in enumerate(ids.tolist()):
         hits = []
         for rank, number in enumerate(row):
+            if number < 0:
+                continue
             terms = tuple[str, ...]()
             if explain and not snapshot.model.dense:
                 terms = snapshot.matching_terms(queries.row(query), vectors.row(int(ranking.positions[query, rank])))
             hits.append(Hit(*documents[number], distances[query][rank], scores[query][rank], terms))
-        answers.append(Hits(hits, ranking="codes" if by_code else "cosine"))
+        answers.append(Hits(hits, ranking="codes" if by_code else snapshot.model.metric))
     return answers

@@ -9,7 +9,7 @@ from sthash.checks import check_choice, check_whole
 from sthash.collection.conditions import Where, check_where
 
 LARGEST = 2**31 - 1
-Ranking = Literal["auto", "graph", "bm25", "cosine", "hybrid"]
+Ranking = Literal["auto", "graph", "bm25", "cosine", "ip", "hybrid"]
 RANKINGS: tuple[str, ...] = get_args(Ranking)
 
 
@@ -37,8 +37,8 @@ class SearchOptions:
         Radius of the Hamming ball in bits. By default the ball grows until it holds ``factor`` documents per hit; a
         bit then counts as much as the query is sure of it, which brings more of the nearest documents into the ball.
     rerank : bool
-        Rank the documents in the ball by the cosine of their vectors. If False, the hits are the documents with the
-        nearest codes, in that order.
+        Rank the documents in the ball by the cosine, or inner product, of their vectors. If False, the hits are the
+        documents with the nearest codes, in that order.
     where : dict, optional
         Only documents that meet all conditions; see below.
     factor : int
@@ -46,12 +46,13 @@ class SearchOptions:
     explain : bool
         Look up the terms that made a hit match and, for words of the query that no document has, words that are
         spelled almost like them.
-    ranking : {"auto", "graph", "bm25", "cosine", "hybrid"}
+    ranking : {"auto", "graph", "bm25", "cosine", "ip", "hybrid"}
         ``bm25`` ranks the documents that have words of the query, all of them, by BM25. ``graph`` ranks the best of
         these once more by their neighbors (docs/ranking.md). ``cosine`` ranks the documents in the ball by the cosine
-        of their vectors. ``hybrid``, for collections of vectors with ``text_search``, fuses ``graph`` and ``cosine`` by
-        ranks. ``auto`` is ``hybrid`` for a text there, and ``graph`` for a text elsewhere; but ``cosine`` for a whole
-        document, for a vector or a key, and with ``radius`` or ``rerank=False``.
+        of their vectors; ``ip`` takes its place in collections with ``metric="ip"``, which compare by inner product.
+        ``hybrid``, for collections of vectors with ``text_search``, fuses ``graph`` and ``cosine`` (or ``ip``) by
+        ranks. ``auto`` is ``hybrid`` for a text there, and ``graph`` for a text elsewhere; but ``cosine`` or ``ip`` for
+        a whole document, for a vector or a key, and with ``radius`` or ``rerank=False``.
     correct : bool
         Search for the closest known word in place of a word that no document has.
 
@@ -109,7 +110,7 @@ class SearchOptions:
         if self.by_codes and self.ranking in ("graph", "bm25", "hybrid"):
             raise ValueError(
                 f"ranking={self.ranking!r} looks at all documents, but radius and rerank=False are about codes. "
-                "Leave them out, or pass ranking='cosine'."
+                "Leave them out, or leave ranking out."
             )
         if self.where is not None:
             object.__setattr__(self, "where", check_where(self.where))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -37,7 +38,7 @@ from sthash.collection.store import Store
 from sthash.collection.term_table import Columns, Frequencies, TermTable
 from sthash.collection.word_index import word_model
 from sthash.index import HammingIndex
-from sthash.model import EncodedRows, Margins, Model, TextModel
+from sthash.model import EncodedRows, Margins, Model, TextModel, VectorModel
 from sthash.model.encoded import Row, shared_columns, stacked
 from sthash.sources import Document
 from sthash.text.analyzer import WordAnalyzer
@@ -45,21 +46,6 @@ from sthash.text.counters import WordCounter
 
 # Most bytes of the weights of words of queries.
 WEIGHT_BYTES = 1 << 24
-# Settings of the model that `info` shows, and under which name.
-SHOWN = {
-    "kind": "kind",
-    "n_bits": "n_bits",
-    "n_neighbors": "n_neighbors",
-    "recipe": "recipe",
-    "scatter": "scatter",
-    "learnt_on": "learned_on",
-    "n_terms": "n_terms",
-    "n_columns": "n_columns",
-    "weighting": "weighting",
-    "language": "language",
-    "stemmer": "stemmer",
-    "fold_accents": "fold_accents",
-}
 
 
 class Snapshot:
@@ -129,15 +115,6 @@ class Snapshot:
     def learned(self) -> bool:
         """Whether hash functions have been learned; without them all codes are zero."""
         return self.model.learned
-
-    def facts(self) -> dict[str, Any]:
-        """Return how many documents there are, and how the model was learned."""
-        settings = self.model.settings
-        shown = {shown: settings[name] for name, shown in SHOWN.items() if name in settings}
-        words = {"words": len(self.terms)} if self.has_words else {}
-        embedder = {} if self.embedder_name is None else {"embedder": self.embedder_name}
-        beside = {"text_search": self.has_words} if self.model.dense else {}
-        return {"documents": len(self), **shown, "learned": self.learned, **words, **embedder, **beside}
 
     @cached_property
     def embedder_name(self) -> str | None:
@@ -322,6 +299,10 @@ class Snapshot:
             return self._vectors if len(ids) == len(self) else self._vectors.at(self.positions(ids))
         return self._load_vectors(ids, whole=False)
 
+    def unit_vectors(self) -> PackedVectors:
+        """Return the vectors of all documents, of unit length."""
+        return self.vectors() if self.model.metric == "cosine" else self.vectors().unit()
+
     def vectors_by_position(self) -> PackedVectors | Callable[[Positions], PackedVectors]:
         """Return the vectors of all documents if they are in memory, else what reads those at some positions."""
         return self._vectors if self._vectors is not None else lambda used: self.vectors(self.ids[used])
@@ -345,12 +326,13 @@ class Snapshot:
 
         Words that are in no document are left out.
         """
-        if not self.model.dense:
-            texts = self.check_texts(queries)
-            return self._checked(
-                stacked([self._encoded(batch) for batch in batched(texts, length=len)] or [self._encoded([])])
-            )
-        return self._checked(self.model.encode(query_vectors(self._store, queries, self.n_columns, self._embedder)))
+        if isinstance(self.model, VectorModel):
+            vectors = query_vectors(self._store, queries, self.n_columns, self._embedder)
+            return self._checked(self.model.encode_queries(vectors))
+        texts = self.check_texts(queries)
+        return self._checked(
+            stacked([self._encoded(batch) for batch in batched(texts, length=len)] or [self._encoded([])])
+        )
 
     def check_texts(self, queries: list[Any]) -> list[str]:
         """Return queries that are texts; TypeError if one is something else."""
@@ -380,12 +362,12 @@ class Snapshot:
         return rows
 
     def encode_stored(self, id: int) -> EncodedRows:  # noqa: A002
-        """Return the row, the margins and the code of a document of the collection."""
+        """Return the row, the margins and the code of a document of the collection, as a query has them."""
         ids = np.array([id], dtype=np.int64)
-        if not self.model.dense:
-            return self._checked(self._encoded_counts(next(self._counts(ids))))
-        rows = self.vectors(ids).encoded(self.n_bits)
-        return self._checked(EncodedRows(rows.indptr, rows.indices, rows.values, self.model.margins(rows)))
+        if isinstance(self.model, VectorModel):
+            rows = self.vectors(ids).encoded(self.n_bits)
+            return self._checked(replace(rows, margins=self.model.query_margins(rows)))
+        return self._checked(self._encoded_counts(next(self._counts(ids))))
 
     def margins(self, ids: Ids) -> Margins:
         """Return the margins of documents of the collection, in the order of ``ids``."""

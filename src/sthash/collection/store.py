@@ -25,7 +25,8 @@ Version 3 of the format, named by ``application_id`` and the low byte of ``user_
 ``postings`` (place, content, sum)
     The posting list of a term in a segment, as ``_core.pack_postings`` packs it; place is segment << 32 | column.
 ``vectors`` (id, content, sum)
-    The float32 values of dense vectors. Collections of texts have none: their rows follow from counts and frequencies.
+    The float32 values of dense vectors, of unit length; in version 4, which is otherwise the same, of any length.
+    Collections of texts have none: their rows follow from counts and frequencies.
 
 Every row ends with a CRC-32 over its other columns, so that no altered byte is taken for data.
 
@@ -60,6 +61,7 @@ from sthash.collection.connection import (
 from sthash.collection.journal import FileId, file_id, format_of, marked, note_open, successor
 from sthash.collection.schema import (
     FORMAT,
+    NEWEST_FORMAT,
     OLDEST_FORMAT,
     SCHEMA,
     TABLES,
@@ -164,7 +166,7 @@ class Store:
 
     def finish(self) -> None:
         """Commit a new file. Its mark follows from its content: the same input gives the same file."""
-        self.connection.execute(f"PRAGMA user_version = {marked(FORMAT, self._digest)}")
+        self.connection.execute(f"PRAGMA user_version = {marked(self.format, self._digest)}")
         self.connection.execute("COMMIT")
 
     def _check_format(self) -> None:
@@ -173,9 +175,9 @@ class Store:
             if application != APPLICATION_ID:
                 raise CollectionError(f"{self.path} is not a collection. Pass a file that sth build has made.")
             version = self.format
-            if version > FORMAT:
+            if version > NEWEST_FORMAT:
                 raise CollectionError(
-                    f"{self.path} has format {version}, newer than the format {FORMAT} that this sthash reads. "
+                    f"{self.path} has format {version}, newer than the format {NEWEST_FORMAT} that this sthash reads. "
                     "Upgrade sthash."
                 )
             if version < OLDEST_FORMAT:
@@ -385,6 +387,6 @@ class Store:
         """Set the model."""
         self.put("settings", "model", json.dumps(model, sort_keys=True).encode())
 
-    def set_format(self) -> None:
-        """Make the file one of the newest format."""
-        self.connection.execute(f"PRAGMA user_version = {marked(FORMAT, self._user_version() >> 8)}")
+    def set_format(self, version: int) -> None:
+        """Make the file one of another format, whose tables it has."""
+        self.connection.execute(f"PRAGMA user_version = {marked(version, self._user_version() >> 8)}")

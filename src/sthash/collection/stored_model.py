@@ -15,12 +15,14 @@ import numpy.typing as npt
 from sthash.batches import batched
 from sthash.checks import check_choice, check_positive, check_whole
 from sthash.checksums import encode_text
+from sthash.collection.schema import PRODUCT_FORMAT
 from sthash.collection.store import CollectionError, Store
 from sthash.collection.term_table import TermTable, next_column
 from sthash.model import Model, TextModel, VectorModel
 from sthash.model.linear import check_settings
 from sthash.model.scatter import Scatter
 from sthash.model.terms import Columns, Term, TermRows, padded
+from sthash.model.vector_model import weights_shape
 from sthash.text.analyzer import check_stemmer
 from sthash.text.weighting import WEIGHTINGS
 
@@ -44,8 +46,7 @@ def load_model(store: Store, threads: int | None = None) -> Model:
             raise ValueError("its intercept is not finite")
         if kind == "text":
             return _text_model(store, settings, n_bits, threads)
-        shape = (check_whole("n_columns", settings["n_columns"]), n_bits)
-        weights = np.frombuffer(store.blob("weights"), dtype=np.float32).reshape(shape)
+        weights = np.frombuffer(store.blob("weights"), dtype=np.float32).reshape(weights_shape(settings))
         if not np.isfinite(weights).all():
             raise ValueError("a weight is not finite")
         return VectorModel(settings, weights, threads=threads)
@@ -88,6 +89,8 @@ def write_model(store: Store, model: Model) -> None:
             store.put_many("terms", terms)
     elif isinstance(model, VectorModel):
         store.put("settings", "weights", np.ascontiguousarray(model.weights).tobytes())
+        if model.metric == "ip":
+            store.set_format(PRODUCT_FORMAT)
     else:
         raise TypeError(f"model is a {type(model).__name__}. Pass a TextModel or a VectorModel.")
     store.put_model(model.settings)

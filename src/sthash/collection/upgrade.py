@@ -37,7 +37,7 @@ def prepare_reading(store: Store, version: int, threads: int | None = None) -> N
 def prepare_writing(store: Store, threads: int | None = None) -> None:
     """Make the file one of format 3, within a transaction of the caller's."""
     drop_temporary(store)
-    if store.format == FORMAT:
+    if store.format >= FORMAT:
         return
     store.execute("DROP TABLE codes")
     for statement in _statements(NEW_TABLES[1:]):
@@ -45,7 +45,7 @@ def prepare_writing(store: Store, threads: int | None = None) -> None:
     _fill(store, threads)
     if isinstance(load_model(store, threads), TextModel):
         store.execute("DELETE FROM vectors")
-    store.set_format()
+    store.set_format(FORMAT)
 
 
 def drop_temporary(store: Store) -> None:

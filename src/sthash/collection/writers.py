@@ -61,7 +61,7 @@ class VectorWriter:
         self._model = model
 
     def put(self, ids: list[int], inputs: list[Any]) -> None:
-        """Write the unit rows of vectors."""
+        """Write the rows of vectors, and their codes."""
         if not ids:
             return
         rows = self._model.encode(inputs)

@@ -50,9 +50,10 @@ def near_duplicates(
     threshold : float, optional
         Similarity that two documents must have; by default 0.9 for cosine, 0.8 for the others.
     measure : {"cosine", "jaccard", "containment"}, default="cosine"
-        ``cosine`` of the TF-IDF vectors, or of ``vectors``. ``jaccard``: the share of the word shingles of both that
-        both have; for copies that are nearly verbatim. ``containment``: the share of the shingles of one document that
-        the other one has; for quotations, and for documents that were made part of larger ones.
+        ``cosine`` of the TF-IDF vectors, or of embeddings, also in a collection with ``metric="ip"``. ``jaccard``: the
+        share of the word shingles of both that both have; for copies that are nearly verbatim. ``containment``: the
+        share of the shingles of one document that the other one has; for quotations, and for documents that were made
+        part of larger ones.
     grouping : {"connected", "complete"}, default="connected"
         Whether documents that are joined by others between them are one group, or every pair of a group must be
         similar enough.
@@ -182,7 +183,7 @@ class Material:
 def gathered(snapshot: Snapshot, measure: Measure = "cosine") -> Material:
     """Read what is compared."""
     if measure == "cosine":
-        return Material(snapshot.ids, snapshot.vectors(), snapshot.codes, [])
+        return Material(snapshot.ids, snapshot.unit_vectors(), snapshot.codes, [])
     texts: list[str] = []
     after = -1
     while page := snapshot.page(after):

@@ -16,7 +16,8 @@ def known_copies(
     """Say for each text, or vector, whether a collection has a near-duplicate of it, and which.
 
     Nothing is added. Each is compared with the documents of the collection, not with the others, by the cosine of the
-    vectors; candidates are found through the codes.
+    vectors; candidates are found through the codes. A collection with ``metric="ip"`` is refused, because its codes are
+    of inner products.
 
     Parameters
     ----------

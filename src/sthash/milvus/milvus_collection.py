@@ -307,9 +307,9 @@ class MilvusCollection:
     def _answer(self, texts: list[str], options: SearchOptions, condition: str) -> list[Hits]:
         if not isinstance(condition, str):
             raise TypeError(f"filter={condition!r} must be a str in Milvus's own language. For a dict, use where.")
-        if options.ranking in ("graph", "bm25", "hybrid"):
+        if options.ranking not in ("auto", "cosine"):
             raise ValueError(
-                f"ranking={options.ranking!r} needs posting lists, which Milvus has none of. Leave it out."
+                f"ranking={options.ranking!r} needs posting lists or vectors, which Milvus has none of. Leave it out."
             )
         if options.correct:
             raise ValueError("correct=True needs all words of the documents, which Milvus has not. Leave it out.")

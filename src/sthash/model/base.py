@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Iterable
 from typing import Any, Protocol
 
+from sthash.index.stored_vectors import Metric
 from sthash.model.encoded import EncodedRows, Margins
 
 
@@ -16,12 +17,15 @@ class Model(Protocol):
     ----------
     dense : bool
         Whether the rows are dense vectors that the user brings.
+    metric : {"cosine", "ip"}
+        What rows are compared by.
     n_bits, n_columns : int
     settings : dict
         How the model was learned, as plain JSON values.
     """
 
     dense: bool
+    metric: Metric
     settings: dict[str, Any]
 
     @property

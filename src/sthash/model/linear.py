@@ -10,7 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from sthash import model_file
-from sthash.checks import check_choice, check_whole
+from sthash.checks import check_choice, check_positive, check_whole
+from sthash.index.stored_vectors import METRICS
+from sthash.rows import LONGEST
 from sthash.text.analyzer import check_stemmer, resolve_stop_words
 from sthash.text.weighting import WEIGHTINGS
 
@@ -20,6 +22,11 @@ if TYPE_CHECKING:
 
 LARGEST = float(np.finfo(np.float32).max)
 RECIPES = ("paper", "topics", "neighbors", "embeddings")
+
+
+def default_recipe(*, dense: bool) -> Recipe:
+    """Return the recipe whose codes find most of the nearest documents, for dense vectors or for texts."""
+    return "embeddings" if dense else "neighbors"
 
 
 def new_hasher(
@@ -85,6 +92,8 @@ def check_settings(settings: Any, kind: str) -> None:
     if kind == "vectors":
         if check_whole("n_columns", settings["n_columns"]) >= 1 << 31:
             raise ValueError(f"n_columns={settings['n_columns']} must be below 2**31.")
+        if check_choice("metric", settings.get("metric", "cosine"), METRICS) == "ip":
+            check_positive("length", settings["length"], or_zero=True, most=LONGEST)
         return
     check_whole("n_documents", settings["n_documents"], 0)
     _check_number("mean_length", settings["mean_length"])

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from sthash import _core, model_file
 from sthash.batches import batched
 from sthash.checks import check_positive, check_whole, resolve_threads
+from sthash.index.stored_vectors import Metric
 from sthash.model import base
 from sthash.model.encoded import EncodedRows, Margins, Row, shared_columns, stacked
 from sthash.model.linear import check_settings, linear_parts, new_hasher, restored_weights, sample
@@ -62,6 +63,7 @@ class TextModel:
     """
 
     dense = False
+    metric: Metric = "cosine"
 
     def __init__(self, settings: dict[str, Any], terms: Terms, *, threads: int | None = None) -> None:
         self.settings = settings

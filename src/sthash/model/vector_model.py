@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import zlib
+from dataclasses import replace
 from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Self, cast
@@ -12,13 +13,15 @@ import numpy as np
 import numpy.typing as npt
 
 from sthash import _core, model_file
-from sthash.checks import check_positive, check_whole, resolve_threads
+from sthash.checks import check_choice, check_positive, check_whole, resolve_threads
+from sthash.index.stored_vectors import METRICS, Metric
 from sthash.model import base
 from sthash.model.encoded import EncodedRows, Margins
-from sthash.model.linear import check_settings, linear_parts, new_hasher, restored_weights, sample
+from sthash.model.inner_products import InnerProducts
+from sthash.model.linear import check_settings, default_recipe, linear_parts, new_hasher, restored_weights, sample
 from sthash.model.scatter import Scatter
 from sthash.model.terms import padded
-from sthash.rows import check_dense, unit_rows
+from sthash.rows import LONGEST, check_dense, completed_rows, squared_norms, unit_rows
 
 if TYPE_CHECKING:
     from sthash.hashing import SelfTaughtHashing
@@ -26,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class VectorModel:
-    """A hasher over dense vectors that the user brings: from a vector to its unit row and its code.
+    """A hasher over dense vectors that the user brings: from a vector to its row and its code.
 
     Make one with `VectorModel.fit`, or from a fitted hasher with `VectorModel.of`.
 
@@ -35,8 +38,15 @@ class VectorModel:
     settings : dict
         How it was learned, as plain JSON values.
     weights : array of float32, shape (n_columns, n_bits)
+        For inner products of shape (2 (n_columns + 1), n_bits): those of documents, with one more column (see
+        `sthash.model.inner_products`), then those of queries.
     threads : int or None
         None takes one thread per available core. The codes do not depend on it.
+
+    Attributes
+    ----------
+    metric : {"cosine", "ip"}
+        What vectors are compared by. With cosines, rows have unit length; with inner products, they are as they came.
 
     Examples
     --------
@@ -54,8 +64,11 @@ class VectorModel:
     ) -> None:
         self.settings = settings
         self.weights = weights
+        self.metric: Metric = settings.get("metric", "cosine")
         self._threads = resolve_threads(threads)
         self._padded = padded(weights)
+        if self.metric == "ip":
+            self._padded, self._of_queries = map(np.ascontiguousarray, np.split(self._padded, 2))
         self._intercept = np.array(settings["intercept"], dtype=np.float32)
 
     @classmethod
@@ -65,30 +78,55 @@ class VectorModel:
         n_bits: int = 64,
         n_neighbors: int = 25,
         *,
-        recipe: Recipe = "neighbors",
+        metric: Metric = "cosine",
+        recipe: Recipe | None = None,
         scatter: float = 0.0,
         sample_size: int | None = None,
         hasher: SelfTaughtHashing | None = None,
         random_state: int = 0,
         threads: int | None = None,
     ) -> Self:
-        """Learn a model from vectors, one row per document; the parameters are those of `sthash.TextModel.fit`."""
-        rows = unit_rows(check_dense(vectors))
-        chosen = sample(len(rows), sample_size, random_state)
-        function = new_hasher(hasher, n_bits, n_neighbors, recipe, random_state, threads).fit(rows[chosen])
-        return cls.of(function, scatter=scatter, random_state=random_state, threads=threads)
+        """Learn a model from vectors, one row per document.
+
+        Parameters
+        ----------
+        vectors : array of shape (n, d)
+        metric : {"cosine", "ip"}
+            What vectors are compared by; "ip" is the inner product, in which lengths count.
+        recipe : str or None
+            Of the hasher; None takes ``embeddings``, which finds the most among dense vectors.
+        n_bits, n_neighbors, scatter, sample_size, hasher, random_state, threads
+            As of `sthash.TextModel.fit`.
+        """
+        check_choice("metric", metric, METRICS)
+        rows = rows_of(vectors, metric)
+        chosen = rows[sample(len(rows), sample_size, random_state)]
+        function = new_hasher(hasher, n_bits, n_neighbors, recipe or default_recipe(dense=True), random_state, threads)
+        products = InnerProducts.of(chosen) if metric == "ip" else None
+        function.fit(chosen if products is None else products.rows)
+        return cls.of(function, products=products, scatter=scatter, random_state=random_state, threads=threads)
 
     @classmethod
     def of(
         cls,
         hasher: SelfTaughtHashing,
         *,
+        products: InnerProducts | None = None,
         scatter: float = 0.0,
         random_state: int = 0,
         learned_on: int | None = None,
         threads: int | None = None,
     ) -> Self:
-        """Make a model of a hasher that was fitted on dense unit rows; for the parameters see `sthash.TextModel.of`."""
+        """Make a model of a hasher that was fitted on dense unit rows.
+
+        Parameters
+        ----------
+        hasher : SelfTaughtHashing
+        products : InnerProducts, optional
+            For inner products: it was fitted on the rows of these.
+        scatter, random_state, learned_on, threads
+            As of `sthash.TextModel.of`.
+        """
         check_positive("scatter", scatter, or_zero=True)
         weights, intercept = linear_parts(hasher)
         # There are few columns: here the random weights are kept with the learned ones.
@@ -97,38 +135,34 @@ class VectorModel:
         mixed = Scatter.relative_to(weights, scatter, random_state).added(
             weights, every, every[:-1].astype(np.int32), ones, threads
         )
-        settings = {
-            "kind": "vectors",
-            "generation": 1,
-            "n_bits": int(hasher.n_bits),
-            "n_neighbors": int(hasher.n_neighbors),
-            "recipe": hasher.recipe,
+        settings = _settings(hasher, int(hasher.n_features_in_), scatter) | {
             "learnt_on": len(hasher.codes_) if learned_on is None else learned_on,
-            "n_columns": int(hasher.n_features_in_),
             "intercept": [float(value) for value in intercept],
-            "scatter": scatter,
         }
-        return cls(settings, np.ascontiguousarray(mixed, dtype=np.float32), threads=threads)
+        model = cls(settings, np.ascontiguousarray(mixed, dtype=np.float32), threads=threads)
+        if products is None:
+            return model
+        both = np.vstack([model.weights, products.query_weights(model.n_bits, model._margins)])
+        settings |= {"n_columns": settings["n_columns"] - 1, "metric": "ip", "length": products.length}
+        return cls(settings, both, threads=threads)
 
     @classmethod
     def unlearned(
-        cls, n_columns: int, hasher: SelfTaughtHashing, *, scatter: float = 0.0, threads: int | None = None
+        cls,
+        n_columns: int,
+        hasher: SelfTaughtHashing,
+        *,
+        metric: Metric = "cosine",
+        scatter: float = 0.0,
+        threads: int | None = None,
     ) -> Self:
         """Make a model of a hasher that is not fitted: all codes are zero; see `sthash.TextModel.unlearned`."""
         check_positive("scatter", scatter, or_zero=True)
         n_bits = int(hasher.n_bits)
-        settings = {
-            "kind": "vectors",
-            "generation": 1,
-            "n_bits": n_bits,
-            "n_neighbors": int(hasher.n_neighbors),
-            "recipe": hasher.recipe,
-            "learnt_on": 0,
-            "n_columns": n_columns,
-            "intercept": [0.0] * n_bits,
-            "scatter": scatter,
-        }
-        return cls(settings, np.zeros((n_columns, n_bits), np.float32), threads=threads)
+        settings = _settings(hasher, n_columns, scatter) | {"learnt_on": 0, "intercept": [0.0] * n_bits}
+        if metric == "ip":
+            settings |= {"metric": metric, "length": 0.0}
+        return cls(settings, np.zeros(weights_shape(settings), np.float32), threads=threads)
 
     @property
     def learned(self) -> bool:
@@ -156,27 +190,59 @@ class VectorModel:
         return base.fingerprint(settings, [zlib.crc32(self.weights.tobytes())])
 
     def encode(self, inputs: npt.ArrayLike) -> EncodedRows:
-        """Return the unit rows and the margins of vectors."""
-        rows = unit_rows(check_dense(inputs, self.n_columns))
+        """Return the rows and the margins of documents, given by their vectors."""
+        rows = self._rows(inputs)
+        return replace(rows, margins=self.margins(rows))
+
+    def encode_queries(self, inputs: npt.ArrayLike) -> EncodedRows:
+        """Return the rows and the margins of queries. With inner products they have other margins than documents.
+
+        Examples
+        --------
+        >>> import numpy as np, sthash
+        >>> rng = np.random.default_rng(0)
+        >>> vectors = rng.normal(size=(300, 8)) * rng.uniform(1, 9, size=(300, 1))
+        >>> model = sthash.VectorModel.fit(vectors, n_bits=16, metric="ip")
+        >>> index = sthash.HammingIndex(16)
+        >>> ids = index.add(model.encode(vectors).codes)
+        >>> query = model.encode_queries(vectors[0])
+        >>> near, _ = index.search(query.codes, k=60, weights=np.abs(query.margins))
+        >>> bool(np.argmax(vectors @ vectors[0]) in near)
+        True
+        """
+        rows = self._rows(inputs)
+        return replace(rows, margins=self.query_margins(rows))
+
+    def _rows(self, inputs: npt.ArrayLike) -> EncodedRows:
+        rows = rows_of(inputs, self.metric, self.n_columns)
         n, m = rows.shape
-        indptr = np.arange(n + 1, dtype=np.int64) * m
-        return EncodedRows(indptr, np.tile(np.arange(m, dtype=np.int32), n), rows.reshape(-1), self._margins(rows))
+        indptr, columns = np.arange(n + 1, dtype=np.int64) * m, np.tile(np.arange(m, dtype=np.int32), n)
+        return EncodedRows(indptr, columns, rows.reshape(-1), np.zeros((n, self.n_bits), dtype=np.float32))
 
     def margins(self, rows: EncodedRows) -> Margins:
-        """Return the margins of unit rows, dense or sparse."""
+        """Return the margins of documents: of rows that are dense or, with cosines, sparse."""
         if len(rows.values) == len(rows) * self.n_columns:
-            return self._margins(rows.values.reshape(-1, self.n_columns))
+            values = rows.values.reshape(-1, self.n_columns)
+            return self._margins(values if self.metric == "cosine" else completed_rows(values, self.settings["length"]))
         view = _core.CsrView(rows.indptr, rows.indices, rows.values)
         margins = _core.project(view, self._padded, threads=self._threads)
         return cast("Margins", margins[:, : self.n_bits] + self._intercept)
 
+    def query_margins(self, rows: EncodedRows) -> Margins:
+        """Return the margins of queries. Their lengths do not change the order of documents, so they do not count."""
+        if self.metric == "cosine":
+            return self.margins(rows)
+        units = unit_rows(rows.values.reshape(-1, self.n_columns))
+        return self._projected(np.column_stack([units, np.ones(len(units), np.float32)]), self._of_queries)
+
     def _margins(self, rows: npt.NDArray[np.float32]) -> Margins:
+        return self._projected(rows, self._padded) + self._intercept
+
+    def _projected(self, rows: npt.NDArray[np.float32], weights: npt.NDArray[np.float32]) -> Margins:
         n, m = rows.shape
         indptr, columns = np.arange(n + 1, dtype=np.int64) * m, np.arange(m, dtype=np.int32)
         view = _core.CsrView(indptr, columns, rows.reshape(-1), dense=True)
-        margins = _core.project(view, self._padded, threads=self._threads)
-        learned: Margins = margins[:, : self.n_bits] + self._intercept
-        return learned
+        return _core.project(view, weights, threads=self._threads)[:, : self.n_bits]
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model to a file, which `load` and `sthash.load` read. An interrupted write leaves no trace."""
@@ -190,5 +256,35 @@ class VectorModel:
     @classmethod
     def _restored(cls, config: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Self:
         check_settings(config, "vectors")
-        n_columns, n_bits = check_whole("n_columns", config["n_columns"]), check_whole("n_bits", config["n_bits"])
-        return cls(config, restored_weights(arrays, n_columns, n_bits))
+        return cls(config, restored_weights(arrays, *weights_shape(config)))
+
+
+def rows_of(vectors: npt.ArrayLike, metric: Metric, width: int | None = None) -> npt.NDArray[np.float32]:
+    """Return vectors as rows that are compared by a metric: of unit length for cosines, else as they are."""
+    rows = check_dense(vectors, width)
+    if metric == "cosine":
+        units: npt.NDArray[np.float32] = unit_rows(rows)
+        return units
+    longest = float(squared_norms(rows).max(initial=0.0)) ** 0.5
+    if longest > LONGEST:
+        raise ValueError(f"a vector has the length {longest:.3g}, too much for inner products. Scale all vectors.")
+    return rows
+
+
+def weights_shape(settings: dict[str, Any]) -> tuple[int, int]:
+    """Return how many rows and columns the weights of a model with these settings have."""
+    n_columns, n_bits = check_whole("n_columns", settings["n_columns"]), check_whole("n_bits", settings["n_bits"])
+    return 2 * (n_columns + 1) if settings.get("metric") == "ip" else n_columns, n_bits
+
+
+def _settings(hasher: SelfTaughtHashing, n_columns: int, scatter: float) -> dict[str, Any]:
+    return {
+        "kind": "vectors",
+        "metric": "cosine",
+        "generation": 1,
+        "n_bits": int(hasher.n_bits),
+        "n_neighbors": int(hasher.n_neighbors),
+        "recipe": hasher.recipe,
+        "n_columns": n_columns,
+        "scatter": scatter,
+    }

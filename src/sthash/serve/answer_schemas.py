@@ -22,7 +22,7 @@ class DocumentSchema(BaseModel):
 
 
 class HitSchema(DocumentSchema):
-    """A document that was found, with its Hamming distance, its cosine, and the terms that matched."""
+    """A document that was found, with its Hamming distance, its score, and the terms that matched."""
 
     distance: int
     score: float
@@ -40,7 +40,7 @@ class AnswerDetails(BaseModel):
     )
     corrected: dict[str, str] = Field({}, description="What was searched for in place of unknown words; with correct.")
     strategy: str = Field("codes", description="How the hits were found: by postings, by codes, or by both.")
-    ranking: str = Field("cosine", description="How the hits were ranked: graph, bm25, cosine or codes.")
+    ranking: str = Field("cosine", description="How the hits were ranked: graph, bm25, cosine, ip, codes or hybrid.")
 
 
 class SearchAnswer(AnswerDetails):

@@ -22,8 +22,11 @@ Factor = Annotated[
     int, Field(ge=1, le=limits.MAX_FACTOR, description="Documents in the ball per hit, without a radius.")
 ]
 RankingName = Annotated[
-    Literal["auto", "graph", "bm25", "cosine", "hybrid"],
-    Field(description="What hits are ranked by; auto is graph (BM25 and the neighborhood) for a text, else cosine."),
+    Literal["auto", "graph", "bm25", "cosine", "ip", "hybrid"],
+    Field(
+        description="What hits are ranked by; auto is graph (BM25 and the neighborhood) for a text, else cosine, or ip "
+        "(the inner product), whichever metric the collection has."
+    ),
 ]
 Word = Annotated[str, Field(max_length=limits.MAX_WORD_CHARACTERS)]
 Whole = Annotated[int, Field(ge=-(2**63), le=2**63 - 1)]

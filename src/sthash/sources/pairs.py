@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Unpack
 
+from sthash.index.stored_vectors import Metric
 from sthash.sources.documents import Document
 from sthash.sources.fields import FieldNames, SourceFields, as_document
 from sthash.sources.vectors import VectorCheck, is_vector_file, open_vectors, unequal
@@ -75,7 +76,9 @@ def _fields(vectors: Any, names: FieldNames) -> SourceFields:
     return SourceFields(**names, vector=field, text_optional=vectors is not None)
 
 
-def paired(documents: Any, vectors: Any, width: int | None = None) -> Iterator[tuple[Document, Any]]:
+def paired(
+    documents: Any, vectors: Any, width: int | None = None, metric: Metric | None = "cosine"
+) -> Iterator[tuple[Document, Any]]:
     """Give checked documents, each with its checked vector, or with None if there are no vectors.
 
     Parameters
@@ -87,6 +90,8 @@ def paired(documents: Any, vectors: Any, width: int | None = None) -> Iterator[t
         object, is a NumPy file with one row per document, which is mapped into memory.
     width : int, optional
         Number of values that each vector must have; by default as many as the first one has.
+    metric : {"cosine", "ip"} or None
+        What the vectors are compared by, if that is known: vectors of zeros are refused only for cosines.
 
     Examples
     --------
@@ -94,7 +99,7 @@ def paired(documents: Any, vectors: Any, width: int | None = None) -> Iterator[t
     >>> [(document.text, vector) for document, vector in paired(["one", "two"], [[0.5], [1.5]])]
     [('one', array([0.5], dtype=float32)), ('two', array([1.5], dtype=float32))]
     """
-    check = VectorCheck(width)
+    check = VectorCheck(width, metric)
     if documents is None:
         rows = () if vectors is None else open_vectors(vectors)
         return ((Document(None), check(vector, f"vector {number}")) for number, vector in enumerate(rows))

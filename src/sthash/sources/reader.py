@@ -11,6 +11,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import IO, Any, cast
 
+from sthash.index.stored_vectors import Metric
 from sthash.sources.compression import SUFFIXES, opened
 from sthash.sources.documents import Document
 from sthash.sources.encodings import Encoding
@@ -34,6 +35,7 @@ def read_documents(
     on_bad: OnBad | None = None,
     vector_file: str | os.PathLike[str] | None = None,
     width: int | None = None,
+    metric: Metric = "cosine",
 ) -> Iterator[Document]:
     r"""Give the documents of sources, one after the other; nothing is read before it is asked for.
 
@@ -63,8 +65,9 @@ def read_documents(
     vector_file : path, optional
         A ``.npy`` file of vectors, one row per record of the sources, also for those that are skipped. For vectors in
         a field of the records see `SourceFields`.
-    width : int, optional
-        Number of values that each vector must have; by default as many as the first one has.
+    width, metric : int, str, optional
+        Number of values that each vector must have, by default as many as the first one has; and what vectors are
+        compared by. Those of zeros are refused only for "cosine", not for "ip".
 
     Notes
     -----
@@ -85,7 +88,7 @@ def read_documents(
         raise ValueError(f"format={format!r} is not known. Use one of: {', '.join(FORMATS)}.")
     single = isinstance(sources, str | os.PathLike) or is_table(sources)
     file = None if vector_file is None else VectorFile(vector_file)
-    check = VectorCheck(width)
+    check = VectorCheck(width, metric)
     if file is not None:
         fields = replace(fields, text_optional=True)
     reader = _Reader(

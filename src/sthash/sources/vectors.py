@@ -13,7 +13,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from sthash.rows import as_array
+from sthash.index.stored_vectors import Metric
+from sthash.rows import LONGEST, as_array
 
 FILE_ENDING = ".npy"
 Row: TypeAlias = npt.NDArray[np.float32]
@@ -30,6 +31,8 @@ class VectorCheck:
     Parameters
     ----------
     width : int, optional
+    metric : {"cosine", "ip"} or None
+        What they are compared by, if that is known. A vector of zeros has inner products, but no cosines.
 
     Examples
     --------
@@ -43,8 +46,9 @@ class VectorCheck:
     ValueError: document 1 has a vector of 1 values, but the others have 2. Make all vectors with the same model.
     """
 
-    def __init__(self, width: int | None = None) -> None:
+    def __init__(self, width: int | None = None, metric: Metric | None = "cosine") -> None:
         self.width = width
+        self._metric = metric
 
     def __call__(self, value: Any, place: str) -> Row:
         """Return a vector as float32; ``place`` says whose it is, for the message of an error."""
@@ -68,10 +72,15 @@ class VectorCheck:
                 f"{place} has a vector with NaN, infinity, or a number that float32 cannot hold. "
                 "Check how it was made, or leave the document out (--skip-bad)."
             )
-        if not row.any():
+        if self._metric == "cosine" and not row.any():
             raise ValueError(
                 f"{place} has a vector of zeros, which is similar to nothing. "
                 "Check how it was made, or leave the document out (--skip-bad)."
+            )
+        if self._metric == "ip" and np.linalg.norm(row.astype(np.float64)) > LONGEST:
+            raise ValueError(
+                f"{place} has a vector longer than {LONGEST:g}, too long for inner products in float32. "
+                "Scale all vectors, or leave the document out (--skip-bad)."
             )
         self.width = len(row)
         return row
@@ -104,6 +113,11 @@ def _mapped(path: Path) -> npt.NDArray[Any]:
     if not isinstance(array, np.ndarray):
         array.close()
         raise ValueError(f"{path} holds several arrays. Write one array to a .npy file, with numpy.save.")
+    if array.dtype.kind == "V":  # what numpy.save makes of bfloat16
+        raise ValueError(
+            f"{path} has a type that NumPy does not know when it reads a file, such as bfloat16. "
+            "Write the numbers as float16 or float32."
+        )
     if array.ndim != 2 or array.dtype.kind not in "fiu":
         raise ValueError(
             f"{path} has the shape {array.shape} and the type {array.dtype}. Write numbers, one row per document."

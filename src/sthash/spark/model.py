@@ -37,6 +37,11 @@ class SelfTaughtHashingModel(SelfTaughtHashingParams, Model, MLReadable["SelfTau
 
     def __init__(self, model: HashingModel) -> None:
         super().__init__()
+        if model.metric != "cosine":
+            raise ValueError(
+                f"the model compares vectors by metric={model.metric!r}, but Spark does so by cosine. "
+                "Learn one with metric='cosine'."
+            )
         self.model = model
         self._shared: tuple[SparkContext, Broadcast[bytes]] | None = None
 

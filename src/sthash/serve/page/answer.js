@@ -7,7 +7,7 @@ export function summarize(text, small = "") {
   $("summary").replaceChildren(text, ...(small ? [make("small", {}, small)] : []));
 }
 
-const ORDERS = { cosine: "by cosine", bm25: "by BM25", graph: "by BM25 and neighborhood", hybrid: "by words and vectors" };
+const ORDERS = { cosine: "by cosine", ip: "by inner product", bm25: "by BM25", graph: "by BM25 and neighborhood", hybrid: "by words and vectors" };
 
 /** Say how many hits there are, and how they are sorted. */
 export function showSummary(found, { k, radius, rerank }) {

@@ -21,7 +21,7 @@ function fill(item, hit, rank, query, move, answer) {
   part(".cosine dd").textContent = hit.score.toFixed(3);
   // Other scores than cosines have no largest value: the first hit is the measure.
   const cosine = (answer.ranking ?? "cosine") === "cosine";
-  part(".score-name").textContent = cosine ? "cosine" : "score";
+  part(".score-name").textContent = cosine ? "cosine" : answer.ranking === "ip" ? "inner product" : "score";
   const share = cosine ? hit.score : hit.score / Math.max(answer.hits[0].score, 1e-9);
   part(".meter span").style.width = `${Math.max(0, Math.min(1, share)) * 100}%`;
   part(".distance dd").textContent = plural(hit.distance, "bit");

@@ -177,7 +177,7 @@ const setRadius = (radius) => change({ radius }, radius === null ? "Auto radius:
 const filter = (filters) => change({ filters }, filters.length ? `Only ${filters.join(", ")}:` : "Without filters:");
 const only = (condition) => state.filters.includes(condition) || filter([...state.filters, condition]);
 const setRanking = (ranking) => change({ ranking }, `Ranked by ${$("ranking").selectedOptions[0].text}:`);
-const setRerank = (rerank) => change({ rerank }, rerank ? "Re-ranked by cosine:" : "By distance alone:");
+const setRerank = (rerank) => change({ rerank }, rerank ? "Re-ranked by vectors:" : "By distance alone:");
 
 function widen(by) {
   setRadius(Math.max(0, Math.min(bits(), (state.radius ?? answer?.radius_used ?? 0) + by)));
