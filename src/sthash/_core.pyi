@@ -339,7 +339,14 @@ def multiply(
 ) -> npt.NDArray[np.float32]: ...
 
 class Codewords:
-    def __init__(self, words: npt.NDArray[np.float32], signs: npt.NDArray[np.float32], *, longest: float) -> None: ...
+    def __init__(
+        self,
+        words: npt.NDArray[np.float32],
+        signs: npt.NDArray[np.float32],
+        *,
+        longest: float,
+        least_gain: float,
+    ) -> None: ...
     def choose(
         self, rows: npt.NDArray[np.float32], *, beam: int, threads: int
     ) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.float32]]: ...

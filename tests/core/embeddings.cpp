@@ -51,7 +51,7 @@ void check_codes(size_t books, size_t bits, size_t beam, int threads) {
     };
     const std::vector<float> vectors = small(n * columns, 0.3f), codewords = small(words * columns, 0.2f),
                              signs = small(bits * columns, 0.08f);
-    const quantizer::Codewords chooser(codewords.data(), books, signs.data(), bits, columns, 2.0f);
+    const quantizer::Codewords chooser(codewords.data(), books, signs.data(), bits, columns, 2.0f, 0.0f);
     check(chooser.bytes() == books + bits / 8 && chooser.columns() == columns, "shape of codes");
     std::vector<uint8_t> codes(n * chooser.bytes());
     std::vector<float> squares(n);

@@ -98,13 +98,13 @@ def slow_words(rows: Any, books: Any, beam: int) -> list[list[int]]:
     return codes
 
 
-def slow_signs(rows: Any, words: Any, codes: Any, signs: Any) -> Any:
+def slow_signs(rows: Any, words: Any, codes: Any, signs: Any, least_gain: float) -> Any:
     """Choose signs one row at a time, after the codewords."""
     vectors = np.ascontiguousarray(signs.T)
     unit, n_bits = unit_of(vectors), len(vectors)
     gram = in_units(_core.multiply(vectors, np.ascontiguousarray(signs), threads=1), unit)
     cross = in_units(_core.multiply(words, np.ascontiguousarray(signs), threads=1), unit)
-    least, found = int(0.3 * float(np.diag(gram).sum()) / n_bits), []
+    least, found = int(np.float32(least_gain) * float(np.diag(gram).sum()) / n_bits), []
     for gradient, code in zip(products_in_units(rows, vectors, unit), codes, strict=True):
         left = gradient
         for book, word in enumerate(code.tolist()):
@@ -125,17 +125,17 @@ def slow_signs(rows: Any, words: Any, codes: Any, signs: Any) -> Any:
 
 
 @pytest.mark.parametrize(("n_books", "n_bits"), [(0, 16), (1, 8), (4, 0), (3, 72)])
-@pytest.mark.parametrize("width", [10, 37])
-def test_kernel_equals_its_slow_twin(n_books: int, n_bits: int, width: int) -> None:
+@pytest.mark.parametrize(("width", "least_gain"), [(10, 0.0), (37, 0.0), (37, 0.3)])
+def test_kernel_equals_its_slow_twin(n_books: int, n_bits: int, width: int, least_gain: float) -> None:
     rng = np.random.default_rng(n_bits)
     books = (0.2 * rng.normal(size=(n_books, 256, width))).astype(np.float32)
     signs = (0.1 * rng.normal(size=(width, n_bits))).astype(np.float32)
     points = (0.2 * rng.normal(size=(70, width))).astype(np.float32)
-    codes = Codewords(books, signs).choose(points, threads=2).codes
+    codes = Codewords(books, signs, least_gain).choose(points, threads=2).codes
     if n_books:
         assert codes[:, :n_books].tolist() == slow_words(points, books, SHORT_BEAM if n_bits else BEAM_WORK // n_books)
     if n_bits:
-        bits = slow_signs(points, books.reshape(-1, width), codes[:, :n_books], signs)
+        bits = slow_signs(points, books.reshape(-1, width), codes[:, :n_books], signs, least_gain)
         assert ((signs_of(codes[:, n_books:]) > 0) == bits).all()
 
 

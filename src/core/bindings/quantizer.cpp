@@ -8,14 +8,16 @@ namespace sthash {
 
 namespace {
 
-void make_codewords(quantizer::Codewords* made, Matrix<float> words, Matrix<float> signs, float longest) {
+void make_codewords(quantizer::Codewords* made, Matrix<float> words, Matrix<float> signs, float longest,
+                    float least_gain) {
     const size_t books = words.shape(0) / quantizer::kWords, bits = signs.shape(0), columns = words.shape(1);
     check(words.shape(0) % quantizer::kWords == 0 && books <= quantizer::kMostBooks,
           "Books have 256 codewords each, and there are at most 64 of them. Pass whole books.");
     check(bits % 8 == 0 && bits <= 1 << 12, "Signs come in bytes, and there are at most 4,096. Pass whole bytes.");
     check(signs.shape(1) == columns && columns >= 1 && columns <= most_width,
           "Codewords and sign vectors must have the same columns, at most 32,768. Pass vectors of one width.");
-    new (made) quantizer::Codewords(words.data(), books, signs.data(), bits, columns, longest);
+    check(longest > 0 && least_gain >= 0 && least_gain <= 1, "A length must be above 0, and a gain from 0 to 1.");
+    new (made) quantizer::Codewords(words.data(), books, signs.data(), bits, columns, longest, least_gain);
 }
 
 nb::tuple choose(const quantizer::Codewords& words, Matrix<float> rows, Whole<int> beam, Threads threads) {
@@ -66,7 +68,8 @@ nb::tuple scan(Matrix<uint8_t> codes, Matrix<float> corrections, Matrix<float> t
 void bind_quantizer(nb::module_& module) {
     module.def("multiply", &multiply, nb::arg("rows"), nb::arg("weights"), nb::kw_only(), nb::arg("threads"));
     nb::class_<quantizer::Codewords>(module, "Codewords")
-        .def("__init__", &make_codewords, nb::arg("words"), nb::arg("signs"), nb::kw_only(), nb::arg("longest"))
+        .def("__init__", &make_codewords, nb::arg("words"), nb::arg("signs"), nb::kw_only(), nb::arg("longest"),
+             nb::arg("least_gain"))
         .def("choose", &choose, nb::arg("rows"), nb::kw_only(), nb::arg("beam"), nb::arg("threads"));
     module.def("scan_additive", &scan, nb::arg("codes"), nb::kw_only(), nb::arg("corrections"), nb::arg("tables"),
                nb::arg("offsets"), nb::arg("k"), nb::arg("threads"));

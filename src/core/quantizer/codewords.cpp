@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 
 #include "quantizer/kernels.hpp"
 
@@ -11,9 +10,6 @@ namespace sthash::quantizer {
 
 namespace {
 
-// A flip must gain this much of what a sign vector's own square is, on average. Smaller gains take long and change
-// little.
-constexpr double kLeastGain = 0.3;
 constexpr size_t kTile = 64;  // rows that go through the books together, so that a book is read once for all
 
 int16_t in_units(float value, float unit) {
@@ -91,7 +87,8 @@ Scratch::Scratch(size_t books, size_t bits, size_t columns, size_t beam)
     }
 }
 
-Codewords::Codewords(const float* words, size_t books, const float* signs, size_t bits, size_t columns, float longest)
+Codewords::Codewords(const float* words, size_t books, const float* signs, size_t bits, size_t columns, float longest,
+                     float least_gain)
     : books_(books), bits_(bits), columns_(columns), words_(words, words + books * kWords * columns) {
     const float unit = unit_of(words, books * kWords, columns, longest);
     word_blocks_ = byte_blocks(words, books * kWords, books * kWords, columns, unit);
@@ -110,13 +107,9 @@ Codewords::Codewords(const float* words, size_t books, const float* signs, size_
     multiply_in_units(words, books * kWords, signs, bits, columns, sign_unit_, cross_.data(), sign_blocks_.count);
     multiply_in_units(signs, bits, signs, bits, columns, sign_unit_, gram_.data(), sign_blocks_.count);
     diagonal_.assign(sign_blocks_.count, 32767);
-    for (size_t bit = 0; bit < bits; ++bit) diagonal_[bit] = gram_[bit * sign_blocks_.count + bit];
-    if (bits > 0)
-        least_gain_ =
-            static_cast<int16_t>(kLeastGain *
-                                 static_cast<double>(std::accumulate(
-                                     diagonal_.begin(), diagonal_.begin() + static_cast<ptrdiff_t>(bits), int64_t{0})) /
-                                 static_cast<double>(bits));
+    double squares = 0;
+    for (size_t bit = 0; bit < bits; ++bit) squares += diagonal_[bit] = gram_[bit * (sign_blocks_.count + 1)];
+    if (bits > 0) least_gain_ = static_cast<int16_t>(least_gain * squares / static_cast<double>(bits));
     for (std::vector<int16_t>* costs : {&halves_, &grams_, &cross_}) negate(*costs);
 }
 

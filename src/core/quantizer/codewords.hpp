@@ -44,8 +44,10 @@ struct Chosen {
 class Codewords {
  public:
     // `words` are 256 × `books` rows of `columns` floats, `signs` are `bits` such rows; `bits` is a multiple of 8. Rows
-    // that are longer than `longest` may get a sum that is not the nearest.
-    Codewords(const float* words, size_t books, const float* signs, size_t bits, size_t columns, float longest);
+    // that are longer than `longest` may get a sum that is not the nearest. A sign is flipped if this gains more than
+    // four times `least_gain` of the square of a sign vector, on average: smaller gains take long and change little.
+    Codewords(const float* words, size_t books, const float* signs, size_t bits, size_t columns, float longest,
+              float least_gain);
 
     size_t bytes() const { return books_ + bits_ / 8; }
     size_t columns() const { return columns_; }

@@ -65,12 +65,14 @@ class Codewords:
     ----------
     books : array of float32, shape (number of books, 256, d)
     signs : array of float32, shape (d, number of sign vectors)
+    least_gain : float, default=0
+        What a flip of a sign must gain, as a share of four squares of a sign vector. Small gains take time.
     """
 
-    def __init__(self, books: Floats, signs: Floats) -> None:
+    def __init__(self, books: Floats, signs: Floats, least_gain: float = 0.0) -> None:
         words = np.ascontiguousarray(books.reshape(-1, books.shape[2]))
         self._beam = SHORT_BEAM if signs.shape[1] else max(1, BEAM_WORK // max(1, len(books)))
-        self._core = _core.Codewords(words, np.ascontiguousarray(signs.T), longest=LONGEST)
+        self._core = _core.Codewords(words, np.ascontiguousarray(signs.T), longest=LONGEST, least_gain=least_gain)
 
     def choose(self, rows: Floats, threads: int) -> Chosen:
         """Choose the codewords and signs of rows."""
@@ -82,9 +84,9 @@ def choose_words(rows: Floats, books: Floats, threads: int) -> Choices:
     return Codewords(books, no_signs(rows.shape[1])).choose(rows, threads).codes
 
 
-def choose_signs(rows: Floats, signs: Floats, threads: int) -> Chosen:
+def choose_signs(rows: Floats, signs: Floats, threads: int, least_gain: float = 0.0) -> Chosen:
     """Choose the signs of sign vectors, the columns of ``signs``, for each row."""
-    return Codewords(no_books(rows.shape[1]), signs).choose(rows, threads)
+    return Codewords(no_books(rows.shape[1]), signs, least_gain).choose(rows, threads)
 
 
 def sums_of(choices: Choices, books: Floats) -> Floats:
@@ -126,12 +128,12 @@ def solved_books(rows: Floats, choices: Choices, books: Floats) -> Floats:
     return np.asarray(books + change.reshape(books.shape), dtype=np.float32)
 
 
-def learn_signs(rows: Floats, n_bits: int, rng: np.random.Generator, threads: int) -> Floats:
+def learn_signs(rows: Floats, n_bits: int, rng: np.random.Generator, threads: int, least_gain: float = 0.0) -> Floats:
     """Learn sign vectors, shape (d, n_bits)."""
     signs = first_signs(rows, n_bits, rng)
     vectors = solved_signs(rows, signs)
     for _ in range(SIGN_TURNS if n_bits else 0):
-        signs = signs_of(choose_signs(rows, vectors, threads).codes)
+        signs = signs_of(choose_signs(rows, vectors, threads, least_gain).codes)
         vectors = solved_signs(rows, signs)
     return vectors
 
