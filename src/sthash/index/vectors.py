@@ -34,7 +34,7 @@ from sthash.rows import as_array, check_dense
 Floats = npt.NDArray[np.float32]
 Arrays = dict[str, npt.NDArray[Any]]
 
-CELLS_PER_ROOT = 2.0
+CELLS_PER_ROOT = 1.3
 MOST_ROWS = 1 << 29
 # What is looked at by default: one cell of so many, but at least some, and so many candidates per neighbor. Cells say
 # less about inner products than about cosines.
@@ -125,7 +125,7 @@ class VectorIndex:
         n_bytes : int, default=24
             Bytes per code, an even number from 2 to 128.
         n_cells : int, optional
-            By default twice the square root of n.
+            By default 1.3 times the square root of n.
         random_state : int, default=0
         threads : int, optional
             By default one per available core. The answers do not depend on it.
