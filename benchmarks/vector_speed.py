@@ -164,7 +164,7 @@ def ours(corpus: Vectors) -> Iterator[Point]:
         start = time.process_time()
         index = VectorIndex.build(corpus, precision=precision, threads=1)
         built = time.process_time() - start
-        for probes, candidates in ((10, 60), (20, 100), (28, 100), (32, 110), (40, 150), (64, 200), (96, 300)):
+        for probes, candidates in ((10, 60), (20, 80), (32, 80), (40, 90), (48, 100), (64, 200), (96, 300)):
 
             def search(queries: Vectors, probes: int = probes, candidates: int = candidates, index: Any = index) -> Any:
                 return index.search(queries, K, probes=probes, candidates=candidates, threads=1)[0]

@@ -377,5 +377,5 @@ class CellIndex:
         vectors: npt.NDArray[np.float32] | npt.NDArray[np.uint16] | npt.NDArray[np.int8],
     ) -> None: ...
     def search(
-        self, queries: npt.NDArray[np.float32], *, k: int, probes: int, candidates: int, threads: int
+        self, queries: npt.NDArray[np.float32], *, k: int, probes: int, margin: float, candidates: int, threads: int
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]: ...

@@ -179,9 +179,10 @@ void check_search(size_t n_cells, size_t probes, size_t k, int threads) {
     std::vector<int64_t> found(count * k);
     std::vector<float> scores(count * k);
     StopFlag stop{false};
+    const float all = std::numeric_limits<float>::infinity();
     cells::search({n_cells, dimension, bytes, n_rows, centers.data(), lengths.data(), signs.data(), starts.data(),
                    sizes.data(), blocks.data(), scales, ids.data(), vectors.data(), cells::Precision::float32, nullptr},
-                  {count, k, probes, n_rows + k, queries.data()}, found.data(), scores.data(), threads, stop);
+                  {count, k, probes, n_rows + k, all, queries.data()}, found.data(), scores.data(), threads, stop);
     for (size_t q = 0; q < count; ++q) {
         const auto query = queries.begin() + static_cast<ptrdiff_t>(q * dimension);
         const auto product = [&](auto other) {

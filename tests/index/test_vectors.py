@@ -60,10 +60,17 @@ def slow_estimates(index: VectorIndex, query: Any) -> dict[int, tuple[int, float
     return found
 
 
-def cells_by_weight(index: VectorIndex, query: Any) -> list[int]:
+def slow_cells(index: VectorIndex, query: Any, probes: int, candidates: int) -> set[int]:
+    """Return the cells that a search looks into."""
     units, _, weights = index._arrays["lengths"].T
-    order: list[int] = np.argsort(-(query @ index._arrays["centers"].T) * units * weights).tolist()
-    return order
+    rated = (query @ index._arrays["centers"].T) * units * weights
+    margin = index._arrays["margins"][probes - 1]
+    chosen: set[int] = set()
+    for cell in np.argsort(-rated)[: 3 * probes].tolist():
+        if rated[cell] < rated.max() - margin and sum(index._arrays["sizes"][list(chosen)]) >= candidates:
+            break
+        chosen.add(cell)
+    return chosen
 
 
 def unit(rows: Any) -> Any:
@@ -78,19 +85,37 @@ def test_all_cells_and_all_candidates_are_exact(vectors: Any, index: VectorIndex
     np.testing.assert_allclose(np.einsum("ij,ikj->ik", unit(queries), vectors[ids]), cosines, atol=1e-6)
 
 
-def test_candidates_have_the_largest_estimates_in_the_nearest_cells(vectors: Any, index: VectorIndex) -> None:
+@pytest.mark.parametrize("probes", [1, 5])
+def test_candidates_have_the_largest_estimates_in_the_nearest_cells(
+    vectors: Any, index: VectorIndex, probes: int
+) -> None:
     for query in vectors[::100]:
         estimates = slow_estimates(index, query)
         assert sorted(estimates) == list(range(1200))
-        probed = set(cells_by_weight(index, query)[:5])
+        probed = slow_cells(index, query, probes, 40)
         inside = sorted((-estimate, id_) for id_, (cell, estimate) in estimates.items() if cell in probed)
-        found = set(index.search(query, 40, probes=5, candidates=40)[0][0].tolist())
+        found = set(index.search(query, 40, probes=probes, candidates=40)[0][0].tolist())
         # Tables of small numbers round; only candidates close to the last one may change sides.
         step = 2 * np.abs(query @ index._arrays["signs"]).reshape(-1, 4).sum(axis=1).max() / 31
         slack = 10 * step * float(index._arrays["scales"][0] + 255 * index._arrays["scales"][1])
         last = inside[39][0]
         assert {id_ for estimate, id_ in inside if estimate < last - slack} <= found
         assert found <= {id_ for estimate, id_ in inside if estimate <= last + slack}
+
+
+def test_the_average_number_of_cells_is_as_asked(vectors: Any, index: VectorIndex) -> None:
+    for probes in (2, 5):
+        numbers = [len(slow_cells(index, query, probes, 1)) for query in vectors[::5]]
+        assert np.mean(numbers) == pytest.approx(probes, rel=0.15)
+        assert len(set(numbers)) > 3
+
+
+def test_cells_beyond_the_margin_complete_the_candidates(vectors: Any, index: VectorIndex) -> None:
+    for query in vectors[:50]:
+        (nearest,) = slow_cells(index, query, 1, 1)
+        size = int(index._arrays["sizes"][nearest])
+        (ids,), _ = index.search(query, size + 1, probes=1)
+        assert (ids >= 0).all()
 
 
 def test_estimates_come_close_to_cosines(vectors: Any, index: VectorIndex) -> None:
@@ -223,13 +248,28 @@ def test_files(vectors: Any, index: VectorIndex, tmp_path: Path) -> None:
         sthash.load(tmp_path / "index").search(vectors[:1])
 
 
-def test_golden_file() -> None:
-    golden = VectorIndex.load(GOLDEN / "vectors-1")
-    with np.load(GOLDEN / "vectors-1-answers.npz") as answers:
-        ids, scores = golden.search(answers["queries"], 5, probes=4, candidates=20)
+@pytest.mark.parametrize(
+    ("name", "probes", "kind"), [("vectors-1", 4, ("ip", "int8")), ("vectors-2", 2, ("cosine", "float16"))]
+)
+def test_golden_files(name: str, probes: int, kind: Any) -> None:
+    golden = VectorIndex.load(GOLDEN / name)
+    with np.load(GOLDEN / f"{name}-answers.npz") as answers:
+        ids, scores = golden.search(answers["queries"], 5, probes=probes, candidates=20)
         np.testing.assert_array_equal(ids, answers["ids"])
         np.testing.assert_array_equal(scores, answers["scores"])
-    assert (golden.metric, golden.precision, len(golden)) == ("ip", "int8", 299)
+    assert (golden.metric, golden.precision, len(golden)) == (*kind, 299)
+
+
+def test_the_first_files_have_no_margins() -> None:
+    golden = VectorIndex.load(GOLDEN / "vectors-1")
+    assert not len(golden._arrays["margins"])
+    assert golden.add(np.ones((1, golden.vectors.shape[1]))).tolist() == [300]
+
+
+def test_margins_of_a_file_are_not_negative(index: VectorIndex, tmp_path: Path) -> None:
+    VectorIndex({**index._arrays, "margins": -index._arrays["margins"]}, n_rows=1200).save(tmp_path / "index")
+    with pytest.raises(ModelFileError, match="margins are not"):
+        sthash.load(tmp_path / "index")
 
 
 @pytest.mark.parametrize("name", sorted(STORED))
@@ -242,7 +282,7 @@ def test_files_that_were_made_up(index: VectorIndex, vectors: Any, tmp_path: Pat
         VectorIndex.load(tmp_path / "index", vectors).search(vectors[:1])
 
 
-@pytest.mark.parametrize("name", ["lengths", "signs", "scales"])
+@pytest.mark.parametrize("name", ["lengths", "signs", "scales", "margins"])
 def test_numbers_of_a_file_are_finite(index: VectorIndex, tmp_path: Path, name: str) -> None:
     broken = VectorIndex({**index._arrays, name: np.full_like(index._arrays[name], np.nan)}, n_rows=1200)
     broken.save(tmp_path / "index")

@@ -73,16 +73,17 @@ class CellIndex {
                   steps.data()};
     }
 
-    nb::tuple search(Matrix<float> queries, Whole<size_t> k, Whole<size_t> probes, Whole<size_t> candidates,
-                     Threads threads) const {
+    nb::tuple search(Matrix<float> queries, Whole<size_t> k, Whole<size_t> probes, float margin,
+                     Whole<size_t> candidates, Threads threads) const {
         const size_t count = queries.shape(0);
         check_answers(count, k);
         check(queries.shape(1) == index_.dimension,
               "Queries must have the dimension of the index. Use the same model.");
         check(candidates >= k && candidates <= size_t{1} << 30, "There must be at least k candidates. Ask for more.");
+        check(margin >= 0.0f, "A margin cannot be negative. Use 0 or more.");
         std::vector<int64_t> ids(count * k);
         std::vector<float> scores(count * k);
-        const cells::Request request{count, k, std::max<size_t>(probes, 1), candidates, queries.data()};
+        const cells::Request request{count, k, std::max<size_t>(probes, 1), candidates, margin, queries.data()};
         interruptible_unless(count <= 64, [&](StopFlag& stop) {
             cells::search(index_, request, ids.data(), scores.data(), threads, stop);
         });
@@ -113,7 +114,7 @@ void bind_cells(nb::module_& module) {
              nb::arg("sizes"), nb::arg("blocks"), nb::arg("scales"), nb::arg("ids"), nb::arg("steps"),
              nb::arg("vectors"))
         .def("search", &CellIndex::search, nb::arg("queries"), nb::kw_only(), nb::arg("k"), nb::arg("probes"),
-             nb::arg("candidates"), nb::arg("threads"));
+             nb::arg("margin"), nb::arg("candidates"), nb::arg("threads"));
 }
 
 }  // namespace sthash

@@ -136,14 +136,25 @@ void multiply_centers(const Index& index, const float* query, Scratch& scratch) 
         scratch.products[cell] = static_cast<float>(scratch.sums[cell]) * (step * facts(index, cell).unit);
 }
 
-// Fills `order` with the keys of the nearest cells, best first.
-void choose_cells(const Index& index, size_t probes, Scratch& scratch) {
+// Fills `order` with the keys of the cells to look into, best first.
+void choose_cells(const Index& index, const Request& request, Scratch& scratch) {
     std::vector<uint64_t>& order = scratch.order;
     order.resize(index.n_cells);
-    for (size_t cell = 0; cell < index.n_cells; ++cell)
-        order[cell] = key_of(scratch.products[cell] * facts(index, cell).weight, static_cast<uint32_t>(cell));
-    if (probes < index.n_cells) keep_least(order, probes, scratch.edge);
+    uint64_t best = UINT64_MAX;
+    for (size_t cell = 0; cell < index.n_cells; ++cell) {
+        const float rating = scratch.products[cell] * facts(index, cell).weight;
+        order[cell] = key_of(rating, static_cast<uint32_t>(cell));
+        best = std::min(best, order[cell]);
+    }
+    const auto size = [&](uint64_t key) { return static_cast<size_t>(index.sizes[number_of(key)]); };
+    const uint64_t last = key_of(score_of(best) - request.margin, UINT32_MAX);
+    size_t within = 0, rows = 0, needed = 0;
+    for (const uint64_t key : order) within += key <= last ? size(key) : 0;
+    if (within >= request.candidates) std::erase_if(order, [&](uint64_t key) { return key > last; });
+    if (request.probes < order.size()) keep_least(order, request.probes, scratch.edge);
     std::sort(order.begin(), order.end());
+    while (needed < order.size() && (order[needed] <= last || rows < request.candidates)) rows += size(order[needed++]);
+    order.resize(needed);
 }
 
 template <class Value>
@@ -169,7 +180,7 @@ void score_all(const Index& index, const float* query, Scratch& scratch) {
 void search_one(const Index& index, const Request& request, const float* query, const float* weights, int64_t* ids,
                 float* scores, Scratch& scratch) {
     multiply_centers(index, query, scratch);
-    choose_cells(index, std::min(request.probes, index.n_cells), scratch);
+    choose_cells(index, request, scratch);
     const Tables tables = fill_tables(weights, index.bytes, scratch);
     Candidates candidates(scratch.found, scratch.edge, request.candidates);
     for (size_t at = 0; at < scratch.order.size(); ++at) {

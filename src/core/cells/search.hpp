@@ -30,12 +30,15 @@ struct Index {
 
 struct Request {
     size_t count, k, probes, candidates;  // candidates ≥ k
+    float margin;                         // of cells
     const float* queries;                 // count × dimension
 };
 
 // Fills k ids and scores per query, best first; -1 and -infinity where there are fewer. A score is the product of query
-// and vector. Candidates are those with the largest estimates within the `probes` cells whose centers have the largest
-// products with the query, times the weight of the cell; among equal ones, those in the first places.
+// and vector. A cell is rated by the product of its center and the query, times the weight of the cell. Candidates are
+// those with the largest estimates within the cells that are rated at most `margin` below the best one; among equal
+// ones, those in the first places. There are at most `probes` cells, and more than those within the margin if they have
+// too few rows for the candidates.
 void search(const Index& index, const Request& request, int64_t* ids, float* scores, int threads, StopFlag& stop);
 
 }  // namespace sthash::cells

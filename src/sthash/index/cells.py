@@ -20,6 +20,7 @@ BATCH = 8192
 LEARNING_ROWS = 20_000
 ROWS_PER_CENTER = 40
 CENTER_TURNS = 6
+RATED_ROWS = 1000
 
 
 def learn_cells(
@@ -35,16 +36,20 @@ def learn_cells(
         chosen = _sample(np.arange(len(rows)), LEARNING_ROWS, rng)
         signs = learn_signs(rows[chosen] - centers[cells[chosen]], 8 * n_bytes, rng, threads)
         codes, factors, shifts = _encode(rows, centers, cells, signs, threads)
+        squares = np.einsum("ij,ij->i", centers, centers)
+        inverse = np.where(squares > 0, 1 / np.maximum(squares, 1e-30), 0)
+        # Between the angle and the product, in which the longest centers would always come first.
+        weights = inverse ** (0.5 if by_angle else 0.25)
+        margins = np.empty(0, dtype=np.float32)
+        if by_angle:  # products with centers of different lengths say too little of how far cells are
+            margins = _margins(_sample(rows, RATED_ROWS, rng), centers * weights[:, None])
     scales = np.concatenate([_scale(factors), _scale(shifts)])
-    squares = np.einsum("ij,ij->i", centers, centers)
-    inverse = np.where(squares > 0, 1 / np.maximum(squares, 1e-30), 0)
-    # Between the angle and the product, in which the longest centers would always come first.
-    weights = inverse ** (0.5 if by_angle else 0.25)
     return {
         "centers": bytes_,
         "lengths": np.column_stack([units, inverse, weights]).astype(np.float32),
         "signs": signs,
         "scales": scales,
+        "margins": margins,
         **_lay_out(cells, _packed(codes, factors, shifts, scales), np.arange(len(rows), dtype=np.int32), n_cells),
     }
 
@@ -82,6 +87,13 @@ def _nearest(rows: Floats, centers: Floats) -> Cells:
     """Return the nearest center of each row, also of rows that are in a file."""
     parts = [nearest(np.asarray(rows[first : first + BATCH]), centers) for first in range(0, len(rows), BATCH)]
     return np.concatenate(parts)
+
+
+def _margins(rows: Floats, centers: Floats) -> Floats:
+    """Return for 1, 2, ... cells the margin within which so many are on average, if rows are the queries."""
+    rated = rows @ centers.T
+    gaps = np.sort(rated.max(axis=1, keepdims=True) - rated, axis=None)
+    return gaps[len(rows) - 1 :: len(rows)].astype(np.float32)
 
 
 def _encode(rows: Floats, centers: Floats, cells: Cells, signs: Floats, threads: int) -> tuple[Bytes, Floats, Floats]:

@@ -39,6 +39,7 @@ MOST_ROWS = 1 << 29
 # What is looked at by default: one cell of so many, but at least some, and so many candidates per neighbor. Cells say
 # less about inner products than about cosines.
 CELLS_PER_PROBE, LEAST_PROBES, CANDIDATES_PER_NEIGHBOR = {"cosine": 12, "ip": 6}, 64, 12
+MOST_PROBES = 3  # times as many cells as on average
 # What a file holds, besides the vectors.
 STORED: dict[str, tuple[Any, int]] = {
     "centers": (np.int8, 2),
@@ -48,6 +49,7 @@ STORED: dict[str, tuple[Any, int]] = {
     "sizes": (np.int32, 1),
     "blocks": (np.uint8, 1),
     "scales": (np.float32, 1),
+    "margins": (np.float32, 1),
     "ids": (np.int32, 1),
     "steps": (np.float32, 1),
 }
@@ -185,7 +187,9 @@ class VectorIndex:
 
     def _connect(self, arrays: Arrays, vectors: npt.NDArray[Any]) -> None:
         words = vectors.view(np.uint16) if vectors.dtype == np.float16 else vectors
-        self._core = _core.CellIndex(**arrays, vectors=words)
+        self._core = _core.CellIndex(
+            **{name: array for name, array in arrays.items() if name != "margins"}, vectors=words
+        )
         self._arrays, self._vectors, self._n_rows = arrays, vectors, len(vectors)
 
     def save(self, path: str | PathLike[str], *, vectors: bool = False) -> None:
@@ -201,10 +205,13 @@ class VectorIndex:
 
     @classmethod
     def _restored(cls, config: dict[str, Any], arrays: Arrays) -> Self:
+        arrays = {"margins": np.empty(0, dtype=np.float32), **arrays}  # which the first files had not
         for name, (dtype, axes) in STORED.items():
             model_file.check_array(arrays, name, dtype, (None,) * axes)
             if dtype is np.float32 and not np.isfinite(arrays[name]).all():
                 raise ValueError(f"{name} is not finite")
+        if len(arrays["margins"]) not in (0, len(arrays["sizes"])) or (arrays["margins"] < 0).any():
+            raise ValueError("margins are not those of the cells")
         metric, precision = config["metric"], config["precision"]
         check_choice("metric", metric, METRICS)
         check_choice("precision", precision, PRECISIONS)
@@ -282,7 +289,8 @@ class VectorIndex:
         k : int, default=10
         probes : int, optional
             Cells that are looked into, by default one of twelve (of six for inner products), but at least 64. All of
-            them make the search as good as the codes are.
+            them make the search as good as the codes are. For cosines this is an average: cells count whose centers
+            are almost as close as the nearest one, so more of them where many are.
         candidates : int, optional
             Vectors per query whose scores are computed, by default 12 k.
         threads : int, optional
@@ -311,9 +319,12 @@ class VectorIndex:
             candidates = CANDIDATES_PER_NEIGHBOR * k
         else:
             candidates = max(k, check_whole("candidates", candidates, 1))
+        margin = math.inf
+        if probes < len(self._arrays["margins"]):
+            margin, probes = float(self._arrays["margins"][probes - 1]), MOST_PROBES * probes
         units = (rows / lengths).astype(np.float32)
         ids, scores = self._core.search(
-            units, k=k, probes=probes, candidates=candidates, threads=resolve_threads(threads)
+            units, k=k, probes=probes, margin=margin, candidates=candidates, threads=resolve_threads(threads)
         )
         if self.metric == "ip":
             scores *= lengths.astype(np.float32)
