@@ -42,7 +42,7 @@ def learn_cells(
         weights = inverse ** (0.5 if by_angle else 0.25)
         margins = np.empty(0, dtype=np.float32)
         if by_angle:  # products with centers of different lengths say too little of how far cells are
-            margins = _margins(_sample(rows, RATED_ROWS, rng), centers * weights[:, None])
+            margins = _margins(_sample(rows, RATED_ROWS, rng), (centers * weights[:, None]).astype(np.float32))
     scales = np.concatenate([_scale(factors), _scale(shifts)])
     return {
         "centers": bytes_,
