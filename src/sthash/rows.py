@@ -234,6 +234,13 @@ def check_lengths(squares: npt.NDArray[np.float64], shortest: float = SHORTEST, 
         )
 
 
+def check_product_lengths(squares: npt.NDArray[np.float64]) -> None:
+    """Refuse rows, given by their squared norms, whose inner products leave the range of single precision."""
+    longest = float(squares.max(initial=0.0)) ** 0.5
+    if longest > LONGEST:
+        raise ValueError(f"a vector has the length {longest:.3g}, too much for inner products. Scale all vectors.")
+
+
 def scaled_rows(X: Vectors, factors: npt.NDArray[np.float64]) -> Vectors:
     """Multiply each row by its factor, in single precision; the columns of a sparse matrix are shared, not copied.
 

@@ -181,6 +181,37 @@ def test_classification_by_the_largest_products(tmp_path, queries, vectors):
         assert classify(made, queries[0], radius=8).voters >= 0
 
 
+def test_a_text_is_embedded_once_for_all_rounds(tmp_path):
+    documents = [{"key": str(n), "text": f"cat {n}"} for n in range(300)]
+    documents[7]["label"] = documents[250]["label"] = "labeled"
+    asked = []
+
+    def counting(texts):
+        asked.append(texts)
+        return embed(texts)
+
+    with Collection.create(tmp_path / "e.sth", documents, embedder=counting, metric="ip", **SMALL) as made:
+        asked.clear()
+        assert classify(made, "cat whisker", 2).voters == 2
+    assert asked == [["cat whisker"]]
+
+
+def test_hybrid_search_has_negative_products_too(tmp_path):
+    documents = [{"key": str(n), "text": f"{word} {n}"} for n, word in enumerate(["cat", "dog"] * 30)]
+    with Collection.create(
+        tmp_path / "n.sth",
+        documents,
+        embedder=lambda texts: np.array(
+            [(-1 if text == "unheard" else 1) * np.array([1.0, len(text)]) for text in texts]
+        ),
+        text_search=True,
+        metric="ip",
+        **SMALL,
+    ) as made:
+        assert all(hit.score < 0 for hit in made.search("unheard", 3, ranking="ip"))
+        assert len(made.search("unheard", 3, ranking="hybrid")) == 3
+
+
 def test_texts_embedders_and_hybrid_search(tmp_path):
     documents = [*make_documents(160), {"key": "blank", "text": ""}]
     path = tmp_path / "h.sth"
@@ -196,8 +227,7 @@ def test_texts_embedders_and_hybrid_search(tmp_path):
         scores = {}
         for ranking, weight in (("graph", 0.7), ("ip", 0.3)):
             for rank, hit in enumerate(made.search("cat whisker", 100, ranking=ranking), 1):
-                if hit.score > 0:
-                    scores[hit.key] = scores.get(hit.key, 0) + weight / (5 + rank)
+                scores[hit.key] = scores.get(hit.key, 0) + weight / (5 + rank)
         assert [hit.score for hit in both] == pytest.approx(sorted(scores.values(), reverse=True)[:5])
         with pytest.raises(ValueError, match=r"ranking='cosine' .* this one has metric='ip'. Pass ranking='ip'"):
             made.search("cat", ranking="cosine")

@@ -13,7 +13,6 @@ import sthash
 from sthash import EmbeddingQuantizer, _core
 from sthash.hashing.codebooks import (
     BEAM_WORK,
-    LONGEST,
     SHORT_BEAM,
     Codewords,
     choose_words,
@@ -23,6 +22,7 @@ from sthash.hashing.codebooks import (
     signs_of,
     sums_of,
 )
+from sthash.hashing.embedding_quantizer import LONGEST
 
 
 def clustered(n: int, d: int, seed: int = 0) -> npt.NDArray[np.float32]:
@@ -131,7 +131,7 @@ def test_kernel_equals_its_slow_twin(n_books: int, n_bits: int, width: int, leas
     books = (0.2 * rng.normal(size=(n_books, 256, width))).astype(np.float32)
     signs = (0.1 * rng.normal(size=(width, n_bits))).astype(np.float32)
     points = (0.2 * rng.normal(size=(70, width))).astype(np.float32)
-    codes = Codewords(books, signs, least_gain).choose(points, threads=2).codes
+    codes = Codewords(books, signs, LONGEST, least_gain).choose(points, threads=2).codes
     if n_books:
         assert codes[:, :n_books].tolist() == slow_words(points, books, SHORT_BEAM if n_bits else BEAM_WORK // n_books)
     if n_bits:
@@ -148,7 +148,7 @@ books = (0.2 * rng.normal(size=(9, 256, 45))).astype(np.float32)
 signs = (0.05 * rng.normal(size=(45, 200))).astype(np.float32)
 points = (0.2 * rng.normal(size=(333, 45))).astype(np.float32)
 points[7] *= 100  # so long that sums end at their bounds
-chosen = Codewords(books, signs).choose(points, threads=2)
+chosen = Codewords(books, signs, 2.0)._core.choose(points, beam=2, threads=2)
 print(*(zlib.crc32(part.tobytes()) for part in chosen))
 """
     found = {run_python("import zlib" + source, STHASH_SIMD=path) for path in _core.simd_paths()}
@@ -170,7 +170,7 @@ def test_kernel_knows_the_lengths_of_its_sums() -> None:
     books = (0.2 * rng.normal(size=(2, 256, 9))).astype(np.float32)
     signs = (0.1 * rng.normal(size=(9, 16))).astype(np.float32)
     points = (0.2 * rng.normal(size=(40, 9))).astype(np.float32)
-    codes, squares = Codewords(books, signs).choose(points, threads=1)
+    codes, squares = Codewords(books, signs, LONGEST).choose(points, threads=1)
     sums = sums_of(codes[:, :2], books) + signs_of(codes[:, 2:]) @ signs.T
     np.testing.assert_allclose(squares, (sums * sums).sum(axis=1), atol=1e-3)
 
@@ -180,8 +180,8 @@ def test_books_are_learned_for_what_is_left(rows: Any) -> None:
     centered = np.ascontiguousarray(centered - centered.mean(axis=0))
     rng, losses = np.random.default_rng(0), []
     for n_books in (1, 2, 4):
-        books = learn_books(centered, n_books, rng, threads=2)
-        left = centered - sums_of(choose_words(centered, books, threads=2), books)
+        books = learn_books(centered, n_books, rng, LONGEST, threads=2)
+        left = centered - sums_of(choose_words(centered, books, LONGEST, threads=2), books)
         losses.append(float((left * left).sum(axis=1).mean()))
     assert losses[0] > 1.5 * losses[1] > 2 * losses[2] > 0
 
@@ -250,6 +250,43 @@ def test_bad_input_is_refused(rows: Any) -> None:
     with pytest.raises(ValueError, match="finite"):
         quantizer.fit(broken)
     assert quantizer.mean_ is before
+
+
+@pytest.mark.parametrize("spread", [1.0, 0.1, 0.03])
+def test_vectors_that_are_close_together_are_told_apart(rows: Any, spread: float, tmp_path: Path) -> None:
+    narrow = spread * (rows - rows.mean(axis=0)) / 5 + 0.3
+    units = narrow / np.linalg.norm(narrow, axis=1, keepdims=True)
+    quantizer = EmbeddingQuantizer(24).fit(narrow)
+    codes = quantizer.transform(narrow)
+    truth = np.argsort(-units[:100].astype(np.float64) @ units.T, axis=1)[:, :10]
+    found = quantizer.search(narrow[:100], codes, 10)[0]
+    assert np.mean([np.isin(*pair).mean() for pair in zip(truth, found, strict=True)]) > 0.9
+    quantizer.save(tmp_path / "quantizer")
+    assert (sthash.load(tmp_path / "quantizer").transform(narrow) == codes).all()
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (2, 2), (100, 6)])
+def test_many_bytes_of_few_dimensions(shape: tuple[int, int]) -> None:
+    few = np.random.default_rng(0).normal(size=shape).astype(np.float32)
+    quantizer = EmbeddingQuantizer(256).fit(few)
+    scores = quantizer.scores(few, quantizer.transform(few))
+    units = few / np.linalg.norm(few, axis=1, keepdims=True)
+    np.testing.assert_allclose(scores, units @ units.T, atol=0.05)
+
+
+def test_forged_files_are_refused_before_they_take_memory(rows: Any, tmp_path: Path) -> None:
+    quantizer = EmbeddingQuantizer(4).fit(rows)
+    arrays = {name: getattr(quantizer, name) for name in ("mean_", "books_", "signs_", "corrections_")}
+    config = {"n_bytes": 4, "random_state": 0}
+    forged: list[tuple[dict[str, Any], dict[str, Any], str]] = [
+        (config, {"axes_": np.ones((24, 24), np.float32), "books_": np.ones((1, 5000, 24), np.float32)}, "books_ has"),
+        (config, {"corrections_": np.zeros((256, 2), np.float32)}, "a factor of corrections_"),
+        (config | {"longest": 0.0}, {}, "longest"),
+        (config | {"longest": 3.0}, {}, "longest"),
+    ]
+    for settings, changed, message in forged:
+        with pytest.raises(ValueError, match=message):
+            EmbeddingQuantizer._restored(settings, arrays | changed)
 
 
 def test_first_signs_and_centers_have_their_shapes(rows: Any) -> None:

@@ -164,6 +164,21 @@ def test_metrics_and_precisions(vectors: Any, metric: Any, precision: Any, tmp_p
     assert (VectorIndex.load(tmp_path / "index", rows).search(queries)[1] == made.search(queries)[1]).all()
 
 
+@pytest.mark.parametrize("scale", [1e-6, 0.01, 50, 1e6, 1e15])
+def test_products_are_found_at_any_scale(vectors: Any, scale: float) -> None:
+    rng = np.random.default_rng(1)
+    rows = vectors * rng.lognormal(0, 0.4, size=(len(vectors), 1)).astype(np.float32)
+    expected = np.argsort(-vectors[:50] @ rows.T, axis=1)[:, :10]
+    ids, _ = VectorIndex.build(np.float32(scale) * rows, metric="ip", n_cells=16).search(vectors[:50], 10, probes=16)
+    assert np.mean([np.isin(*pair).mean() for pair in zip(expected, ids, strict=True)]) > 0.95
+
+
+def test_a_vector_that_is_much_longer_than_the_others_is_added_and_found(vectors: Any) -> None:
+    by_product = VectorIndex.build(vectors, metric="ip", n_bytes=4, n_cells=16)
+    by_product.add(1e6 * vectors[:1])
+    assert by_product.search(vectors[:1], 1)[0].tolist() == [[1200]]
+
+
 class Array:
     """Has __array__, and nothing else."""
 
@@ -306,6 +321,12 @@ def test_bad_input_is_refused(vectors: Any, own: VectorIndex) -> None:
                 ask(wrong)
     with pytest.raises(ValueError, match="finite"):
         VectorIndex.build(np.full((3, 2), np.nan))
+    with pytest.raises(ValueError, match=r"length 1e\+20.*Scale all vectors"):
+        VectorIndex.build(np.full((3, 1), 1e20), metric="ip")
+    with pytest.raises(ValueError, match=r"40,000 values.*Use fewer dimensions"):
+        VectorIndex.build(np.ones((2, 40_000)))
+    with pytest.raises(ValueError, match="Ask for fewer"):
+        own.search(vectors[:1], 1, candidates=2_000_000_000)
     with pytest.raises(ValueError, match="k=0"):
         own.search(vectors, 0)
     with pytest.raises(KeyError, match=r"id 1200.*nothing was removed"):

@@ -104,6 +104,10 @@ def test_inner_products_over_http(folder, app_of, tmp_path):
     products = np.sort(rows @ rows[3])[::-1]
     assert [hit["score"] for hit in found["hits"]] == pytest.approx(products[:5].tolist(), rel=1e-5)
     assert len(found["places"]) == 5
+    drawn = client.get("/map").json()
+    place_of = dict(zip(drawn["keys"], drawn["points"], strict=True))
+    assert found["places"] == {hit["key"]: place_of[hit["key"]] for hit in found["hits"]}
+    assert found["place"] == pytest.approx(place_of["3"], abs=0.011)  # a query stands where its document does
     assert client.post("/documents", json={"documents": [{"key": "z"}], "vectors": [[0.0] * 6]}).status_code == 200
     refused = client.post("/search", json={"vector": rows[3].tolist(), "ranking": "cosine"})
     assert "metric='ip'" in failed(refused, 422, "invalid_value")

@@ -37,7 +37,7 @@ class CellIndex {
             vectors_);
         check(signs.shape(0) == dimension && width == dimension && signs.shape(1) % 16 == 0,
               "Centers, sign vectors and vectors must have one dimension. Make them from the same vectors.");
-        check(dimension <= 1 << 16, "Vectors have at most 65,536 values. Use fewer dimensions.");
+        check(dimension <= 1 << 15, "Vectors have at most 32,768 values. Use fewer dimensions.");
         check(bytes <= 128, "Codes in cells have at most 1024 bits. Use fewer.");
         check(places % cells::kBlock == 0 && places <= size_t{1} << 30 && blocks.size() == places * (bytes + 2) &&
                   scales.size() == 4,
@@ -79,7 +79,8 @@ class CellIndex {
         check_answers(count, k);
         check(queries.shape(1) == index_.dimension,
               "Queries must have the dimension of the index. Use the same model.");
-        check(candidates >= k && candidates <= size_t{1} << 30, "There must be at least k candidates. Ask for more.");
+        check(candidates >= k, "There must be at least k candidates. Ask for more.");
+        check(candidates <= size_t{1} << 30, "There are at most 1,073,741,824 candidates. Ask for fewer.");
         check(margin >= 0.0f, "A margin cannot be negative. Use 0 or more.");
         std::vector<int64_t> ids(count * k);
         std::vector<float> scores(count * k);

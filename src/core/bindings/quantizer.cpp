@@ -14,9 +14,11 @@ void make_codewords(quantizer::Codewords* made, Matrix<float> words, Matrix<floa
     check(words.shape(0) % quantizer::kWords == 0 && books <= quantizer::kMostBooks,
           "Books have 256 codewords each, and there are at most 64 of them. Pass whole books.");
     check(bits % 8 == 0 && bits <= 1 << 12, "Signs come in bytes, and there are at most 4,096. Pass whole bytes.");
-    check(signs.shape(1) == columns && columns >= 1 && columns <= most_width,
-          "Codewords and sign vectors must have the same columns, at most 32,768. Pass vectors of one width.");
+    check(signs.shape(1) == columns && columns >= 1,
+          "Codewords and sign vectors must have the same columns. Pass vectors of one width.");
+    check(columns <= most_width, "Vectors have at most 32,768 values. Use fewer dimensions.");
     check(longest > 0 && least_gain >= 0 && least_gain <= 1, "A length must be above 0, and a gain from 0 to 1.");
+    nb::gil_scoped_release released;
     new (made) quantizer::Codewords(words.data(), books, signs.data(), bits, columns, longest, least_gain);
 }
 

@@ -100,7 +100,7 @@ def classify(
         wanted = k
         while True:
             if radius is None and now.model.metric == "ip":
-                hits = collection.search(query, wanted, ranking="ip")
+                hits = collection.search(encoded.values, wanted, ranking="ip")
                 labels, distances = [hit.label for hit in hits], np.array([hit.distance for hit in hits])
             else:
                 positions, distances = _ball(now, encoded, radius, wanted)

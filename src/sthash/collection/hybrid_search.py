@@ -129,7 +129,9 @@ def _nearest(
     table = table.at(table.ball(query, None, wanted))
     vectors = snapshot.vectors(table.ids)
     ranking = table.rank(vectors, query, min(width, len(table)), table.n_bits, wanted, snapshot.threads)
-    held = ranking.positions[0][(ranking.positions[0] >= 0) & (ranking.scores[0] > 0)]
+    # The sign of an inner product says nothing.
+    fits = snapshot.model.metric == "ip" or ranking.scores[0] > 0
+    held = ranking.positions[0][(ranking.positions[0] >= 0) & fits]
     positions: list[int] = snapshot.positions(table.ids[held]).tolist()
     return positions
 

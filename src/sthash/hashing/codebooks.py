@@ -27,18 +27,17 @@ WORDS = 256
 # Kept sums times books, while a vector goes through the books: with more books, fewer sums are kept. Where signs follow
 # and mend what is missed, two are kept.
 BEAM_WORK, SHORT_BEAM = 30, 2
-# Rows are unit vectors minus their mean, so they are not longer.
-LONGEST = 2.0
 # How many numbers of axes k-means goes through, the turns in each, and the turns of plain k-means.
 AXIS_STEPS, AXIS_TURNS, KMEANS_TURNS = 10, 5, 8
 # Turns between choosing and solving: after each book, and at the end. Those of sign vectors.
 BOOK_TURNS, LAST_TURNS, SIGN_TURNS, ROTATION_TURNS = 1, 3, 8, 30
-# Rows that a rotation is learned from, and the most sign vectors that one rotation gives, as a share of the dimensions.
-ROTATION_ROWS = 10_000
-ROTATION_SHARE = 2 / 3
+# Rows that a rotation is learned from, the most sign vectors that it gives, as a share of the dimensions, and the most
+# rotations.
+ROTATION_ROWS, ROTATION_SHARE, ROTATIONS = 10_000, 2 / 3, 6
 # Ridges, in units of rows that voted for zero.
 BOOK_RIDGE, SIGN_RIDGE = 1.0, 1e-3
 BATCH = 4096
+LEAST_LENGTH = 1e-18
 
 
 def no_books(width: int) -> Floats:
@@ -65,28 +64,34 @@ class Codewords:
     ----------
     books : array of float32, shape (number of books, 256, d)
     signs : array of float32, shape (d, number of sign vectors)
+    longest : float
+        How long rows may be. The longer, the less exact are choices for short ones; longer ones are shortened.
     least_gain : float, default=0
         What a flip of a sign must gain, as a share of four squares of a sign vector. Small gains take time.
     """
 
-    def __init__(self, books: Floats, signs: Floats, least_gain: float = 0.0) -> None:
+    def __init__(self, books: Floats, signs: Floats, longest: float, least_gain: float = 0.0) -> None:
         words = np.ascontiguousarray(books.reshape(-1, books.shape[2]))
         self._beam = SHORT_BEAM if signs.shape[1] else max(1, BEAM_WORK // max(1, len(books)))
-        self._core = _core.Codewords(words, np.ascontiguousarray(signs.T), longest=LONGEST, least_gain=least_gain)
+        self._longest = max(longest, LEAST_LENGTH)
+        self._core = _core.Codewords(words, np.ascontiguousarray(signs.T), longest=self._longest, least_gain=least_gain)
 
     def choose(self, rows: Floats, threads: int) -> Chosen:
         """Choose the codewords and signs of rows."""
+        lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))
+        if lengths.max(initial=0) > self._longest:
+            rows = rows * np.minimum(1, self._longest / np.maximum(lengths, LEAST_LENGTH))[:, None]
         return Chosen(*self._core.choose(rows, beam=self._beam, threads=threads))
 
 
-def choose_words(rows: Floats, books: Floats, threads: int) -> Choices:
+def choose_words(rows: Floats, books: Floats, longest: float, threads: int) -> Choices:
     """Choose a codeword of each book for each row."""
-    return Codewords(books, no_signs(rows.shape[1])).choose(rows, threads).codes
+    return Codewords(books, no_signs(rows.shape[1]), longest).choose(rows, threads).codes
 
 
-def choose_signs(rows: Floats, signs: Floats, threads: int, least_gain: float = 0.0) -> Chosen:
+def choose_signs(rows: Floats, signs: Floats, longest: float, threads: int, least_gain: float = 0.0) -> Chosen:
     """Choose the signs of sign vectors, the columns of ``signs``, for each row."""
-    return Codewords(no_books(rows.shape[1]), signs, least_gain).choose(rows, threads)
+    return Codewords(no_books(rows.shape[1]), signs, longest, least_gain).choose(rows, threads)
 
 
 def sums_of(choices: Choices, books: Floats) -> Floats:
@@ -103,16 +108,16 @@ def signs_of(bytes_: Choices) -> Floats:
     return 2 * bits - 1
 
 
-def learn_books(rows: Floats, n_books: int, rng: np.random.Generator, threads: int) -> Floats:
+def learn_books(rows: Floats, n_books: int, rng: np.random.Generator, longest: float, threads: int) -> Floats:
     """Learn books of 256 codewords, shape (n_books, 256, d)."""
     books, left = no_books(rows.shape[1]), rows
     for _ in range(n_books):
         books = np.concatenate([books, growing_k_means(left, rng)[None]])
         for _ in range(BOOK_TURNS):
-            books = solved_books(rows, choose_words(rows, books, threads), books)
-        left = rows - sums_of(choose_words(rows, books, threads), books)
+            books = solved_books(rows, choose_words(rows, books, longest, threads), books)
+        left = rows - sums_of(choose_words(rows, books, longest, threads), books)
     for _ in range(LAST_TURNS if n_books else 0):
-        books = solved_books(rows, choose_words(rows, books, threads), books)
+        books = solved_books(rows, choose_words(rows, books, longest, threads), books)
     return books
 
 
@@ -128,12 +133,14 @@ def solved_books(rows: Floats, choices: Choices, books: Floats) -> Floats:
     return np.asarray(books + change.reshape(books.shape), dtype=np.float32)
 
 
-def learn_signs(rows: Floats, n_bits: int, rng: np.random.Generator, threads: int, least_gain: float = 0.0) -> Floats:
+def learn_signs(
+    rows: Floats, n_bits: int, rng: np.random.Generator, longest: float, threads: int, least_gain: float = 0.0
+) -> Floats:
     """Learn sign vectors, shape (d, n_bits)."""
     signs = first_signs(rows, n_bits, rng)
     vectors = solved_signs(rows, signs)
     for _ in range(SIGN_TURNS if n_bits else 0):
-        signs = signs_of(choose_signs(rows, vectors, threads, least_gain).codes)
+        signs = signs_of(choose_signs(rows, vectors, longest, threads, least_gain).codes)
         vectors = solved_signs(rows, signs)
     return vectors
 
@@ -144,18 +151,22 @@ def solved_signs(rows: Floats, signs: Floats) -> Floats:
 
 
 def first_signs(rows: Floats, n_bits: int, rng: np.random.Generator) -> Floats:
-    """Return signs along rotated principal axes; where bits are many, also those of what the first ones leave."""
+    """Return signs along rotated principal axes; where bits are many, also those of what the first ones leave.
+
+    Where they are very many, the rest is drawn at random.
+    """
     signs = np.zeros((len(rows), 0), dtype=np.float32)
     left = rows
     most = max(1, int(ROTATION_SHARE * rows.shape[1]))
-    while signs.shape[1] < n_bits:
+    for _ in range(min(ROTATIONS, -(-n_bits // most))):
         size = min(n_bits - signs.shape[1], most)
         places = left @ principal_axes(left)[:, :size]
         start = np.linalg.qr(rng.standard_normal((size, size)))[0]
         turn = quantizing_rotation(places[:ROTATION_ROWS], start, ROTATION_TURNS)[0]
         signs = np.hstack([signs, np.where(places @ turn > 0, 1, -1).astype(np.float32)])
         left = rows - signs @ solved_signs(rows, signs).T
-    return signs
+    rest = rng.choice(np.array([-1, 1], dtype=np.float32), (len(rows), n_bits - signs.shape[1]))
+    return np.hstack([signs, rest])
 
 
 def growing_k_means(points: Floats, rng: np.random.Generator) -> Floats:

@@ -13,9 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from sthash import _core, model_file
 from sthash.blas import one_blas_thread
-from sthash.checks import check_whole, resolve_threads
+from sthash.checks import check_positive, check_whole, resolve_threads
 from sthash.codes import Codes
 from sthash.hashing.codebooks import (
+    LEAST_LENGTH,
     WORDS,
     Chosen,
     Codewords,
@@ -28,7 +29,7 @@ from sthash.hashing.codebooks import (
     sums_of,
 )
 from sthash.hashing.hasher import check_features, check_seed, learner_of, saved_seed
-from sthash.rows import check_dense, unit_rows
+from sthash.rows import check_dense, squared_norms, unit_rows
 
 Floats = npt.NDArray[np.float32]
 
@@ -40,10 +41,14 @@ LEARNING_ROWS = 20_000
 BOOKS = {16: 15, 32: 11, MOST_BYTES: 6}
 # Few rows cannot fill many books: (rows / 2500)² of them at most.
 ROWS_PER_BOOK = 2500
+# Rows, which are unit vectors minus their mean, are not longer than this, and not many times as long as those that were
+# learned from.
+LONGEST, MOST_TIMES_AS_LONG = 2.0, 2.0
 # Flips of signs that gain less take a third of the time of long codes, and change the recall by less than .01.
 LEAST_GAIN = 0.3
-# A correction is chosen for the sum of both its errors, at the cosine that neighbors have, more than for each alone.
-NEIGHBOR_COSINE, SUM_WEIGHT = 0.5, 2.0
+# A correction is chosen for the sum of both its errors, more than for each alone. That of the factor counts times the
+# product that neighbors minus the mean have: so much at most, or this share of their mean square.
+MOST_PRODUCT, PRODUCT_SHARE, SUM_WEIGHT = 0.5, 0.625, 2.0
 # All patterns of eight signs.
 PATTERNS: Floats = signs_of(np.arange(256, dtype=np.uint8)[:, None])
 
@@ -204,7 +209,11 @@ class EmbeddingQuantizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def save(self, path: str | PathLike[str]) -> None:
         """Write the fitted model to a file for `sthash.load`. A write that is interrupted leaves no file."""
         check_is_fitted(self)
-        config = {"n_bytes": int(self.n_bytes), "random_state": saved_seed(self.random_state)}
+        config = {
+            "n_bytes": int(self.n_bytes),
+            "random_state": saved_seed(self.random_state),
+            "longest": self._longest,
+        }
         names = ("mean_", "books_", "signs_", "corrections_")
         model_file.write(path, type(self).__name__, config, {name: getattr(self, name) for name in names})
 
@@ -212,11 +221,13 @@ class EmbeddingQuantizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _restored(cls, config: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Self:
         check_seed(config["random_state"])
         quantizer = cls(_check_bytes(config["n_bytes"]), random_state=config["random_state"])
+        quantizer._longest = check_positive("longest", config.get("longest", LONGEST), most=LONGEST)
         n_books, d = len(arrays["books_"]), check_features(len(arrays["mean_"]))
         if n_books > max(BOOKS.values()):
             raise ValueError(f"it has {n_books} books")
         if "axes_" in arrays:  # the first files give their books in the coordinates of at most 128 principal axes
             model_file.check_array(arrays, "axes_", np.float32, (d, min(d, 128)))
+            model_file.check_array(arrays, "books_", np.float32, (n_books, WORDS, min(d, 128)))
             arrays = arrays | {"books_": arrays["books_"] @ arrays["axes_"].T}
         shapes = {
             "mean_": (d,),
@@ -229,6 +240,8 @@ class EmbeddingQuantizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             if not np.isfinite(arrays[name]).all():
                 raise ValueError(f"{name} is not finite")
             setattr(quantizer, name, arrays[name])
+        if (quantizer.corrections_[:, 0] <= 0).any():
+            raise ValueError("a factor of corrections_ is not above 0")
         quantizer.n_features_in_ = d
         quantizer._prepare()
         return quantizer
@@ -245,10 +258,12 @@ class EmbeddingQuantizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.n_features_in_ = rows.shape[1]
         self.mean_ = rows.mean(axis=0, dtype=np.float64).astype(np.float32)
         rows = rows - self.mean_
+        longest = MOST_TIMES_AS_LONG * float(np.sqrt(squared_norms(rows).max()))
+        self._longest = min(LONGEST, max(longest, LEAST_LENGTH))
         with one_blas_thread():
-            self.books_ = learn_books(rows, n_books, rng, threads)
-            left = rows - sums_of(choose_words(rows, self.books_, threads), self.books_)
-            self.signs_ = learn_signs(left, 8 * (n_bytes - 1 - n_books), rng, threads, LEAST_GAIN)
+            self.books_ = learn_books(rows, n_books, rng, self._longest, threads)
+            left = rows - sums_of(choose_words(rows, self.books_, self._longest, threads), self.books_)
+            self.signs_ = learn_signs(left, 8 * (n_bytes - 1 - n_books), rng, self._longest, threads, LEAST_GAIN)
             self._prepare()
             self.corrections_ = np.zeros((WORDS, 2), dtype=np.float32)
             self._learn_corrections(rows, rng)
@@ -257,7 +272,7 @@ class EmbeddingQuantizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Group the corrections that rows need around 256 pairs."""
         parts = [rows[first : first + BATCH] for first in range(0, len(rows), BATCH)]
         needed = np.concatenate([self._needed(part, self._choose(part).squares) for part in parts])
-        places = correction_places(needed)
+        places = self._places(needed)
         chosen = nearest(places, k_means(places, rng, turns=20))
         sizes = np.maximum(np.bincount(chosen, minlength=WORDS), 1)
         for column in range(2):
@@ -268,7 +283,7 @@ class EmbeddingQuantizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _prepare(self) -> None:
         """Compute what encoding needs besides the learned arrays."""
         self._turned = np.ascontiguousarray(self.books_.reshape(-1, len(self.mean_)).T)
-        self._codewords = Codewords(self.books_, self.signs_, LEAST_GAIN)
+        self._codewords = Codewords(self.books_, self.signs_, self._longest, LEAST_GAIN)
 
     def _choose(self, rows: Floats) -> Chosen:
         """Choose the codewords and signs of rows minus the mean."""
@@ -282,21 +297,21 @@ class EmbeddingQuantizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         shifts = np.einsum("ij,j->i", rows, self.mean_, dtype=np.float64)
         return np.column_stack([np.clip(factors, 1e-3, 1e3), shifts])
 
+    def _places(self, corrections: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """Return corrections as points whose distances say how much a wrong one harms.
+
+        At the product c, an error of the logarithm of the factor harms c times as much as one of the shift, and if both
+        go the same way, they add up.
+        """
+        mean_square = 1 - float(self.mean_ @ self.mean_)  # of unit rows minus their mean
+        factors = min(MOST_PRODUCT, PRODUCT_SHARE * mean_square) * np.log(corrections[:, 0])
+        shifts = corrections[:, 1]
+        return np.column_stack([factors, shifts, SUM_WEIGHT * (factors + shifts)])
+
     def _encode(self, rows: Floats) -> Codes:
         chosen, squares = self._choose(rows)
-        places = correction_places(self._needed(rows, squares))
-        last = nearest(places, correction_places(self.corrections_.astype(np.float64)))
+        last = nearest(self._places(self._needed(rows, squares)), self._places(self.corrections_.astype(np.float64)))
         return np.column_stack([chosen, last.astype(np.uint8)])
-
-
-def correction_places(corrections: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return corrections as points whose distances say how much a wrong one harms.
-
-    At the cosine c, an error of the logarithm of the factor harms c times as much as one of the shift, and if both go
-    the same way, they add up.
-    """
-    factors, shifts = NEIGHBOR_COSINE * np.log(corrections[:, 0]), corrections[:, 1]
-    return np.column_stack([factors, shifts, SUM_WEIGHT * (factors + shifts)])
 
 
 def _number_of_books(n_bytes: int, n_rows: int) -> int:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from sthash.blas import one_blas_thread
-from sthash.hashing.codebooks import Codewords, k_means, learn_signs, nearest, no_books, signs_of
+from sthash.hashing.codebooks import LEAST_LENGTH, Codewords, k_means, learn_signs, nearest, no_books, signs_of
 
 Floats = npt.NDArray[np.float32]
 Bytes = npt.NDArray[np.uint8]
@@ -21,6 +22,7 @@ LEARNING_ROWS = 20_000
 ROWS_PER_CENTER = 40
 CENTER_TURNS = 6
 RATED_ROWS = 1000
+REACH = 3.0  # times their mean length is how long what centers leave may be
 
 
 def learn_cells(
@@ -34,7 +36,9 @@ def learn_cells(
         centers = bytes_ * units[:, None]
         cells = _nearest(rows, centers)
         chosen = _sample(np.arange(len(rows)), LEARNING_ROWS, rng)
-        signs = learn_signs(rows[chosen] - centers[cells[chosen]], 8 * n_bytes, rng, threads)
+        left = rows[chosen] - centers[cells[chosen]]
+        longest = REACH * math.sqrt(float(np.einsum("ij,ij->i", left, left).mean(dtype=np.float64)))
+        signs = learn_signs(left, 8 * n_bytes, rng, longest, threads)
         codes, factors, shifts = _encode(rows, centers, cells, signs, threads)
         squares = np.einsum("ij,ij->i", centers, centers)
         inverse = np.where(squares > 0, 1 / np.maximum(squares, 1e-30), 0)
@@ -102,7 +106,9 @@ def _encode(rows: Floats, centers: Floats, cells: Cells, signs: Floats, threads:
     The shift is what the code misses in the direction of the center; a query that has more or less of this direction
     than the center itself takes more or less of it.
     """
-    codewords, of_centers = Codewords(no_books(rows.shape[1]), signs), centers @ signs
+    # The sums have about the lengths of what they stand for.
+    length = float(np.linalg.norm(signs))
+    codewords, of_centers = Codewords(no_books(rows.shape[1]), signs, REACH * length), centers @ signs
     codes = np.empty((len(rows), signs.shape[1] // 8), dtype=np.uint8)
     factors, shifts = np.empty(len(rows), dtype=np.float32), np.empty(len(rows), dtype=np.float32)
     for first in range(0, len(rows), BATCH):
@@ -111,7 +117,7 @@ def _encode(rows: Floats, centers: Floats, cells: Cells, signs: Floats, threads:
         left = rows[part] - centers_here
         codes[part], squares = codewords.choose(left, threads)
         lengths = np.sqrt(np.einsum("ij,ij->i", left, left))
-        factors[part] = lengths / np.sqrt(np.maximum(squares, 1e-12))
+        factors[part] = lengths / np.sqrt(np.maximum(squares, (1e-6 * length + LEAST_LENGTH) ** 2))
         in_common = np.einsum("ij,ij->i", signs_of(codes[part]), of_centers[cells[part]])
         shifts[part] = np.einsum("ij,ij->i", centers_here, left) - factors[part] * in_common
     return codes, np.where(np.isfinite(factors), np.minimum(factors, 1e3), 1).astype(np.float32), shifts

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sthash.checks import check_choice
-from sthash.rows import as_array, check_dense, unit_rows
+from sthash.rows import as_array, check_dense, check_product_lengths, squared_norms, unit_rows
 
 Floats = npt.NDArray[np.float32]
 Metric = Literal["cosine", "ip"]
@@ -28,7 +28,11 @@ def checked_rows(vectors: Any, metric: Metric, width: int | None = None) -> Floa
     rows = check_dense(as_array(vectors), width)
     if rows.shape[1] == 0:
         raise ValueError("vectors have no values. Give each at least one.")
-    return rows if metric == "ip" else _unit(rows)
+    if metric == "cosine":
+        return _unit(rows)
+    for first in range(0, len(rows), BATCH):
+        check_product_lengths(squared_norms(rows[first : first + BATCH]))
+    return rows
 
 
 def _unit(rows: Floats) -> Floats:

@@ -35,7 +35,7 @@ Floats = npt.NDArray[np.float32]
 Arrays = dict[str, npt.NDArray[Any]]
 
 CELLS_PER_ROOT = 1.3
-MOST_ROWS = 1 << 29
+MOST_ROWS, MOST_VALUES = 1 << 29, 1 << 15
 # What is looked at by default: one cell of so many, but at least some, and so many candidates per neighbor. Cells say
 # less about inner products than about cosines.
 CELLS_PER_PROBE, LEAST_PROBES, CANDIDATES_PER_NEIGHBOR = {"cosine": 12, "ip": 6}, 64, 12
@@ -140,6 +140,8 @@ class VectorIndex:
         if not len(rows):
             raise ValueError("there are no vectors. Give at least one.")
         _check_number(len(rows))
+        if rows.shape[1] > MOST_VALUES:
+            raise ValueError(f"vectors have {rows.shape[1]:,} values, more than {MOST_VALUES:,}. Use fewer dimensions.")
         if n_cells is None:
             n_cells = max(1, round(CELLS_PER_ROOT * math.sqrt(len(rows)) / 16)) * 16
         n_cells = min(check_whole("n_cells", n_cells, 1), len(rows))

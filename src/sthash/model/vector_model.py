@@ -21,7 +21,7 @@ from sthash.model.inner_products import InnerProducts
 from sthash.model.linear import check_settings, default_recipe, linear_parts, new_hasher, restored_weights, sample
 from sthash.model.scatter import Scatter
 from sthash.model.terms import padded
-from sthash.rows import LONGEST, check_dense, completed_rows, squared_norms, unit_rows
+from sthash.rows import check_dense, check_product_lengths, completed_rows, squared_norms, unit_rows
 
 if TYPE_CHECKING:
     from sthash.hashing import SelfTaughtHashing
@@ -265,9 +265,7 @@ def rows_of(vectors: npt.ArrayLike, metric: Metric, width: int | None = None) ->
     if metric == "cosine":
         units: npt.NDArray[np.float32] = unit_rows(rows)
         return units
-    longest = float(squared_norms(rows).max(initial=0.0)) ** 0.5
-    if longest > LONGEST:
-        raise ValueError(f"a vector has the length {longest:.3g}, too much for inner products. Scale all vectors.")
+    check_product_lengths(squared_norms(rows))
     return rows
 
 

@@ -91,7 +91,9 @@ def search_view(
     codes = snapshot.codes[snapshot.positions(ids)]
     places: list[Place | None] = [None] * (1 + len(hits))
     if encoded.values.any():  # a query without a known term has no place
-        places[:] = axes.places(snapshot, np.concatenate([encoded.margins, snapshot.margins(ids)]))
+        # With inner products, margins of queries are others than those of documents, whose map this is.
+        margins = encoded.margins if snapshot.model.metric == "cosine" else snapshot.model.margins(encoded)
+        places[:] = axes.places(snapshot, np.concatenate([margins, snapshot.margins(ids)]))
     return {
         "hits": [hit_json(hit) | {"code": code.tobytes().hex()} for hit, code in zip(hits, codes, strict=True)],
         **details_json(hits),
