@@ -178,7 +178,7 @@ def assert_same_state(hasher, held):
 
 
 def test_names_of_columns_go_with_the_fit_that_had_them(case):
-    pandas = pytest.importorskip("pandas")
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
     names = [f"t{column}" for column in range(40)]
     hasher = case.make(n_bits=8).fit(pandas.DataFrame(X.toarray(), columns=names), Y)
     assert hasher.feature_names_in_.tolist() == names

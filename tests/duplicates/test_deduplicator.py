@@ -111,7 +111,7 @@ def test_check_keeps_nothing():
 
 
 def test_keys_and_tables():
-    pandas = pytest.importorskip("pandas")
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
     seen = Deduplicator()
     frame = pandas.DataFrame({"body": [TEXT, TEXT + "!"]})
     assert seen.add(frame, text="body") == [Verdict("0", True, None, 0), Verdict("1", False, "0", 1)]

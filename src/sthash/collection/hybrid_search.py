@@ -129,7 +129,7 @@ def _nearest(
     table = table.at(table.ball(query, None, wanted))
     vectors = snapshot.vectors(table.ids)
     ranking = table.rank(vectors, query, min(width, len(table)), table.n_bits, wanted, snapshot.threads)
-    # The sign of an inner product says nothing.
+    # A negative inner product may still be among the largest.
     fits = snapshot.model.metric == "ip" or ranking.scores[0] > 0
     held = ranking.positions[0][(ranking.positions[0] >= 0) & fits]
     positions: list[int] = snapshot.positions(table.ids[held]).tolist()

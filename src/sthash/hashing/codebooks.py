@@ -65,7 +65,8 @@ class Codewords:
     books : array of float32, shape (number of books, 256, d)
     signs : array of float32, shape (d, number of sign vectors)
     longest : float
-        How long rows may be. The longer, the less exact are choices for short ones; longer ones are shortened.
+        Length that rows may have. The larger it is, the less exact are the choices of short rows. Longer rows are
+        shortened.
     least_gain : float, default=0
         What a flip of a sign must gain, as a share of four squares of a sign vector. Small gains take time.
     """

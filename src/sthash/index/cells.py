@@ -22,7 +22,7 @@ LEARNING_ROWS = 20_000
 ROWS_PER_CENTER = 40
 CENTER_TURNS = 6
 RATED_ROWS = 1000
-REACH = 3.0  # times their mean length is how long what centers leave may be
+REACH = 3.0  # what centers leave may be so many times as long as it is on average
 
 
 def learn_cells(

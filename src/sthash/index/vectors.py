@@ -207,7 +207,7 @@ class VectorIndex:
 
     @classmethod
     def _restored(cls, config: dict[str, Any], arrays: Arrays) -> Self:
-        arrays = {"margins": np.empty(0, dtype=np.float32), **arrays}  # which the first files had not
+        arrays = {"margins": np.empty(0, dtype=np.float32), **arrays}  # the first files have none
         for name, (dtype, axes) in STORED.items():
             model_file.check_array(arrays, name, dtype, (None,) * axes)
             if dtype is np.float32 and not np.isfinite(arrays[name]).all():
@@ -291,8 +291,8 @@ class VectorIndex:
         k : int, default=10
         probes : int, optional
             Cells that are looked into, by default one of twelve (of six for inner products), but at least 64. All of
-            them make the search as good as the codes are. For cosines this is an average: cells count whose centers
-            are almost as close as the nearest one, so more of them where many are.
+            them make the search as good as the codes are. For cosines this is an average per query: a query
+            looks into the cells whose centers are almost as close as the nearest one, and these may be few or many.
         candidates : int, optional
             Vectors per query whose scores are computed, by default 12 k.
         threads : int, optional

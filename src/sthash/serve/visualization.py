@@ -91,7 +91,7 @@ def search_view(
     codes = snapshot.codes[snapshot.positions(ids)]
     places: list[Place | None] = [None] * (1 + len(hits))
     if encoded.values.any():  # a query without a known term has no place
-        # With inner products, margins of queries are others than those of documents, whose map this is.
+        # The map is of documents. With inner products, a query has other margins than a document with its vector.
         margins = encoded.margins if snapshot.model.metric == "cosine" else snapshot.model.margins(encoded)
         places[:] = axes.places(snapshot, np.concatenate([margins, snapshot.margins(ids)]))
     return {
