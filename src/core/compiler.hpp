@@ -37,9 +37,9 @@ inline WideProduct wide_product(uint64_t a, uint64_t b) {
     const Wide product = static_cast<Wide>(a) * b;
     return {static_cast<uint64_t>(product), static_cast<uint64_t>(product >> 64)};
 #else
-    constexpr uint64_t half = 0xFFFFFFFFu;
-    const uint64_t low = (a & half) * (b & half), left = (a >> 32) * (b & half), right = (a & half) * (b >> 32);
-    const uint64_t middle = (low >> 32) + (left & half) + (right & half);
+    constexpr uint64_t kHalf = 0xFFFFFFFFu;
+    const uint64_t low = (a & kHalf) * (b & kHalf), left = (a >> 32) * (b & kHalf), right = (a & kHalf) * (b >> 32);
+    const uint64_t middle = (low >> 32) + (left & kHalf) + (right & kHalf);
     return {a * b, (a >> 32) * (b >> 32) + (left >> 32) + (right >> 32) + (middle >> 32)};
 #endif
 }

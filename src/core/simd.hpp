@@ -13,6 +13,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <stdexcept>
 #include <string>
@@ -116,12 +117,12 @@ inline SimdPath choose_path() {
         names += (names.empty() ? "" : ", ") + std::string(name_of(path));
     }
     throw std::runtime_error("STHASH_SIMD=" + std::string(wanted) +
-                             " is no path of this machine. Unset it or use one of: " + names + ".");
+                             " is not a path of this machine. Unset it or use one of: " + names + ".");
 }
 
 // The path that all kernels take. The module sets it once, at import; only tests change it later.
-inline SimdPath& active_path() {
-    static SimdPath path = SimdPath::portable;
+inline std::atomic<SimdPath>& active_path() {
+    static constinit std::atomic<SimdPath> path{SimdPath::portable};
     return path;
 }
 

@@ -15,6 +15,13 @@
 
 #include "compiler.hpp"
 
+namespace sthash {
+
+// Floats that kernels keep side by side: rows of weights are padded to a multiple of it.
+inline constexpr int kLanesInGroup = 16;
+
+}  // namespace sthash
+
 #if STHASH_GNU
 #define STHASH_VECTOR(name, type, bytes, ...) typedef type name __attribute__((vector_size(bytes), __VA_ARGS__))
 #define STHASH_CHOOSE(mask, a, b) ((mask) ? (a) : (b))

@@ -6,6 +6,7 @@ file to the compiled module; the headers in ``src/core`` document every paramete
 
 import enum
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,32 +17,20 @@ def set_time_limit(seconds: float | None) -> None: ...
 
 # views: arrays that belong together
 
-class CsrView:
-    """Compressed sparse rows; if ``dense``, all rows share the columns 0, 1, 2, … at the start of ``indices``."""
+class RowsView:
+    """Rows: number i has the entries from ``starts[i]`` to before ``ends[i]``; without columns they are dense.
 
-    def __init__(
-        self,
-        indptr: npt.NDArray[np.int64],
-        indices: npt.NDArray[np.int32],
-        values: npt.NDArray[np.float32],
-        *,
-        dense: bool = False,
-    ) -> None: ...
-
-class PackedView:
-    """Vectors one after the other: number i has the words ``content[starts[i]:ends[i]]``.
-
-    ``checked`` says that they are some of the vectors of another view.
+    ``checked`` says that they are some of the rows of another view.
     """
 
     def __init__(
         self,
-        content: npt.NDArray[np.int32],
         starts: npt.NDArray[np.int64],
         ends: npt.NDArray[np.int64],
+        columns: npt.NDArray[np.int32] | None,
+        values: npt.NDArray[np.float32],
         *,
         n_columns: int,
-        dense: bool = False,
         checked: bool = False,
     ) -> None: ...
 
@@ -54,10 +43,9 @@ class WordTable:
     def __len__(self) -> int: ...
     def nbytes(self) -> int: ...
     def longest_probe(self) -> int: ...
-    def scan(
-        self, texts: list[str], *, segmentation: int = 2, threads: int
-    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]: ...
+    def scan(self, texts: list[str], *, threads: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]: ...
     def add(self, words: list[str], wanted: npt.NDArray[np.bool_]) -> npt.NDArray[np.int32]: ...
+    def find(self, words: list[str]) -> npt.NDArray[np.int32]: ...
     def words_from(self, first: int) -> list[str]: ...
     def hashes_from(self, first: int) -> npt.NDArray[np.uint64]: ...
     def words_at(self, numbers: npt.NDArray[np.int32]) -> list[str]: ...
@@ -83,9 +71,8 @@ def closest_words(
 # graph
 
 def sparse_neighbors(
-    rows: CsrView,
+    rows: RowsView,
     *,
-    n_columns: int,
     penalty: npt.NDArray[np.float32],
     k: int,
     common_share: float,
@@ -103,7 +90,7 @@ def dense_neighbors(
     threads: int,
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]: ...
 def approximate_neighbors(
-    rows: CsrView, *, n_columns: int, k: int, seed: int, threads: int, report: Callable[[int, int], None] | None = None
+    rows: RowsView, *, k: int, seed: int, threads: int, report: Callable[[int, int], None] | None = None
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]: ...
 def largest_in_rows(
     scores: npt.NDArray[np.float32], *, k: int, threads: int
@@ -114,10 +101,9 @@ def largest_in_rows(
 lanes_in_group: int
 
 def fit_svm_bank(
-    rows: CsrView,
+    rows: RowsView,
     bits: npt.NDArray[np.uint8],
     *,
-    n_features: int,
     inverse_curvature: npt.NDArray[np.float32],
     diagonal: float,
     upper: float,
@@ -128,12 +114,12 @@ def fit_svm_bank(
     threads: int,
     report: Callable[[int, int], None] | None = None,
 ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32], npt.NDArray[np.int32]]: ...
-def project(rows: CsrView, weights: npt.NDArray[np.float32], *, threads: int) -> npt.NDArray[np.float32]: ...
+def project(rows: RowsView, weights: npt.NDArray[np.float32], *, threads: int) -> npt.NDArray[np.float32]: ...
 
 # spectral
 
 def filter_step(
-    matrix: CsrView,
+    matrix: RowsView,
     now: npt.NDArray[np.float32],
     following: npt.NDArray[np.float32],
     *,
@@ -196,9 +182,9 @@ class HammingJoin:
 
 def search_balls(
     codes: npt.NDArray[np.uint64],
-    vectors: PackedView,
+    vectors: RowsView,
     query_codes: npt.NDArray[np.uint64],
-    query_rows: CsrView,
+    query_rows: RowsView,
     *,
     margins: npt.NDArray[np.float32] | None,
     k: int,
@@ -221,10 +207,10 @@ def gather_ball(
     wanted: int,
 ) -> npt.NDArray[np.int64]: ...
 def pair_scores(
-    vectors: PackedView, left: npt.NDArray[np.int64], right: npt.NDArray[np.int64], *, threads: int
+    vectors: RowsView, left: npt.NDArray[np.int64], right: npt.NDArray[np.int64], *, threads: int
 ) -> npt.NDArray[np.float32]: ...
 def rerank_hits(
-    vectors: PackedView,
+    vectors: RowsView,
     places: npt.NDArray[np.int64],
     scores: npt.NDArray[np.float32],
     *,
@@ -240,10 +226,9 @@ def rerank_hits(
 class SimilarityJoin:
     def __init__(
         self,
-        rows: CsrView,
+        rows: RowsView,
         *,
         chosen: _Ids,
-        n_columns: int,
         squares: npt.NDArray[np.float32],
         measure: int,
         threshold: float,
@@ -280,12 +265,12 @@ def shingle_sets(
     size: int,
     threads: int,
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint64]]: ...
-def first_equal_rows(rows: CsrView, *, threads: int) -> _Ids: ...
+def first_equal_rows(rows: RowsView, *, threads: int) -> _Ids: ...
 def first_equal_sets(indptr: npt.NDArray[np.int64], items: npt.NDArray[np.uint64], *, threads: int) -> _Ids: ...
 def shared_columns(
     indptr: npt.NDArray[np.int64], items: npt.NDArray[np.uint64], *, threads: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], int]: ...
-def scatter(rows: CsrView, *, words: int, seed: int, threads: int) -> npt.NDArray[np.float32]: ...
+def scatter(rows: RowsView, *, words: int, seed: int, threads: int) -> npt.NDArray[np.float32]: ...
 
 # postings
 
@@ -315,9 +300,34 @@ class PostingLists:
         counts: npt.NDArray[np.int32],
         ids: npt.NDArray[np.int64],
     ) -> None: ...
+    def load(
+        self, columns: npt.NDArray[np.int32], content: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64]
+    ) -> None: ...
+    def add(
+        self,
+        indptr: npt.NDArray[np.int64],
+        columns: npt.NDArray[np.int32],
+        counts: npt.NDArray[np.int32],
+        ids: npt.NDArray[np.int64],
+        lengths: npt.NDArray[np.int32],
+    ) -> None: ...
+    def remove(self, positions: npt.NDArray[np.int32]) -> None: ...
+    def compact(self) -> npt.NDArray[np.int32]: ...
+    def pack(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uint8], npt.NDArray[np.int64]]: ...
     def holds(self, column: int) -> bool: ...
     def document_frequency(self, column: int) -> int: ...
+    def document_frequencies(self, columns: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]: ...
     def positions(self, column: int) -> npt.NDArray[np.int32]: ...
+    def ids(self) -> npt.NDArray[np.int64]: ...
+    def lengths(self) -> npt.NDArray[np.int32]: ...
+    @property
+    def n_documents(self) -> int: ...
+    @property
+    def live(self) -> int: ...
+    @property
+    def next_id(self) -> int: ...
+    @property
+    def n_words(self) -> int: ...
     @property
     def nbytes(self) -> int: ...
     def search(
@@ -332,6 +342,7 @@ class PostingLists:
         mean_length: float,
         allowed: npt.NDArray[np.uint8] | None,
         threads: int,
+        ranks: npt.NDArray[np.uint32] | None = None,
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]: ...
 
 def multiply(
@@ -361,21 +372,51 @@ def scan_additive(
     threads: int,
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]: ...
 
+class CellTable:
+    def ids(self) -> _Ids: ...
+    def cells(self) -> npt.NDArray[np.int32]: ...
+    def packed(self) -> _Codes: ...
+    def vectors(self, first: int, last: int) -> npt.NDArray[Any]: ...
+    def max_id(self) -> int: ...
+
 class CellIndex:
     def __init__(
         self,
         *,
         centers: npt.NDArray[np.int8],
-        signs: npt.NDArray[np.float32],
         lengths: npt.NDArray[np.float32],
-        starts: npt.NDArray[np.int64],
-        sizes: npt.NDArray[np.int32],
-        blocks: npt.NDArray[np.uint8],
+        signs: npt.NDArray[np.float32],
         scales: npt.NDArray[np.float32],
-        ids: npt.NDArray[np.int32],
         steps: npt.NDArray[np.float32],
-        vectors: npt.NDArray[np.float32] | npt.NDArray[np.uint16] | npt.NDArray[np.int8],
+        precision: int,
     ) -> None: ...
+    def add(
+        self,
+        *,
+        cells: npt.NDArray[np.int32],
+        packed: _Codes,
+        vectors: npt.NDArray[np.float32] | npt.NDArray[np.uint16] | npt.NDArray[np.int8],
+        ids: _Ids | None,
+        borrow: bool,
+    ) -> _Ids: ...
+    def remove(self, ids: _Ids) -> None: ...
+    def raise_max_id(self, id: int) -> None: ...  # noqa: A002
+    def max_id(self) -> int: ...
+    def size(self) -> int: ...
+    def contains(self, id: int) -> bool: ...  # noqa: A002
+    def ids(self) -> _Ids: ...
+    def vectors(self, ids: _Ids) -> npt.NDArray[Any]: ...
+    def stats(self) -> dict[str, int]: ...
+    def table(self) -> CellTable: ...
     def search(
-        self, queries: npt.NDArray[np.float32], *, k: int, probes: int, margin: float, candidates: int, threads: int
-    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]: ...
+        self,
+        queries: npt.NDArray[np.float32],
+        *,
+        k: int,
+        probes: int,
+        margin: float,
+        candidates: int,
+        exact: bool,
+        allowed: _Ids | None,
+        threads: int,
+    ) -> tuple[_Ids, npt.NDArray[np.float32]]: ...

@@ -10,6 +10,7 @@
 #include "spectral/kernels.hpp"
 
 using namespace sthash;
+using namespace sthash::graph;
 using namespace sthash::test;
 
 namespace {
@@ -30,13 +31,13 @@ void check_rows_above(const BlockView& block, const QuantizedView& given, const 
         for (size_t next = 0; next < n;) {
             std::vector<int32_t> places(most);
             std::vector<uint32_t> above(most);
-            std::vector<int16_t> scores(most * block_size);
+            std::vector<int16_t> scores(most * kBlockSize);
             const auto count = static_cast<ptrdiff_t>(rows_above(block, given, rows.data(), n, thresholds.data(), most,
                                                                  places.data(), above.data(), scores.data(), &next));
             all.places.insert(all.places.end(), places.begin(), places.begin() + count);
             all.above.insert(all.above.end(), above.begin(), above.begin() + count);
             all.scores.insert(all.scores.end(), scores.begin(),
-                              scores.begin() + count * static_cast<ptrdiff_t>(block_size));
+                              scores.begin() + count * static_cast<ptrdiff_t>(kBlockSize));
         }
         check(all.places == wanted.places && all.above == wanted.above && all.scores == wanted.scores,
               "rows above thresholds");
@@ -47,7 +48,7 @@ void check_sparse_blocks(size_t n) {
     const size_t columns = 24;
     std::vector<int64_t> indptr{0};
     std::vector<int32_t> indices, rows;
-    std::vector<int16_t> weights, block((columns + 1) * block_size), thresholds(block_size);
+    std::vector<int16_t> weights, block((columns + 1) * kBlockSize), thresholds(kBlockSize);
     std::vector<uint16_t> slots(columns);
     for (size_t i = 0; i < n; ++i) {
         for (size_t c = 0; c < columns; ++c)
@@ -59,24 +60,24 @@ void check_sparse_blocks(size_t n) {
         rows.push_back(static_cast<int32_t>(n - 1 - i));
     }
     for (size_t c = 0; c < columns; ++c) slots[c] = static_cast<uint16_t>(draw(4) != 0 ? c + 1 : 0);
-    for (size_t at = block_size; at < block.size(); ++at) block[at] = static_cast<int16_t>(draw(8000));
+    for (size_t at = kBlockSize; at < block.size(); ++at) block[at] = static_cast<int16_t>(draw(8000));
     for (int16_t& threshold : thresholds) threshold = static_cast<int16_t>(draw(4000));
     Reached wanted;
     for (size_t at = 0; at < n; ++at) {
         const auto row = static_cast<size_t>(rows[at]);
-        int16_t sums[block_size] = {};
+        int16_t sums[kBlockSize] = {};
         uint32_t above = 0;
-        for (size_t q = 0; q < block_size; ++q) {
+        for (size_t q = 0; q < kBlockSize; ++q) {
             for (auto entry = static_cast<size_t>(indptr[row]); entry < static_cast<size_t>(indptr[row + 1]); ++entry) {
                 const size_t slot = slots[static_cast<size_t>(indices[entry])];
-                sums[q] = static_cast<int16_t>(sums[q] + ((block[slot * block_size + q] * weights[entry]) >> 16));
+                sums[q] = static_cast<int16_t>(sums[q] + ((block[slot * kBlockSize + q] * weights[entry]) >> 16));
             }
             if (sums[q] > thresholds[q]) above |= uint32_t{1} << q;
         }
         if (above == 0) continue;
         wanted.places.push_back(static_cast<int32_t>(at));
         wanted.above.push_back(above);
-        wanted.scores.insert(wanted.scores.end(), sums, sums + block_size);
+        wanted.scores.insert(wanted.scores.end(), sums, sums + kBlockSize);
     }
     check_rows_above({block.data(), slots.data(), nullptr, nullptr},
                      {indptr.data(), indices.data(), weights.data(), nullptr, nullptr, nullptr, 0}, rows, thresholds,
@@ -86,10 +87,10 @@ void check_sparse_blocks(size_t n) {
 void check_dense_blocks(size_t n) {
     const size_t width = 24;
     std::vector<int8_t> bytes(n * width);
-    std::vector<uint8_t> block(width * block_size);
-    std::vector<float> factors(n), query_factors(block_size);
+    std::vector<uint8_t> block(width * kBlockSize);
+    std::vector<float> factors(n), query_factors(kBlockSize);
     std::vector<int32_t> offsets(n), rows;
-    std::vector<int16_t> thresholds(block_size);
+    std::vector<int16_t> thresholds(kBlockSize);
     for (int8_t& byte : bytes) byte = static_cast<int8_t>(static_cast<int>(draw(255)) - 127);
     for (uint8_t& byte : block) byte = static_cast<uint8_t>(draw(128));
     for (auto* some : {&factors, &query_factors})
@@ -100,12 +101,12 @@ void check_dense_blocks(size_t n) {
         const size_t row = n - 1 - at;
         rows.push_back(static_cast<int32_t>(row));
         for (size_t c = 0; c < width; ++c) offsets[row] += 255 * bytes[row * width + c];
-        int16_t scores[block_size];
+        int16_t scores[kBlockSize];
         uint32_t above = 0;
-        for (size_t q = 0; q < block_size; ++q) {
+        for (size_t q = 0; q < kBlockSize; ++q) {
             int sum = 0;
             for (size_t c = 0; c < width; ++c)
-                sum += block[(c / 4 * block_size + q) * 4 + c % 4] * bytes[row * width + c];
+                sum += block[(c / 4 * kBlockSize + q) * 4 + c % 4] * bytes[row * width + c];
             const float exact = static_cast<float>(4 * sum - offsets[row]) * factors[row] * query_factors[q];
             scores[q] = static_cast<int16_t>(std::clamp(static_cast<int>(exact), -32768, 32767));
             if (scores[q] > thresholds[q]) above |= uint32_t{1} << q;
@@ -113,7 +114,7 @@ void check_dense_blocks(size_t n) {
         if (above == 0) continue;
         wanted.places.push_back(static_cast<int32_t>(at));
         wanted.above.push_back(above);
-        wanted.scores.insert(wanted.scores.end(), scores, scores + block_size);
+        wanted.scores.insert(wanted.scores.end(), scores, scores + kBlockSize);
     }
     check_rows_above({nullptr, nullptr, block.data(), query_factors.data()},
                      {nullptr, nullptr, nullptr, bytes.data(), factors.data(), offsets.data(), width}, rows, thresholds,
@@ -127,7 +128,7 @@ Rows grouped_rows(size_t n, size_t columns) {
     for (size_t i = 0; i < n; ++i) {
         const SparseRow middle = middles.view().row(draw(middles.indptr.size() - 1));
         std::set<int32_t> own;
-        for (long at = 0; at < middle.size; ++at)
+        for (ptrdiff_t at = 0; at < middle.size; ++at)
             if (draw(3) != 0) own.insert(middle.indices[at]);
         for (size_t more = draw(4); more > 0; --more) own.insert(static_cast<int32_t>(draw(columns)));
         for (const int32_t column : own) {
@@ -145,7 +146,7 @@ void check_neighbors(size_t n, size_t k) {
     std::vector<float> full(n * columns);
     for (size_t i = 0; i < n; ++i) {
         const SparseRow row = rows.view().row(i);
-        for (long at = 0; at < row.size; ++at)
+        for (ptrdiff_t at = 0; at < row.size; ++at)
             full[i * columns + static_cast<size_t>(row.indices[at])] = row.values[at];
     }
     StopFlag stop{false};
@@ -188,13 +189,14 @@ void check_filter(size_t n, size_t width, float past) {
         for (size_t at = 0; at < width; ++at) {
             const SparseRow row = rows.view().row(i);
             float sum = 0;
-            for (long entry = 0; entry < row.size; ++entry)
+            for (ptrdiff_t entry = 0; entry < row.size; ++entry)
                 sum += now[static_cast<size_t>(row.indices[entry]) * width + at] * row.values[entry];
             wanted[i * width + at] = sum * 0.5f + now[i * width + at] * -2.0f + next[i * width + at] * past;
         }
-    const FilterStep step{rows.view(), now.data(), next.data(), static_cast<long>(width), 0.5f, -2.0f, past};
-    filter_rows(step, 0, static_cast<long>(n / 2));
-    filter_rows(step, static_cast<long>(n / 2), static_cast<long>(n));
+    const spectral::FilterStep step{rows.view(), now.data(), next.data(), static_cast<ptrdiff_t>(width),
+                                    0.5f,        -2.0f,      past};
+    spectral::filter_rows(step, 0, static_cast<ptrdiff_t>(n / 2));
+    spectral::filter_rows(step, static_cast<ptrdiff_t>(n / 2), static_cast<ptrdiff_t>(n));
     check(next == wanted, "products of a graph with vectors");
 }
 

@@ -2,6 +2,7 @@
 // first difference. main.cpp runs the tests on every SIMD path of the machine.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -9,12 +10,14 @@
 #include <string>
 #include <vector>
 
-#include "csr.hpp"
+#include "rows.hpp"
 #include "simd.hpp"
 
+void test_rows();
 void test_text();
 void test_graph();
 void test_svm();
+void test_projection();
 void test_counts();
 void test_postings();
 void test_ranking();
@@ -48,7 +51,10 @@ struct Rows {
     std::vector<int32_t> indices;
     std::vector<float> values;
 
-    CsrView view() const { return {indptr.data(), indices.data(), values.data(), indptr.size() - 1, false}; }
+    RowsView view() const {
+        const size_t n_columns = indices.empty() ? 0 : *std::max_element(indices.begin(), indices.end()) + size_t{1};
+        return csr_rows(indptr.data(), indices.data(), values.data(), indptr.size() - 1, n_columns);
+    }
 };
 
 inline Rows random_rows(size_t count, size_t columns, size_t most, bool negative) {

@@ -3,19 +3,21 @@
 // results is intended; a model file that was written before then gives other codes.
 #include <cinttypes>
 #include <cmath>
+#include <numeric>
 
 #include "check.hpp"
-#include "collection/postings.hpp"
-#include "collection/reranking.hpp"
-#include "collection/scatter.hpp"
 #include "graph/sparse_neighbors.hpp"
 #include "hamming/checksum.hpp"
 #include "hamming/index.hpp"
+#include "projection/projection.hpp"
+#include "ranking/reranking.hpp"
 #include "svm/bank.hpp"
 #include "text/counter.hpp"
 #include "text/scanner.hpp"
+#include "words/postings.hpp"
 
 using namespace sthash;
+using namespace sthash::text;
 using namespace sthash::test;
 
 namespace {
@@ -59,7 +61,7 @@ CountRows counts_of(const std::vector<std::string>& texts, size_t& n_terms, Stop
     std::vector<TextView> views;
     for (const std::string& text : texts) views.push_back({text.data(), text.size(), 1});
     WordTable table;
-    const ScannedTexts scanned = scan_texts(views, table, Segmentation::pairs, 1, stop);  // threads renumber the words
+    const ScannedTexts scanned = scan_texts(views, table, 1, stop);  // threads renumber the words
     n_terms = table.size();
     std::vector<int32_t> term_of(n_terms);
     for (size_t i = 0; i < n_terms; ++i) term_of[i] = static_cast<int32_t>(i);
@@ -81,18 +83,19 @@ Rows unit_rows(const CountRows& counts) {
 
 // Learns to predict the sides of random hyperplanes, and gives the margins of all rows.
 std::vector<float> learned_margins(const Rows& rows, size_t n_terms, StopFlag& stop) {
-    const std::vector<float> sides = scatter_rows(rows.view(), kBits / 64, 7, kThreads, stop);
+    const std::vector<float> sides = projection::scatter(rows.view(), kBits / 64, 7, kThreads, stop);
     expect("random hyperplanes", sides, 0x925cb737a9c4dc0e);
     std::vector<uint8_t> bits;
     for (const float side : sides) bits.push_back(side > 0);
-    const SvmSettings settings{0.5f, INFINITY, 1};
+    const svm::Settings settings{0.5f, INFINITY, 1};
     const std::vector<float> inverse_curvature(kTexts, 1 / 2.5f);
     Progress progress;
-    const SvmSolution bank =
-        solve_svm_bank({rows.view(), n_terms, kBits, bits.data(), inverse_curvature.data(), settings, 0.1, 30, 3},
-                       kThreads, stop, progress);
+    const svm::Solution bank =
+        svm::solve_bank({rows.view(), n_terms, kBits, bits.data(), inverse_curvature.data(), settings, 0.1, 30, 3},
+                        kThreads, stop, progress);
     expect("weights of the machines", bank.weights, 0xd794486a7d51e7ac);
-    std::vector<float> margins = project(rows.view(), {bank.weights.data(), static_cast<long>(kBits)}, kThreads, stop);
+    std::vector<float> margins =
+        projection::project(rows.view(), {bank.weights.data(), static_cast<ptrdiff_t>(kBits)}, kThreads, stop);
     for (size_t at = 0; at < margins.size(); ++at) margins[at] += bank.intercepts[at % kBits];
     return margins;
 }
@@ -127,33 +130,26 @@ void check_codes(const std::vector<float>& margins, StopFlag& stop) {
 }
 
 void check_search(const CountRows& counts, const Rows& rows, size_t n_terms, StopFlag& stop) {
-    std::vector<int64_t> ids, starts, ends;
-    std::vector<int32_t> lengths, content;
+    std::vector<int64_t> ids;
+    std::vector<int32_t> lengths;
     for (size_t i = 0; i < kTexts; ++i) {
         ids.push_back(static_cast<int64_t>(i));
-        lengths.push_back(0);
-        const SparseRow row = rows.view().row(i);
-        starts.push_back(static_cast<int64_t>(content.size()));
-        content.insert(content.end(), row.indices, row.indices + row.size);
-        for (long at = 0; at < row.size; ++at) {
-            content.push_back(std::bit_cast<int32_t>(row.values[at]));
-            lengths.back() += counts.counts[static_cast<size_t>(counts.indptr[i] + at)];
-        }
-        ends.push_back(static_cast<int64_t>(content.size()));
+        lengths.push_back(
+            std::accumulate(counts.counts.begin() + counts.indptr[i], counts.counts.begin() + counts.indptr[i + 1], 0));
     }
-    PostingLists lists(ids, lengths);
+    words::PostingLists lists(ids, lengths);
     for (size_t column = 0; column < n_terms; ++column) lists.put(static_cast<int32_t>(column), {});
     lists.put_counts({counts.indptr.data(), counts.indices.data(), counts.counts.data(), kTexts, counts.indices.size()},
                      ids.data());
     constexpr size_t k = 50;
-    const BestDocuments best =
+    const words::BestDocuments best =
         lists.search({rows.indptr.data(), rows.indices.data(), rows.values.data(), kTexts, rows.indices.size()},
-                     {1.2, 0.75, 30}, k, nullptr, kThreads, stop);
+                     {1.2, 0.75, 30}, k, {}, kThreads, stop);
     expect("documents found", best.positions, 0x84f7310f6de6597c);
     expect("scores by BM25", best.scores, 0x28d6851702cc1f1a);
-    const RerankedHits reranked =
-        rerank({content.data(), content.size(), starts.data(), ends.data(), kTexts, n_terms, false},
-               {best.positions.data(), best.scores.data(), kTexts, k}, {30, 10, 10, 0.3, 0.2}, 10, kThreads, stop);
+    const ranking::RerankedHits reranked =
+        ranking::rerank(rows.view(), {best.positions.data(), best.scores.data(), kTexts, k}, {30, 10, 10, 0.3, 0.2}, 10,
+                        kThreads, stop);
     expect("re-ranked documents", reranked.places, 0x4d5a17c7700df4d1);
     expect("re-ranked scores", reranked.scores, 0xf87716404f701faf);
 }
@@ -168,7 +164,8 @@ void test_corpus() {
     const Rows rows = unit_rows(counts);
     expect("unit rows", rows.values, 0x5d5dd98208383e7a);
     const std::vector<float> no_penalty(kTexts);
-    const NeighborLists graph = sparse_neighbors({rows.view(), n_terms, no_penalty.data(), 0.1}, 10, kThreads, stop);
+    const graph::NeighborLists graph =
+        graph::sparse_neighbors({rows.view(), n_terms, no_penalty.data(), 0.1}, 10, kThreads, stop);
     expect("neighbors", graph.rows, 0xba03c5bdb1198977);
     expect("cosines", graph.scores, 0xb8179ec52aa599cc);
     check_codes(learned_margins(rows, n_terms, stop), stop);

@@ -1,9 +1,10 @@
 // Term counts as bytes: what is packed is unpacked again, and bytes of strangers do no harm.
-#include "collection/counts.hpp"
+#include "words/counts.hpp"
 
 #include "check.hpp"
 
 using namespace sthash;
+using namespace sthash::words;
 using namespace sthash::test;
 
 namespace {

@@ -1,9 +1,14 @@
 // Embeddings: the codes of the additive quantizer, and the search in cells.
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <numeric>
+#include <set>
+#include <thread>
 
+#include "cells/index.hpp"
 #include "cells/kernels.hpp"
 #include "cells/search.hpp"
 #include "check.hpp"
@@ -133,13 +138,6 @@ void check_scan(size_t bytes, size_t count) {
     }
 }
 
-void check_dot(size_t count) {
-    const std::vector<float> left = random_numbers(count, 9), right = random_numbers(count, 9);
-    check(cells::dot(left.data(), right.data(), count) ==
-              std::inner_product(left.begin(), left.end(), right.begin(), 0.0f),
-          "product of two vectors");
-}
-
 void check_byte_products(size_t rows, size_t count) {
     std::vector<int16_t> query(count);
     std::vector<int8_t> bytes(rows * count);
@@ -152,60 +150,179 @@ void check_byte_products(size_t rows, size_t count) {
     check(sums == wanted, "products of bytes");
 }
 
-// With room for all candidates the vectors decide alone, among the rows of the cells that are looked at. Queries have
-// only 1 and -1, so that nothing is lost when they are rounded.
-void check_search(size_t n_cells, size_t probes, size_t k, int threads) {
-    const size_t dimension = 37, bytes = 4, count = 40;
-    std::vector<int8_t> centers(n_cells * dimension);
-    std::vector<float> queries(count * dimension);
-    for (int8_t& value : centers) value = static_cast<int8_t>(static_cast<int>(draw(255)) - 127);
-    for (float& value : queries) value = draw(2) == 0 ? 1.0f : -1.0f;
-    const std::vector<float> signs = random_numbers(dimension * 8 * bytes, 1);
-    std::vector<int64_t> starts{0};
-    std::vector<int32_t> ids, sizes;
-    std::vector<float> lengths;
-    size_t n_rows = 0;
-    for (size_t cell = 0; cell < n_cells; ++cell) {
-        sizes.push_back(static_cast<int32_t>(draw(70)));
-        for (int32_t i = 0; i < sizes.back(); ++i) ids.push_back(static_cast<int32_t>(n_rows++));
-        while (ids.size() % cells::kBlock != 0) ids.push_back(-1);
-        starts.push_back(static_cast<int64_t>(ids.size() / cells::kBlock));
-        lengths.insert(lengths.end(), {0.25f, 0.5f, 1.0f});
+// A coder of whole numbers. Queries have only 1 and -1, so that nothing is lost when they are rounded.
+struct SmallCoder {
+    explicit SmallCoder(size_t n_cells)
+        : centers(n_cells * kDimension), signs(random_numbers(kDimension * 8 * kBytes, 1)) {
+        for (int8_t& value : centers) value = static_cast<int8_t>(static_cast<int>(draw(255)) - 127);
+        for (size_t cell = 0; cell < n_cells; ++cell) lengths.insert(lengths.end(), {0.25f, 0.5f, 1.0f});
+        coder = {n_cells,        kDimension,   kBytes, centers.data(),
+                 lengths.data(), signs.data(), scales, cells::Precision::float32,
+                 nullptr};
     }
-    const std::vector<float> vectors = random_numbers(n_rows * dimension, 5);
-    std::vector<uint8_t> blocks(ids.size() * (bytes + 2));
-    for (uint8_t& value : blocks) value = static_cast<uint8_t>(draw(256));
-    const float scales[] = {0, 1, 0, 1};
+
+    static constexpr size_t kDimension = 37, kBytes = 4;
+    std::vector<int8_t> centers;
+    std::vector<float> lengths, signs;
+    float scales[4] = {0, 1, 0, 1};
+    cells::Coder coder;
+};
+
+struct Held {
+    size_t cell;
+    std::vector<float> vector;
+};
+using Truth = std::map<int64_t, Held>;
+
+// Rows in cells drawn at random, with codes that say nothing.
+struct RandomRows {
+    RandomRows(const cells::Coder& coder, size_t count)
+        : cells(count), packed(count * coder.row_bytes()), vectors(random_numbers(count * coder.dimension, 5)) {
+        for (int32_t& cell : cells) cell = static_cast<int32_t>(draw(coder.n_cells));
+        for (uint8_t& value : packed) value = static_cast<uint8_t>(draw(256));
+    }
+    cells::NewRows view(const int64_t* ids) const {
+        return {cells.size(), cells.data(), packed.data(), reinterpret_cast<const std::byte*>(vectors.data()),
+                ids,          nullptr};
+    }
+
+    std::vector<int32_t> cells;
+    std::vector<uint8_t> packed;
+    std::vector<float> vectors;
+};
+
+void add_rows(cells::Index& index, const RandomRows& rows, const std::vector<int64_t>& ids, Truth& truth) {
+    index.add(rows.view(ids.data()));
+    for (size_t i = 0; i < ids.size(); ++i) {
+        const auto first = rows.vectors.begin() + static_cast<ptrdiff_t>(i * SmallCoder::kDimension);
+        truth[ids[i]] = {static_cast<size_t>(rows.cells[i]), {first, first + SmallCoder::kDimension}};
+    }
+}
+
+// With room for all candidates the vectors decide alone, among the rows of the cells that are looked at.
+void check_answers(const SmallCoder& small, const cells::Index& index, const Truth& truth, size_t probes, size_t k,
+                   bool exact, const std::vector<int64_t>* allowed, int threads) {
+    const size_t count = 20, dimension = SmallCoder::kDimension, n_cells = small.coder.n_cells;
+    std::vector<float> queries(count * dimension);
+    for (float& value : queries) value = draw(2) == 0 ? 1.0f : -1.0f;
     std::vector<int64_t> found(count * k);
     std::vector<float> scores(count * k);
     StopFlag stop{false};
     const float all = std::numeric_limits<float>::infinity();
-    cells::search({n_cells, dimension, bytes, n_rows, centers.data(), lengths.data(), signs.data(), starts.data(),
-                   sizes.data(), blocks.data(), scales, ids.data(), vectors.data(), cells::Precision::float32, nullptr},
-                  {count, k, probes, n_rows + k, all, queries.data()}, found.data(), scores.data(), threads, stop);
+    const auto [now, located] = index.locate({allowed ? allowed->data() : nullptr, allowed ? allowed->size() : 0});
+    std::vector<uint32_t> slots;
+    for (const int64_t slot : located)
+        if (slot >= 0) slots.push_back(static_cast<uint32_t>(slot));
+    std::sort(slots.begin(), slots.end());
+    const cells::Request request{count, k, probes, truth.size() + k, all, queries.data(), exact};
+    cells::Search(index.coder(), *now, request, allowed ? &slots : nullptr)
+        .run(found.data(), scores.data(), threads, stop);
     for (size_t q = 0; q < count; ++q) {
         const auto query = queries.begin() + static_cast<ptrdiff_t>(q * dimension);
         const auto product = [&](auto other) {
             return std::inner_product(query, query + static_cast<ptrdiff_t>(dimension), other, 0.0f);
         };
-        std::vector<std::pair<float, size_t>> cells, rows;
-        for (size_t cell = 0; cell < n_cells; ++cell)
-            cells.push_back({-product(centers.begin() + static_cast<ptrdiff_t>(cell * dimension)), cell});
-        std::sort(cells.begin(), cells.end());
-        cells.resize(std::min(probes, n_cells));
-        for (const auto& chosen : cells)
-            for (auto at = static_cast<size_t>(starts[chosen.second]) * cells::kBlock;
-                 at < static_cast<size_t>(starts[chosen.second + 1]) * cells::kBlock; ++at)
-                if (const int32_t id = ids[at]; id >= 0)
-                    rows.push_back({-product(vectors.begin() + static_cast<ptrdiff_t>(id) * 37), id});
+        std::vector<std::pair<float, int64_t>> rows;
+        for (const auto& [id, held] : truth)
+            if (allowed == nullptr || std::count(allowed->begin(), allowed->end(), id) > 0)
+                rows.push_back({-product(held.vector.begin()), id});
         std::sort(rows.begin(), rows.end());
+        // With so many candidates, vectors cost no more than codes.
         for (size_t rank = 0; rank < k; ++rank) {
             const bool there = rank < rows.size();
-            const float score = there ? -rows[rank].first : -std::numeric_limits<float>::infinity();
-            const int64_t id = there ? static_cast<int64_t>(rows[rank].second) : -1;
-            check(found[q * k + rank] == id && scores[q * k + rank] == score, "search in cells");
+            const float score = there ? -rows[rank].first : -all;
+            check(found[q * k + rank] == (there ? rows[rank].second : -1) && scores[q * k + rank] == score,
+                  "search among " + std::to_string(n_cells) + " cells");
         }
     }
+}
+
+// Where codes choose the candidates, there are as many answers as there should be, each with its own score.
+void check_approximate(const cells::Index& index, const Truth& truth, size_t k, int threads) {
+    const size_t dimension = SmallCoder::kDimension;
+    std::vector<float> query(dimension, 1.0f), scores(k);
+    std::vector<int64_t> found(k);
+    StopFlag stop{false};
+    const auto now = index.snapshot();
+    const cells::Request request{1, k, 1, k, std::numeric_limits<float>::infinity(), query.data(), false};
+    cells::Search(index.coder(), *now, request, nullptr).run(found.data(), scores.data(), threads, stop);
+    for (size_t i = 0; i < k; ++i) {
+        check((found[i] >= 0) == (i < truth.size()), "number of answers");
+        if (found[i] < 0) continue;
+        const std::vector<float>& row = truth.at(found[i]).vector;
+        check(scores[i] == std::accumulate(row.begin(), row.end(), 0.0f), "scores of answers");
+        check(i == 0 || scores[i - 1] > scores[i] || (scores[i - 1] == scores[i] && found[i - 1] < found[i]),
+              "order of answers");
+    }
+    check(std::set<int64_t>(found.begin(), found.end()).size() == std::min(k, truth.size() + 1), "different answers");
+}
+
+// Rows come and go, until all but a few of them are gone.
+void check_changes(size_t n_cells, bool shuffled) {
+    const SmallCoder small(n_cells);
+    cells::Index index(small.coder);
+    Truth truth;
+    int64_t next = 0;
+    for (const size_t count : {size_t{5}, size_t{0}, size_t{6000}, size_t{1}, size_t{300}}) {
+        std::vector<int64_t> ids(count);
+        for (int64_t& id : ids) id = next++;
+        if (shuffled) std::reverse(ids.begin(), ids.end());
+        add_rows(index, RandomRows(small.coder, count), ids, truth);
+    }
+    for (int turn = 0; turn < 5; ++turn) {
+        check_answers(small, index, truth, 3, 7, turn % 2 == 0, nullptr, 1 + turn % 2);
+        check_approximate(index, truth, 50, 1);
+        std::vector<int64_t> gone;
+        for (const auto& [id, held] : truth)
+            if (draw(3) != 0) gone.push_back(id);
+        check_answers(small, index, truth, 3, 7, false, &gone, 2);
+        index.remove({gone.data(), gone.size()});
+        for (const int64_t id : gone) truth.erase(id);
+        const cells::Table table = cells::table_of(small.coder, *index.snapshot());
+        check(table.ids.size() == truth.size(), "rows that are left");
+        size_t rank = 0;
+        for (const auto& [id, held] : truth) {
+            check(table.ids[rank] == id && static_cast<size_t>(table.cells[rank]) == held.cell, "rows that are left");
+            ++rank;
+        }
+        const auto now = index.snapshot();
+        check(now->dead <= std::max<uint64_t>(1024, (now->size + now->dead) / 4), "removed rows that take memory");
+    }
+    check_approximate(index, truth, truth.size() + 3, 2);
+}
+
+// A writer beside readers: what the thread sanitizer is for.
+void check_writer_beside_readers() {
+    const SmallCoder small(4);
+    cells::Index index(small.coder);
+    const RandomRows first(small.coder, 3000), more(small.coder, 64);
+    index.add(first.view(nullptr));
+    std::atomic<bool> done{false};
+    std::vector<std::thread> readers;
+    for (int reader = 0; reader < 3; ++reader)
+        readers.emplace_back([&, reader] {
+            std::vector<float> query(SmallCoder::kDimension, 1.0f), scores(4000);
+            std::vector<int64_t> found(4000);
+            StopFlag stop{false};
+            while (!done.load()) {
+                const auto now = index.snapshot();
+                const cells::Request request{
+                    1, 4000, 4, 4000, std::numeric_limits<float>::infinity(), query.data(), reader == 0};
+                cells::Search(index.coder(), *now, request, nullptr).run(found.data(), scores.data(), 1, stop);
+                const auto there = std::count_if(found.begin(), found.end(), [](int64_t id) { return id >= 0; });
+                check((there - 3000) % 64 == 0, "a search sees whole changes");
+                check(index.locate({found.data(), 1}).second.size() == 1, "ids are located");
+            }
+        });
+    for (int turn = 0; turn < 40; ++turn) {
+        std::vector<int64_t> ids(64);
+        for (size_t i = 0; i < 64; ++i) ids[i] = static_cast<int64_t>(1000000 - 64 * turn - static_cast<int>(i));
+        index.add(more.view(ids.data()));
+        if (turn % 4 != 0) index.remove({ids.data(), ids.size()});
+    }
+    done.store(true);
+    for (std::thread& reader : readers) reader.join();
+    check(index.snapshot()->size == 3000 + 10 * 64, "rows after all changes");
 }
 
 }  // namespace
@@ -223,8 +340,8 @@ void test_embeddings() {
     for (const size_t bytes : {size_t{2}, size_t{4}, size_t{10}, size_t{128}})
         for (const size_t count : {size_t{1}, size_t{5}}) check_scan(bytes, count);
     for (const size_t count : {size_t{1}, size_t{31}, size_t{64}, size_t{131}}) check_byte_products(7, count);
-    for (size_t count = 0; count < 100; ++count) check_dot(count);
-    check_search(1, 1, 5, 1);
-    check_search(9, 3, 10, 2);
-    check_search(20, 20, 300, 3);
+    check_changes(1, false);
+    check_changes(9, true);
+    check_changes(200, false);
+    check_writer_beside_readers();
 }

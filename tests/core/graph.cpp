@@ -3,6 +3,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <numeric>
 
 #include "check.hpp"
 #include "graph/dense_neighbors.hpp"
@@ -11,6 +12,7 @@
 #include "graph/sparse_neighbors.hpp"
 
 using namespace sthash;
+using namespace sthash::graph;
 using namespace sthash::test;
 
 namespace {
@@ -63,7 +65,7 @@ void check_sparse(size_t n, bool negative, bool euclidean, int threads) {
     check_lists(largest_in_rows({scores.data(), n, n}, k, threads, stop), scores, n, n, k, "largest in rows");
 }
 
-void check_rough_scores(long n) {
+void check_rough_scores(ptrdiff_t n) {
     const auto size = static_cast<size_t>(n);
     std::vector<float> scores(size), penalty(size), spread(size);
     for (size_t i = 0; i < size; ++i) {
@@ -86,7 +88,7 @@ void check_rough_scores(long n) {
                 std::vector<float> maxima(size / block), largest(size / block, -std::numeric_limits<float>::infinity());
                 for (size_t i = 0; i < largest.size() * block; ++i)
                     largest[i / block] = std::max(largest[i / block], score(i));
-                const long blocks = block_maxima(terms, static_cast<long>(block), maxima.data());
+                const ptrdiff_t blocks = block_maxima(terms, static_cast<ptrdiff_t>(block), maxima.data());
                 check(static_cast<size_t>(blocks) == maxima.size() && maxima == largest, "maxima of blocks");
             }
         }
@@ -107,11 +109,16 @@ void check_dense_block(size_t width, size_t count) {
         for (size_t c = 0; c < width && square > 0; ++c) values[i * width + c] /= static_cast<float>(std::sqrt(square));
         if (draw(8) != 0) proposed.push_back(static_cast<int32_t>(i));
     }
-    const QuantizedRows rows = quantized_rows(values.data(), width, order, 2);
+    std::vector<int64_t> bounds;
+    for (size_t i = 0; i <= n; ++i) bounds.push_back(static_cast<int64_t>(i * width));
+    std::vector<int32_t> columns(width);
+    std::iota(columns.begin(), columns.end(), 0);
+    const RowsView dense{bounds.data(), bounds.data() + 1, columns.data(), values.data(), n, width, true};
+    const QuantizedRows rows = quantized_rows(dense, order, 2);
     QueryBlock block;
     block.load(rows, first, count);
-    int16_t thresholds[block_size];
-    std::fill_n(thresholds, block_size, std::numeric_limits<int16_t>::min());
+    int16_t thresholds[kBlockSize];
+    std::fill_n(thresholds, kBlockSize, std::numeric_limits<int16_t>::min());
     block.search(rows, true, proposed, k, thresholds);
     for (size_t q = 0; q < count; ++q) {
         std::vector<uint64_t> wanted;
@@ -138,7 +145,7 @@ void check_dense_block(size_t width, size_t count) {
 void test_graph() {
     for (const size_t width : {size_t{1}, size_t{4}, size_t{30}, size_t{257}})
         for (const size_t count : {size_t{1}, size_t{32}}) check_dense_block(width, count);
-    for (const long n : {0, 1, 15, 16, 63, 64, 65, 200, 1000}) check_rough_scores(n);
+    for (const ptrdiff_t n : {0, 1, 15, 16, 63, 64, 65, 200, 1000}) check_rough_scores(n);
     for (const size_t n : {size_t{1}, size_t{5}, size_t{70}, size_t{150}})
         for (const bool negative : {false, true}) {
             check_sparse(n, negative, false, 1);

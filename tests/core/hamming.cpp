@@ -5,9 +5,9 @@
 #include <thread>
 
 #include "check.hpp"
-#include "collection/ball.hpp"
 #include "hamming/index.hpp"
 #include "hamming/join.hpp"
+#include "ranking/ball.hpp"
 
 using namespace sthash;
 using namespace sthash::hamming;
@@ -112,11 +112,12 @@ void check_balls(int n_bits) {
     const std::vector<uint64_t> codes = random_codes(count, n_bits), query = random_codes(1, n_bits);
     std::vector<float> margins(static_cast<size_t>(n_bits));
     for (float& margin : margins) margin = static_cast<float>(draw(1000)) - 500;
-    const CodesView documents{codes.data(), words, count};
-    const BallQueries queries{{query.data(), words, 1}, margins.data(), margins.size()};
+    const ranking::CodesView documents{codes.data(), words, count};
+    const ranking::BallQueries queries{{query.data(), words, 1}, margins.data(), margins.size()};
     StopFlag stop{false};
-    Ball ball = std::move(gather_balls(documents, queries, 0, 1, {std::nullopt, wanted}, stop).front());
-    const std::vector<float> weights = whole_weights(margins.data(), margins.size(), words);
+    ranking::Ball ball =
+        std::move(ranking::gather_balls(documents, queries, 0, 1, {std::nullopt, wanted}, stop).front());
+    const std::vector<float> weights = ranking::whole_weights(margins.data(), margins.size(), words);
     std::vector<int> distances(count);
     for (size_t i = 0; i < count; ++i)
         for (size_t p = 0; p < margins.size(); ++p)
@@ -124,10 +125,10 @@ void check_balls(int n_bits) {
                 distances[i] += static_cast<int>(weights[p]);
     size_t inside = 0;
     for (const int d : distances) inside += static_cast<size_t>(d) <= ball.radius();
-    const std::vector<Ball::Member>& members = ball.finish();
+    const std::vector<ranking::Ball::Member>& members = ball.finish();
     bool right = members.size() == inside && members.size() >= std::min(wanted, count);
     size_t nearer = 0;
-    for (const Ball::Member& member : members) {
+    for (const ranking::Ball::Member& member : members) {
         right = right && member.distance == distances[static_cast<size_t>(member.place)];
         nearer += static_cast<size_t>(member.distance) < ball.radius();
     }

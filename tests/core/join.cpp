@@ -11,6 +11,7 @@
 #include "join/similarity_join.hpp"
 
 using namespace sthash;
+using namespace sthash::join;
 using namespace sthash::test;
 
 namespace {
@@ -66,16 +67,8 @@ void check_pairs(Measure measure, size_t n, size_t first_query, int threads) {
         check(rows.indptr[i + 1] - rows.indptr[i] == kept, "columns of sets");
     }
     const std::vector<float> ones(rows.columns.size(), 1.0f);
-    SimilarityJoin join({{rows.indptr.data(), rows.columns.data(), ones.data(), n, false},
-                         chosen.data(),
-                         n,
-                         rows.n_columns,
-                         squares.data(),
-                         measure,
-                         kThreshold,
-                         first_query,
-                         n,
-                         n * n},
+    SimilarityJoin join({csr_rows(rows.indptr.data(), rows.columns.data(), ones.data(), n, rows.n_columns),
+                         chosen.data(), n, rows.n_columns, squares.data(), measure, kThreshold, first_query, n, n * n},
                         threads, stop);
     std::map<std::pair<int64_t, int64_t>, double> found, wanted;
     while (!join.done()) {

@@ -11,9 +11,11 @@ struct Test {
     void (*run)();
 };
 
-constexpr Test kTests[] = {{"text", test_text},
+constexpr Test kTests[] = {{"rows", test_rows},
+                           {"text", test_text},
                            {"graph", test_graph},
                            {"svm", test_svm},
+                           {"projection", test_projection},
                            {"counts", test_counts},
                            {"postings", test_postings},
                            {"ranking", test_ranking},

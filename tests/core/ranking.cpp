@@ -1,41 +1,40 @@
-// Balls ranked by cosine, pairs, re-ranking by neighbors, and random hyperplanes.
-#include "collection/ranking.hpp"
+// Balls ranked by cosine, pairs, and re-ranking by neighbors.
+#include "ranking/ranking.hpp"
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 
 #include "check.hpp"
-#include "collection/reranking.hpp"
-#include "collection/scatter.hpp"
+#include "ranking/reranking.hpp"
 
 using namespace sthash;
+using namespace sthash::ranking;
 using namespace sthash::test;
 
 namespace {
 
 constexpr size_t kColumns = 60;
 
-// Documents as collections keep them, and once more with their zeros.
+// Documents from the last to the first, as some rows of others may be, and once more with their zeros.
 struct Documents {
-    std::vector<int32_t> content;
+    std::vector<int32_t> columns;
+    std::vector<float> values, full;
     std::vector<int64_t> starts, ends;
-    std::vector<float> full;
 
-    explicit Documents(const Rows& rows) : full((rows.indptr.size() - 1) * kColumns) {
-        for (size_t i = 0; i + 1 < rows.indptr.size(); ++i) {
+    explicit Documents(const Rows& rows)
+        : full((rows.indptr.size() - 1) * kColumns), starts(rows.indptr.size() - 1), ends(rows.indptr.size() - 1) {
+        for (size_t i = starts.size(); i-- > 0;) {
             const SparseRow row = rows.view().row(i);
-            starts.push_back(static_cast<int64_t>(content.size()));
-            content.insert(content.end(), row.indices, row.indices + row.size);
-            for (long at = 0; at < row.size; ++at) {
-                content.push_back(std::bit_cast<int32_t>(row.values[at]));
+            starts[i] = static_cast<int64_t>(columns.size());
+            columns.insert(columns.end(), row.indices, row.indices + row.size);
+            values.insert(values.end(), row.values, row.values + row.size);
+            for (ptrdiff_t at = 0; at < row.size; ++at)
                 full[i * kColumns + static_cast<size_t>(row.indices[at])] = row.values[at];
-            }
-            ends.push_back(static_cast<int64_t>(content.size()));
+            ends[i] = static_cast<int64_t>(columns.size());
         }
     }
-    PackedView view() const {
-        return {content.data(), content.size(), starts.data(), ends.data(), starts.size(), kColumns, false};
+    RowsView view() const {
+        return {starts.data(), ends.data(), columns.data(), values.data(), starts.size(), kColumns, false};
     }
     float product(size_t a, size_t b) const {  // in the order of the columns, as the kernels do
         float sum = 0;
@@ -48,7 +47,6 @@ void check_balls(int n_bits, int threads) {
     const size_t n = 500, queries = 20, k = 10, words = (static_cast<size_t>(n_bits) + 63) / 64;
     const Rows rows = random_rows(n, kColumns, 10, false);
     const Documents documents(rows);
-    check_vectors(documents.view());
     const std::vector<uint64_t> codes = random_codes(n, n_bits);
     const int radius = n_bits / 5;
     StopFlag stop{false};
@@ -174,32 +172,9 @@ void check_reranking(size_t width, int threads) {
     }
 }
 
-void check_scatter(size_t words, int threads) {
-    const Rows rows = random_rows(50, kColumns, 20, true);
-    constexpr uint64_t seed = 42;
-    StopFlag stop{false};
-    const std::vector<float> sums = scatter_rows(rows.view(), words, seed, threads, stop);
-    for (size_t i = 0; i + 1 < rows.indptr.size(); ++i) {
-        const SparseRow row = rows.view().row(i);
-        for (size_t plane = 0; plane < 64 * words; ++plane) {
-            float sum = 0;
-            for (long at = 0; at < row.size; ++at) {
-                const uint64_t column = static_cast<uint64_t>(row.indices[at]);
-                uint64_t bits = seed + (column * words + plane / 64 + 1) * 0x9E3779B97F4A7C15u;
-                bits = (bits ^ (bits >> 30)) * 0xBF58476D1CE4E5B9u;
-                bits = (bits ^ (bits >> 27)) * 0x94D049BB133111EBu;
-                bits ^= bits >> 31;
-                sum += (bits >> (plane % 64) & 1) != 0 ? -row.values[at] : row.values[at];
-            }
-            check(sums[i * 64 * words + plane] == sum, "sides of random hyperplanes");
-        }
-    }
-}
-
 }  // namespace
 
 void test_ranking() {
     for (const int n_bits : {16, 64, 128, 200}) check_balls(n_bits, n_bits > 64 ? 3 : 1);
     for (const size_t width : {size_t{1}, size_t{20}, size_t{100}}) check_reranking(width, width > 20 ? 3 : 1);
-    for (const size_t words : {size_t{1}, size_t{3}}) check_scatter(words, 2);
 }

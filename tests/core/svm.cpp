@@ -1,4 +1,4 @@
-// Banks of support vector machines, and the projection of rows.
+// Banks of support vector machines.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -7,26 +7,10 @@
 #include "svm/bank.hpp"
 
 using namespace sthash;
+using namespace sthash::svm;
 using namespace sthash::test;
 
 namespace {
-
-void check_projection(size_t width, int threads) {
-    const Rows rows = random_rows(70, 90, 12, true);
-    std::vector<float> weights(90 * width);
-    for (float& weight : weights) weight = static_cast<float>(draw(2000)) / 999 - 1;
-    StopFlag stop{false};
-    const std::vector<float> margins = project(rows.view(), {weights.data(), static_cast<long>(width)}, threads, stop);
-    for (size_t i = 0; i + 1 < rows.indptr.size(); ++i)
-        for (size_t lane = 0; lane < width; ++lane) {
-            float sum = 0;
-            for (auto at = static_cast<size_t>(rows.indptr[i]); at < static_cast<size_t>(rows.indptr[i + 1]); ++at) {
-                const float product = weights[static_cast<size_t>(rows.indices[at]) * width + lane] * rows.values[at];
-                sum += product;
-            }
-            check(margins[i * width + lane] == sum, "projection");
-        }
-}
 
 // Rows, and the bits that random hyperplanes give them; one row in ten has a wrong bit.
 struct Lesson {
@@ -43,11 +27,11 @@ Lesson random_lesson(size_t n, size_t n_bits, float extra) {
     for (size_t i = 0; i < n; ++i) {
         const SparseRow row = lesson.rows.view().row(i);
         float squares = 0;
-        for (long at = 0; at < row.size; ++at) squares += row.values[at] * row.values[at];
+        for (ptrdiff_t at = 0; at < row.size; ++at) squares += row.values[at] * row.values[at];
         lesson.inverse_curvature.push_back(1 / (squares + 1 + extra));
         for (size_t bit = 0; bit < n_bits; ++bit) {
             float sum = 0;
-            for (long at = 0; at < row.size; ++at)
+            for (ptrdiff_t at = 0; at < row.size; ++at)
                 sum += planes[static_cast<size_t>(row.indices[at]) * n_bits + bit] * row.values[at];
             lesson.bits[i * n_bits + bit] = (sum > 0) != (draw(10) == 0);
         }
@@ -56,12 +40,13 @@ Lesson random_lesson(size_t n, size_t n_bits, float extra) {
 }
 
 // One machine at a time, one number at a time.
-void learn_plainly(const Lesson& lesson, size_t bit, const std::vector<int32_t>& order, const SvmSettings& settings,
+void learn_plainly(const Lesson& lesson, size_t bit, const std::vector<int32_t>& order, const Settings& settings,
                    std::vector<float>& weights, std::vector<float>& alphas, float& intercept) {
     for (const int32_t i : order) {
         const SparseRow row = lesson.rows.view().row(static_cast<size_t>(i));
         float sum = 0;
-        for (long at = 0; at < row.size; ++at) sum += weights[static_cast<size_t>(row.indices[at])] * row.values[at];
+        for (ptrdiff_t at = 0; at < row.size; ++at)
+            sum += weights[static_cast<size_t>(row.indices[at])] * row.values[at];
         const float label = lesson.bits[static_cast<size_t>(i) * lesson.n_bits + bit] != 0 ? 1.0f : -1.0f;
         float& alpha = alphas[static_cast<size_t>(i)];
         const float margin = sum + intercept * settings.bias;
@@ -71,29 +56,34 @@ void learn_plainly(const Lesson& lesson, size_t bit, const std::vector<int32_t>&
         const float change = (next - alpha) * label;
         alpha = next;
         intercept += change * settings.bias;
-        for (long at = 0; at < row.size; ++at) weights[static_cast<size_t>(row.indices[at])] += change * row.values[at];
+        for (ptrdiff_t at = 0; at < row.size; ++at)
+            weights[static_cast<size_t>(row.indices[at])] += change * row.values[at];
     }
 }
 
-void check_descent(int groups, const SvmSettings& settings) {
-    const size_t n = 40, width = static_cast<size_t>(groups) * lanes_in_group;
+void check_descent(int groups, const Settings& settings) {
+    const size_t n = 40, width = static_cast<size_t>(groups) * kLanesInGroup;
     const Lesson lesson = random_lesson(n, width, settings.diagonal);
     struct alignas(64) Line {
         float lanes[16];
     };
+    struct alignas(64) Mask {
+        int32_t lanes[16];
+    };
     const auto lanes = [&](size_t rows) { return std::vector<Line>(rows * static_cast<size_t>(groups)); };
     std::vector<Line> weights = lanes(40), alphas = lanes(n), labels = lanes(n), intercepts = lanes(1), most = lanes(1),
-                      least = lanes(1), active = lanes(1);
+                      least = lanes(1);
+    std::vector<Mask> active(static_cast<size_t>(groups));
     for (size_t at = 0; at < n * width; ++at) labels[at / 16].lanes[at % 16] = lesson.bits[at] != 0 ? 1.0f : -1.0f;
-    std::vector<int32_t> order, all_active(16, -1);
-    for (Line& line : active) std::memcpy(&line, all_active.data(), sizeof line);
+    std::vector<int32_t> order;
+    for (Mask& mask : active) std::fill_n(mask.lanes, 16, -1);
     for (size_t round = 0; round < 3; ++round)
         for (size_t i = 0; i < n; ++i) order.push_back(static_cast<int32_t>((i * 7 + round) % n));
-    const auto data = [](std::vector<Line>& lines) { return reinterpret_cast<float*>(lines.data()); };
-    SvmBlock block{groups,           data(weights), data(alphas), data(labels),
-                   data(intercepts), data(most),    data(least),  reinterpret_cast<int32_t*>(active.data())};
-    descend_rows(lesson.rows.view(), lesson.inverse_curvature.data(), order.data(), static_cast<long>(order.size()),
-                 settings, block);
+    const auto data = [](std::vector<Line>& lines) { return lines[0].lanes; };
+    Block block{groups,           data(weights), data(alphas), data(labels),
+                data(intercepts), data(most),    data(least),  active[0].lanes};
+    descend_rows(lesson.rows.view(), lesson.inverse_curvature.data(), order.data(),
+                 static_cast<ptrdiff_t>(order.size()), settings, block);
     for (size_t bit = 0; bit < width; ++bit) {
         std::vector<float> plain(40), dual(n);
         float intercept = 0;
@@ -108,21 +98,20 @@ void check_descent(int groups, const SvmSettings& settings) {
 
 // A machine learns the same alone and among others, on any number of threads; and it learns its bit.
 void check_bank(size_t n_bits, int threads) {
-    const SvmSettings settings{0.5f, std::numeric_limits<float>::infinity(), 1};
+    const Settings settings{0.5f, std::numeric_limits<float>::infinity(), 1};
     const Lesson lesson = random_lesson(120, n_bits, settings.diagonal);
     StopFlag stop{false};
     Progress progress;
     const auto solve = [&](const uint8_t* bits, size_t count) {
-        return solve_svm_bank(
-            {lesson.rows.view(), 40, count, bits, lesson.inverse_curvature.data(), settings, 0.1, 500, 7}, threads,
-            stop, progress);
+        return solve_bank({lesson.rows.view(), 40, count, bits, lesson.inverse_curvature.data(), settings, 0.1, 500, 7},
+                          threads, stop, progress);
     };
-    const SvmSolution bank = solve(lesson.bits.data(), n_bits);
+    const Solution bank = solve(lesson.bits.data(), n_bits);
     check(progress.done == n_bits && progress.total == n_bits, "progress of the bank");
     const size_t bit = draw(n_bits), n = lesson.rows.indptr.size() - 1;
     std::vector<uint8_t> own(n);
     for (size_t i = 0; i < n; ++i) own[i] = lesson.bits[i * n_bits + bit];
-    const SvmSolution alone = solve(own.data(), 1);
+    const Solution alone = solve(own.data(), 1);
     check(alone.intercepts[0] == bank.intercepts[bit] && alone.rounds[0] == bank.rounds[bit], "machine of a bank");
     for (size_t column = 0; column < 40; ++column)
         check(alone.weights[column] == bank.weights[column * n_bits + bit], "weights of a bank");
@@ -130,7 +119,7 @@ void check_bank(size_t n_bits, int threads) {
     for (size_t i = 0; i < n; ++i) {
         const SparseRow row = lesson.rows.view().row(i);
         float margin = alone.intercepts[0];
-        for (long at = 0; at < row.size; ++at)
+        for (ptrdiff_t at = 0; at < row.size; ++at)
             margin += alone.weights[static_cast<size_t>(row.indices[at])] * row.values[at];
         right += (margin > 0) == (own[i] != 0);
     }
@@ -140,8 +129,6 @@ void check_bank(size_t n_bits, int threads) {
 }  // namespace
 
 void test_svm() {
-    for (const size_t width : {size_t{16}, size_t{32}, size_t{64}, size_t{80}, size_t{144}})
-        check_projection(width, width > 32 ? 3 : 1);
     for (const int groups : {1, 2, 4}) {
         check_descent(groups, {0.5f, std::numeric_limits<float>::infinity(), 1});
         check_descent(groups, {0, 0.25f, 0});

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from sthash import KNNHashClassifier, LinearSVMBank, SelfTaughtHashing, _core, knn_graph, laplacian_eigenmap
-from sthash.rows import check_vectors
+from sthash import KNNHashClassifier, SelfTaughtHashing, _core
+from sthash.hashing import LinearSVMBank, knn_graph, laplacian_eigenmap
+from sthash.vectors.checks import check_vectors
 
 LANES = _core.lanes_in_group
 
@@ -14,42 +15,55 @@ def floats(*shape):
     return np.zeros(shape, dtype=np.float32)
 
 
-def csr(indptr=(0, 2, 3), indices=(0, 1, 2), values=(1, 1, 1), *, dense=False):
-    return _core.CsrView(
-        np.array(indptr, dtype=np.int64), np.array(indices, np.int32), np.array(values, np.float32), dense=dense
-    )
+def rows(starts=(0, 2), ends=(2, 3), columns=(0, 1, 2), values=(1, 1, 1), *, n_columns=3):
+    own = None if columns is None else np.array(columns, np.int32)
+    return _core.RowsView(ints(*starts), ints(*ends), own, np.array(values, np.float32), n_columns=n_columns)
+
+
+def dense(values=(1, 1, 1, 1), ends=(2, 4), n_columns=2):
+    return rows((0, 2), ends, None, values, n_columns=n_columns)
 
 
 @pytest.mark.parametrize(
     "parts",
     [
-        {"indptr": ()},
-        {"indptr": (1, 2, 3)},
-        {"indptr": (0, 3, 2, 3)},
-        {"indptr": (0, 2, 4)},
-        {"indptr": (0, -2, 3)},
-        {"indptr": (0, 2**62, 3)},
-        {"indptr": (0, 2, -(2**63))},
-        {"indices": (0, 1)},
+        {"starts": (0,)},
+        {"starts": (0, -1)},
+        {"starts": (0, -(2**63))},
+        {"starts": (0, 3), "ends": (2, 2)},
+        {"starts": (2**62, 2)},
+        {"ends": (2, 4)},
+        {"ends": (2, 2**62)},
+        {"ends": (-2, 3)},
+        {"ends": (2, -(2**63))},
+        {"columns": (0, 1)},
         {"values": (1, 1)},
-        {"indices": (0, -1, 2)},
-        {"indices": (0, -(2**31), 2)},
-        {"dense": True, "indices": (0,)},
-        {"dense": True, "indptr": (0, 2, 4)},
-        {"dense": True, "indices": (0, -1)},
+        {"columns": (0, -1, 2)},
+        {"columns": (0, -(2**31), 2)},
+        {"columns": (0, 1, 3)},
+        {"columns": (0, 1, 10**9)},
+        {"columns": (0, 1, 10**9), "n_columns": 2**31},
+        {"n_columns": 2},
+        {"n_columns": 2**62},
+        {"n_columns": 2**70},
+        {"columns": None},
+        {"columns": None, "n_columns": 1},
+        {"columns": None, "starts": (0, 3), "ends": (3, 6)},
     ],
     ids=str,
 )
 def test_rows_that_lead_out_of_bounds_are_refused(parts):
-    with pytest.raises(ValueError, match=r"\. (Pass|List) "):
-        csr(**parts)
+    with pytest.raises(ValueError, match=r"\. (Pass|Leave|Make) "):
+        rows(**parts)
 
 
 def test_valid_rows_are_taken():
-    csr()
-    csr(indptr=(0,), indices=(), values=())
-    csr(indptr=(0, 2, 3), indices=(0, 1, 2, -9), values=(1, 1, 1, 9))  # what no row has does not matter
-    csr(indptr=(0, 2, 4), indices=(0, 1), values=(1, 1, 1, 1), dense=True)
+    rows()
+    rows((), (), (), ())
+    rows(columns=(0, 1, 2, -9), values=(1, 1, 1, 9))  # what no row has does not matter
+    rows((2, 0, 0), (3, 3, 0))  # in any order, also some entries twice, or none
+    dense()
+    rows((0, 0), (0, 0), None, (), n_columns=0)
 
 
 def words(*shape):
@@ -60,13 +74,9 @@ def ints(*values):
     return np.array(values, dtype=np.int64)
 
 
-def packed(content=(0, 1, 0, 0), starts=(0,), ends=(4,), *, n_columns=2, dense=False):
-    return _core.PackedView(np.array(content, np.int32), ints(*starts), ints(*ends), n_columns=n_columns, dense=dense)
-
-
-def neighbors(rows=None, **changed):
-    arguments = {"n_columns": 3, "penalty": floats(2), "k": 1, "common_share": 0.5, "threads": 1}
-    return _core.sparse_neighbors(rows or csr(), **arguments | changed)
+def neighbors(given=None, **changed):
+    arguments = {"penalty": floats(2), "k": 1, "common_share": 0.5, "threads": 1}
+    return _core.sparse_neighbors(given or rows(), **arguments | changed)
 
 
 def dense_neighbors(**changed):
@@ -85,9 +95,8 @@ def dense_neighbors(**changed):
 
 def svm(**changed):
     arguments = {
-        "rows": csr(),
+        "rows": rows(),
         "bits": np.zeros((2, LANES), np.uint8),
-        "n_features": 3,
         "inverse_curvature": floats(2),
         "diagonal": 0.5,
         "upper": 1.0,
@@ -103,9 +112,9 @@ def svm(**changed):
 def balls(**changed):
     arguments = {
         "codes": words(1, 1),
-        "vectors": packed(),
+        "vectors": rows((0,), (2,), n_columns=2),
         "query_codes": words(2, 1),
-        "query_rows": csr(indices=(0, 1, 1)),
+        "query_rows": rows(columns=(0, 1, 1), n_columns=2),
         "margins": None,
         "k": 1,
         "radius": None,
@@ -138,11 +147,8 @@ def codes(*shape):
 
 SEARCH = {"k": 1, "radius": None, "allowed": None, "threads": 1}
 MALFORMED = {
-    "column": lambda: neighbors(n_columns=2),
-    "huge column": lambda: neighbors(csr(indices=(0, 1, 10**9))),
-    "n_columns": lambda: neighbors(n_columns=2**70),
     "penalty": lambda: neighbors(penalty=floats(1)),
-    "dense rows": lambda: neighbors(csr(indptr=(0, 2, 4), indices=(0, 1), values=(1, 1, 1, 1), dense=True)),
+    "dense rows": lambda: neighbors(dense()),
     "k": lambda: neighbors(k=0),
     "huge k": lambda: neighbors(k=2**70),
     "block": lambda: dense_neighbors(first=2),
@@ -151,40 +157,27 @@ MALFORMED = {
     "norms": lambda: dense_neighbors(norms=floats(2)),
     "dense penalty": lambda: dense_neighbors(penalty=floats(2)),
     "k of scores": lambda: _core.largest_in_rows(floats(2, 2), k=2**64, threads=1),
-    "svm column": lambda: svm(n_features=2),
     "bits": lambda: svm(bits=np.zeros((1, LANES), np.uint8)),
     "curvature": lambda: svm(inverse_curvature=floats(1)),
-    "weights": lambda: _core.project(csr(), floats(2, LANES), threads=1),
-    "width of weights": lambda: _core.project(csr(), floats(3, LANES + 1), threads=1),
+    "weights": lambda: _core.project(rows(), floats(2, LANES), threads=1),
+    "width of weights": lambda: _core.project(rows(), floats(3, LANES + 1), threads=1),
     "vectors": lambda: balls(codes=words(2, 1)),
     "query width": lambda: balls(query_codes=words(2, 2)),
     "no words": lambda: balls(codes=words(1, 0), query_codes=words(2, 0)),
-    "query rows": lambda: balls(query_rows=csr()),
+    "query rows": lambda: balls(query_rows=rows()),
     "one query row": lambda: balls(query_codes=words(1, 1)),
     "margins": lambda: balls(margins=floats(1, 64)),
     "wide margins": lambda: balls(margins=floats(2, 65)),
     "wanted": lambda: balls(wanted=0),
     "k of balls": lambda: balls(k=0),
     "huge k of balls": lambda: balls(k=2**63),
-    "vector column": lambda: balls(vectors=packed((0, 7, 0, 0))),
-    "negative column": lambda: balls(vectors=packed((-1, 1, 0, 0))),
-    "vector end": lambda: balls(vectors=packed(ends=(6,))),
-    "vector start": lambda: balls(vectors=packed(starts=(-2,), ends=(2,))),
-    "vector far before": lambda: balls(vectors=packed(starts=(-(2**63),), ends=(20,))),
-    "vector far behind": lambda: balls(vectors=packed(starts=(20,), ends=(-(2**63),))),
-    "vector backwards": lambda: balls(vectors=packed(starts=(4,), ends=(0,))),
-    "odd vector": lambda: balls(vectors=packed(ends=(3,))),
-    "short dense vector": lambda: balls(vectors=packed(ends=(1,), dense=True)),
-    "huge n_columns": lambda: packed(n_columns=2**62),
-    "starts and ends": lambda: packed(starts=(0, 2)),
     "two queries": lambda: ball(query=words(2, 1)),
     "width of a query": lambda: ball(query=words(1, 2)),
     "ball wanted": lambda: ball(wanted=0),
-    "left": lambda: _core.pair_scores(packed(), ints(1), ints(0), threads=1),
-    "right": lambda: _core.pair_scores(packed(), ints(0), ints(-1), threads=1),
-    "pairs": lambda: _core.pair_scores(packed(), ints(0, 0), ints(0), threads=1),
-    "pair end": lambda: _core.pair_scores(packed(ends=(10**9,)), ints(0), ints(0), threads=1),
-    "hyperplanes": lambda: _core.scatter(csr(), words=2**60, seed=0, threads=1),
+    "left": lambda: _core.pair_scores(rows((0,), (2,)), ints(1), ints(0), threads=1),
+    "right": lambda: _core.pair_scores(rows((0,), (2,)), ints(0), ints(-1), threads=1),
+    "pairs": lambda: _core.pair_scores(rows((0,), (2,)), ints(0, 0), ints(0), threads=1),
+    "hyperplanes": lambda: _core.scatter(rows(), words=2**60, seed=0, threads=1),
     "starts": lambda: terms(starts=(0, 3)),
     "starts backwards": lambda: terms(starts=(0, 2, 1)),
     "no starts": lambda: terms(starts=()),
@@ -219,7 +212,7 @@ def test_what_fits_is_taken():
     assert balls()[0].tolist() == [[0], [0]]
     assert ball().tolist() == [0]
     assert terms()[1].tolist() == [0]
-    assert _core.pair_scores(packed(), ints(0), ints(0), threads=1).tolist() == [0]
+    assert _core.pair_scores(rows((0,), (2,)), ints(0), ints(0), threads=1).tolist() == [2]
 
 
 @pytest.mark.parametrize("huge", [2**31, 2**64, 2**70])
@@ -262,7 +255,7 @@ def broken(how):
     ids=["knn_graph", "fit", "transform", "svm", "eigenmap", "classifier"],
 )
 def test_broken_sparse_matrices_are_refused(how, use):
-    with pytest.raises(ValueError, match=r"^[XW] is no valid csr matrix.*Make it again"):
+    with pytest.raises(ValueError, match=r"^[XW] is not a valid csr matrix.*Make it again"):
         use(broken(how))
 
 

@@ -13,7 +13,8 @@ STACKS = {"some": 300 << 20, "none": 2 << 30}
 PROGRAM = """
 import os, resource, threading
 import numpy as np, scipy.sparse as sp, sthash
-from sthash import TextVectorizer, knn_graph
+from sthash import TextVectorizer
+from sthash.hashing import knn_graph
 from sthash.hashing.linear_hash import project
 
 rng = np.random.default_rng(0)

@@ -14,13 +14,13 @@ HOMES = {
         "hamming/kernels.inc",
         "hamming/weighted_kernels.inc",
         "cells/kernels.inc",
-        "collection/postings.inc",
-        "collection/reranking.inc",
         "byte_sums.inc",
+        "dot.inc",
         "graph/block_kernels.inc",
         "quantizer/choice.inc",
+        "words/postings.inc",
     },
-    r"#include <(unistd|fcntl|sys/\w+|windows|io)\.h>": {"hamming/os_file.hpp"},
+    r"#include <(unistd|fcntl|sys/\w+|windows|io)\.h>": {"hamming/os_file.cpp"},
     r"\baligned_alloc\b": set(),
 }
 

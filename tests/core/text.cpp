@@ -8,6 +8,7 @@
 #include "text/spelling.hpp"
 
 using namespace sthash;
+using namespace sthash::text;
 using namespace sthash::test;
 
 namespace {
@@ -60,7 +61,7 @@ void check_scanner(int threads) {
                              : width == 2 ? static_cast<const void*>(two[i].data())
                                           : static_cast<const void*>(four[i].data()),
                              texts[i].size(), width});
-        const ScannedTexts scanned = scan_texts(views, table, Segmentation::pairs, threads, stop);
+        const ScannedTexts scanned = scan_texts(views, table, threads, stop);
         for (size_t i = 0; i < texts.size(); ++i) {
             std::vector<std::string> found;
             for (int64_t at = scanned.starts[i]; at < scanned.starts[i + 1]; ++at)
@@ -76,7 +77,7 @@ void check_scripts() {
                                              "\xE5\xAD\x97\xE5\xAD\xA6", "e\xCC\x81"};
     WordTable table;
     StopFlag stop{false};
-    const ScannedTexts scanned = scan_texts({{text.data(), text.size(), 2}}, table, Segmentation::pairs, 1, stop);
+    const ScannedTexts scanned = scan_texts({{text.data(), text.size(), 2}}, table, 1, stop);
     std::vector<std::string> found;
     for (const int32_t word : scanned.words) found.push_back(word_of(table, word));
     check(found == wanted, "words of other scripts");

@@ -22,6 +22,9 @@ inline void check(bool holds, const char* message) {
     if (!holds) throw std::invalid_argument(message);
 }
 
+// Rows and columns are numbered by int32.
+inline constexpr size_t kMostRows = std::numeric_limits<int32_t>::max();
+
 // Threads that a kernel may start; each takes memory of its own.
 struct Threads : Whole<int> {
     operator int() const { return std::clamp(value, 1, 1024); }
@@ -29,9 +32,9 @@ struct Threads : Whole<int> {
 
 // Refuses a table of answers, `k` for each of `count` rows, that no memory holds.
 inline void check_answers(size_t count, size_t k) {
-    constexpr size_t most = size_t{1} << 40;
+    constexpr size_t kMost = size_t{1} << 40;
     check(k >= 1 && k <= std::numeric_limits<int32_t>::max(), "k must be from 1 to 2147483647. Ask for fewer.");
-    check(count <= most / k, "The k best of so many rows do not fit into memory. Ask in smaller batches.");
+    check(count <= kMost / k, "The k best of so many rows do not fit into memory. Ask in smaller batches.");
 }
 
 }  // namespace sthash
@@ -50,10 +53,10 @@ struct whole_caster {
         const long long given = number ? PyLong_AsLongLongAndOverflow(number, &overflow) : 0;
         if (number == nullptr) PyErr_Clear();
         Py_XDECREF(number);
-        constexpr auto least = static_cast<long long>(std::numeric_limits<T>::min());
-        constexpr auto most = static_cast<long long>(
+        constexpr auto kLeast = static_cast<long long>(std::numeric_limits<T>::min());
+        constexpr auto kMost = static_cast<long long>(
             std::min<unsigned long long>(std::numeric_limits<T>::max(), std::numeric_limits<long long>::max()));
-        value.value = static_cast<T>(overflow < 0 ? least : overflow > 0 ? most : std::clamp(given, least, most));
+        value.value = static_cast<T>(overflow < 0 ? kLeast : overflow > 0 ? kMost : std::clamp(given, kLeast, kMost));
         return number != nullptr;
     }
 

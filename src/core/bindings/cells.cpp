@@ -1,121 +1,271 @@
-// Python's view of the search in cells.
-#include "arguments.hpp"
-#include "bindings.hpp"
-#include "cells/search.hpp"
-
+// VectorIndex as seen from Python.
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/variant.h>
 
-#include <tuple>
+#include <cstring>
 #include <variant>
+
+#include "arguments.hpp"
+#include "bindings.hpp"
+#include "cells/index.hpp"
+#include "cells/search.hpp"
 
 namespace sthash {
 
 namespace {
 
-// Keeps the arrays of an index, checked once, so that a query costs little.
+using cells::Coder;
+using cells::Precision;
+using Vectors = std::variant<Matrix<float>, Matrix<uint16_t>, Matrix<int8_t>>;
+
+// Coders keep the arrays that they point to, checked once, so that nothing leads a kernel astray.
+struct KeptCoder {
+    Matrix<int8_t> centers;
+    Matrix<float> lengths, signs;
+    Vector<float> scales, steps;
+    Coder coder;
+};
+
+KeptCoder checked(Matrix<int8_t> centers, Matrix<float> lengths, Matrix<float> signs, Vector<float> scales,
+                  Vector<float> steps, Whole<int> precision) {
+    check(precision >= 0 && precision <= 2, "The precision must be 0 (float32), 1 (float16) or 2 (int8). Use these.");
+    const size_t n_cells = centers.shape(0), dimension = centers.shape(1), bytes = signs.shape(1) / 8;
+    check(n_cells >= 1 && n_cells <= size_t{1} << 22, "An index has 1 to 4,194,304 cells. Use another number.");
+    check(dimension >= 1 && dimension <= 1 << 15, "Vectors have 1 to 32,768 values. Use fewer dimensions.");
+    check(signs.shape(0) == dimension && signs.shape(1) % 16 == 0 && bytes >= 2 && bytes <= 128,
+          "Codes must have an even number of bytes from 2 to 128. Learn them again.");
+    check(lengths.shape(0) == n_cells && lengths.shape(1) == 3 && scales.size() == 4,
+          "Each cell needs three lengths, and all together four scales. Learn them again.");
+    const auto kind = static_cast<Precision>(precision.value);
+    check(steps.size() == (kind == Precision::int8 ? dimension : 0),
+          "Vectors of bytes need a step per dimension. Learn them again.");
+    const Coder coder{n_cells,      dimension,     bytes, centers.data(), lengths.data(),
+                      signs.data(), scales.data(), kind,  steps.data()};
+    return {centers, lengths, signs, scales, steps, coder};
+}
+
+// Keeps an array of Python for as long as a snapshot points to it. Snapshots are let go without the GIL.
+std::shared_ptr<const void> kept(const Vectors& vectors) {
+    return std::shared_ptr<const void>(new Vectors(vectors), [](const void* held) {
+        if (!Py_IsInitialized()) return;
+        const nb::gil_scoped_acquire acquired;
+        delete static_cast<const Vectors*>(held);
+    });
+}
+
+struct Shape {
+    size_t count, width;
+    const std::byte* data;
+};
+
+Shape shape_of(const Vectors& vectors) {
+    return std::visit(
+        [](const auto& rows) {
+            return Shape{rows.shape(0), rows.shape(1), reinterpret_cast<const std::byte*>(rows.data())};
+        },
+        vectors);
+}
+
+// Vectors of some slots, in the type that they are kept in.
+nb::object gathered(const Coder& coder, const cells::Snapshot& snapshot, const uint32_t* slots, size_t count) {
+    const auto copy = [&](auto value) {
+        std::vector<decltype(value)> rows(count * coder.dimension);
+        const size_t size = coder.vector_bytes();
+        for (size_t i = 0; i < count; ++i)
+            std::memcpy(rows.data() + i * coder.dimension, snapshot.vector_of(slots[i], size), size);
+        return nb::cast(to_numpy(std::move(rows), {count, coder.dimension}));
+    };
+    if (coder.precision == Precision::float32) return copy(float{});
+    if (coder.precision == Precision::float16) return copy(uint16_t{});
+    return copy(int8_t{});
+}
+
+// A snapshot as arrays, in the order of the ids: what a file holds.
+struct CellTable {
+    CellTable(const Coder& coder, std::shared_ptr<const cells::Snapshot> now)
+        : coder(coder), snapshot(std::move(now)), table(cells::table_of(coder, *snapshot)) {}
+
+    Coder coder;
+    std::shared_ptr<const cells::Snapshot> snapshot;
+    cells::Table table;
+};
+
 class CellIndex {
  public:
-    CellIndex(Matrix<int8_t> centers, Matrix<float> signs, Matrix<float> lengths, Vector<int64_t> starts,
-              Vector<int32_t> sizes, Vector<uint8_t> blocks, Vector<float> scales, Vector<int32_t> ids,
-              Vector<float> steps, std::variant<Matrix<float>, Matrix<uint16_t>, Matrix<int8_t>> vectors)
-        : centers_(centers),
-          signs_(signs),
-          lengths_(lengths),
-          starts_(starts),
-          sizes_(sizes),
-          blocks_(blocks),
-          scales_(scales),
-          ids_(ids),
-          steps_(steps),
-          vectors_(vectors) {
-        const size_t n_cells = centers.shape(0), dimension = centers.shape(1), bytes = signs.shape(1) / 8;
-        const size_t places = ids.size();
-        const auto [n_rows, width, content] = std::visit(
-            [](const auto& rows) {
-                return std::tuple(rows.shape(0), rows.shape(1), static_cast<const void*>(rows.data()));
-            },
-            vectors_);
-        check(signs.shape(0) == dimension && width == dimension && signs.shape(1) % 16 == 0,
-              "Centers, sign vectors and vectors must have one dimension. Make them from the same vectors.");
-        check(dimension <= 1 << 15, "Vectors have at most 32,768 values. Use fewer dimensions.");
-        check(bytes <= 128, "Codes in cells have at most 1024 bits. Use fewer.");
-        check(places % cells::kBlock == 0 && places <= size_t{1} << 30 && blocks.size() == places * (bytes + 2) &&
-                  scales.size() == 4,
-              "Each place needs its code, its factor and its shift. Build the index again.");
-        check(starts.size() == n_cells + 1 && sizes.size() == n_cells && lengths.shape(0) == n_cells &&
-                  lengths.shape(1) == 3,
-              "Each cell needs its first block. Build the index again.");
-        check(steps.size() == (vectors_.index() == 2 ? dimension : 0),
-              "Vectors of bytes need a step per dimension. Build the index again.");
-        const int64_t n_blocks = static_cast<int64_t>(places / cells::kBlock);
-        for (size_t cell = 0; cell <= n_cells; ++cell) {
-            const int64_t start = starts.data()[cell], before = cell == 0 ? 0 : starts.data()[cell - 1];
-            check(start >= before && start <= n_blocks,
-                  "The blocks of the cells are not in order. Build the index again.");
+    CellIndex(Matrix<int8_t> centers, Matrix<float> lengths, Matrix<float> signs, Vector<float> scales,
+              Vector<float> steps, Whole<int> precision)
+        : kept_(checked(centers, lengths, signs, scales, steps, precision)), index_(kept_.coder) {}
+
+    nb::ndarray<nb::numpy, int64_t> add(Vector<int32_t> cells, Matrix<uint8_t> packed, Vectors vectors,
+                                        std::optional<Vector<int64_t>> ids, bool borrow) {
+        const Coder& coder = index_.coder();
+        const Shape rows = shape_of(vectors);
+        check(static_cast<size_t>(coder.precision) == vectors.index() && rows.width == coder.dimension,
+              "Vectors must have the type and the dimension of the index. Encode them with its coder.");
+        check(cells.size() == rows.count && packed.shape(0) == rows.count && packed.shape(1) == coder.row_bytes() &&
+                  (!ids || ids->size() == rows.count),
+              "Each vector needs a cell, a code and an id. Pass equally many.");
+        for (size_t i = 0; i < rows.count; ++i) {
+            const int32_t cell = cells.data()[i];
+            check(cell >= 0 && static_cast<size_t>(cell) < coder.n_cells,
+                  "A row is in a cell that does not exist. Encode it with the coder of the index.");
+            check(!ids || ids->data()[i] >= 0, "Ids must not be negative. Use ids from 0 on.");
         }
-        for (size_t cell = 0; cell < n_cells; ++cell) {
-            const size_t first = static_cast<size_t>(starts.data()[cell]) * cells::kBlock;
-            const size_t room = static_cast<size_t>(starts.data()[cell + 1]) * cells::kBlock - first;
-            const int32_t size = sizes.data()[cell];
-            check(size >= 0 && static_cast<size_t>(size) <= room,
-                  "A cell has more rows than places. Build the index again.");
-            for (size_t at = first; at < first + static_cast<size_t>(size); ++at)
-                check(ids.data()[at] >= 0 && static_cast<size_t>(ids.data()[at]) < n_rows,
-                      "An id has no vector. Build the index again.");
+        cells::NewRows added{rows.count,
+                             cells.data(),
+                             packed.data(),
+                             rows.data,
+                             ids ? ids->data() : nullptr,
+                             borrow ? kept(vectors) : nullptr};
+        std::vector<int64_t> given(rows.count);
+        {
+            const nb::gil_scoped_release released;
+            const int64_t first = index_.add(added);
+            for (size_t i = 0; i < rows.count; ++i)
+                given[i] = ids ? ids->data()[i] : static_cast<int64_t>(static_cast<uint64_t>(first) + i);
+            added.owner = nullptr;
         }
-        index_ = {n_cells,        dimension,
-                  bytes,          n_rows,
-                  centers.data(), lengths.data(),
-                  signs.data(),   starts.data(),
-                  sizes.data(),   blocks.data(),
-                  scales.data(),  ids.data(),
-                  content,        static_cast<cells::Precision>(vectors_.index()),
-                  steps.data()};
+        return to_numpy(std::move(given));
+    }
+
+    void remove(Vector<int64_t> ids) {
+        const nb::gil_scoped_release released;
+        index_.remove({ids.data(), ids.size()});
+    }
+
+    void raise_max_id(int64_t id) {
+        const nb::gil_scoped_release released;
+        index_.raise_max_id(id);
+    }
+
+    int64_t max_id() const { return index_.snapshot()->max_id; }
+    size_t size() const { return index_.snapshot()->size; }
+
+    bool contains(int64_t id) const {
+        const nb::gil_scoped_release released;
+        return index_.locate({&id, 1}).second[0] >= 0;
+    }
+
+    nb::ndarray<nb::numpy, int64_t> ids() const {
+        std::vector<int64_t> ids;
+        {
+            const nb::gil_scoped_release released;
+            const auto now = index_.snapshot();
+            for (const uint32_t slot : now->slots_by_id()) ids.push_back(now->id_of(slot));
+        }
+        return to_numpy(std::move(ids));
+    }
+
+    nb::object vectors(Vector<int64_t> ids) const {
+        const auto [now, found] = located(ids);
+        std::vector<uint32_t> slots;
+        for (size_t i = 0; i < found.size(); ++i) {
+            if (found[i] < 0) throw UnknownId(ids.data()[i]);
+            slots.push_back(static_cast<uint32_t>(found[i]));
+        }
+        return gathered(index_.coder(), *now, slots.data(), slots.size());
+    }
+
+    nb::dict stats() const {
+        const auto now = index_.snapshot();
+        cells::Index::Usage usage;
+        {
+            const nb::gil_scoped_release released;
+            usage = index_.usage();
+        }
+        nb::dict result;
+        result["size"] = now->size;
+        result["dead"] = now->dead;
+        result["code_bytes"] = usage.codes;
+        result["vector_bytes"] = usage.vectors;
+        return result;
+    }
+
+    CellTable table() const {
+        const nb::gil_scoped_release released;
+        return CellTable(index_.coder(), index_.snapshot());
     }
 
     nb::tuple search(Matrix<float> queries, Whole<size_t> k, Whole<size_t> probes, float margin,
-                     Whole<size_t> candidates, Threads threads) const {
+                     Whole<size_t> candidates, bool exact, std::optional<Vector<int64_t>> allowed,
+                     Threads threads) const {
+        const Coder& coder = index_.coder();
         const size_t count = queries.shape(0);
         check_answers(count, k);
-        check(queries.shape(1) == index_.dimension,
-              "Queries must have the dimension of the index. Use the same model.");
+        check(queries.shape(1) == coder.dimension, "Queries must have the dimension of the index. Use the same model.");
         check(candidates >= k, "There must be at least k candidates. Ask for more.");
         check(candidates <= size_t{1} << 30, "There are at most 1,073,741,824 candidates. Ask for fewer.");
         check(margin >= 0.0f, "A margin cannot be negative. Use 0 or more.");
         std::vector<int64_t> ids(count * k);
         std::vector<float> scores(count * k);
-        const cells::Request request{count, k, std::max<size_t>(probes, 1), candidates, margin, queries.data()};
-        interruptible_unless(count <= 64, [&](StopFlag& stop) {
-            cells::search(index_, request, ids.data(), scores.data(), threads, stop);
-        });
+        const cells::Request request{count, k, std::max<size_t>(probes, 1), candidates, margin, queries.data(), exact};
+        std::vector<uint32_t> slots;
+        cells::Index::Reading now;
+        if (allowed) {
+            std::vector<int64_t> found;
+            std::tie(now, found) = located(*allowed);
+            for (const int64_t slot : found)
+                if (slot >= 0) slots.push_back(static_cast<uint32_t>(slot));
+            std::sort(slots.begin(), slots.end());
+            slots.erase(std::unique(slots.begin(), slots.end()), slots.end());
+        } else {
+            now = index_.snapshot();
+        }
+        const cells::Search search(coder, *now, request, allowed ? &slots : nullptr);
+        interruptible_unless(search.cost() <= kBrief,
+                             [&](StopFlag& stop) { search.run(ids.data(), scores.data(), threads, stop); });
         return nb::make_tuple(to_numpy(std::move(ids), {count, k}), to_numpy(std::move(scores), {count, k}));
     }
 
  private:
-    Matrix<int8_t> centers_;
-    Matrix<float> signs_, lengths_;
-    Vector<int64_t> starts_;
-    Vector<int32_t> sizes_;
-    Vector<uint8_t> blocks_;
-    Vector<float> scales_;
-    Vector<int32_t> ids_;
-    Vector<float> steps_;
-    std::variant<Matrix<float>, Matrix<uint16_t>, Matrix<int8_t>> vectors_;
+    static constexpr double kBrief = 1e7;  // values that are multiplied in a few milliseconds
+
+    std::pair<cells::Index::Reading, std::vector<int64_t>> located(const Vector<int64_t>& ids) const {
+        const nb::gil_scoped_release released;
+        return index_.locate({ids.data(), ids.size()});
+    }
+
+    KeptCoder kept_;
     cells::Index index_;
 };
 
 }  // namespace
 
 void bind_cells(nb::module_& module) {
+    using Ids = std::optional<Vector<int64_t>>;
+    nb::class_<CellTable>(module, "CellTable")
+        .def("ids", [](CellTable& self) { return to_numpy(std::vector(self.table.ids)); })
+        .def("cells", [](CellTable& self) { return to_numpy(std::vector(self.table.cells)); })
+        .def("packed",
+             [](CellTable& self) {
+                 return to_numpy(std::vector(self.table.packed), {self.table.ids.size(), self.coder.row_bytes()});
+             })
+        .def(
+            "vectors",
+            [](CellTable& self, Whole<size_t> first, Whole<size_t> last) {
+                const size_t end = std::min<size_t>(last, self.table.slots.size());
+                const size_t begin = std::min<size_t>(first, end);
+                return gathered(self.coder, *self.snapshot, self.table.slots.data() + begin, end - begin);
+            },
+            nb::arg("first"), nb::arg("last"))
+        .def("max_id", [](CellTable& self) { return self.snapshot->max_id; });
     nb::class_<CellIndex>(module, "CellIndex")
-        .def(nb::init<Matrix<int8_t>, Matrix<float>, Matrix<float>, Vector<int64_t>, Vector<int32_t>, Vector<uint8_t>,
-                      Vector<float>, Vector<int32_t>, Vector<float>,
-                      std::variant<Matrix<float>, Matrix<uint16_t>, Matrix<int8_t>>>(),
-             nb::kw_only(), nb::arg("centers"), nb::arg("signs"), nb::arg("lengths"), nb::arg("starts"),
-             nb::arg("sizes"), nb::arg("blocks"), nb::arg("scales"), nb::arg("ids"), nb::arg("steps"),
-             nb::arg("vectors"))
+        .def(nb::init<Matrix<int8_t>, Matrix<float>, Matrix<float>, Vector<float>, Vector<float>, Whole<int>>(),
+             nb::kw_only(), nb::arg("centers"), nb::arg("lengths"), nb::arg("signs"), nb::arg("scales"),
+             nb::arg("steps"), nb::arg("precision"))
+        .def("add", &CellIndex::add, nb::kw_only(), nb::arg("cells"), nb::arg("packed"), nb::arg("vectors"),
+             nb::arg("ids").none(), nb::arg("borrow"))
+        .def("remove", &CellIndex::remove, nb::arg("ids"))
+        .def("raise_max_id", &CellIndex::raise_max_id, nb::arg("id"))
+        .def("max_id", &CellIndex::max_id)
+        .def("size", &CellIndex::size)
+        .def("contains", &CellIndex::contains, nb::arg("id"))
+        .def("ids", &CellIndex::ids)
+        .def("vectors", &CellIndex::vectors, nb::arg("ids"))
+        .def("stats", &CellIndex::stats)
+        .def("table", &CellIndex::table, nb::keep_alive<0, 1>())
         .def("search", &CellIndex::search, nb::arg("queries"), nb::kw_only(), nb::arg("k"), nb::arg("probes"),
-             nb::arg("margin"), nb::arg("candidates"), nb::arg("threads"));
+             nb::arg("margin"), nb::arg("candidates"), nb::arg("exact"), nb::arg("allowed").none(), nb::arg("threads"));
 }
 
 }  // namespace sthash

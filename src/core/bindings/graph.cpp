@@ -10,11 +10,10 @@ namespace sthash {
 
 namespace {
 
-// Rows and columns are numbered by int32.
-constexpr size_t most_rows = std::numeric_limits<int32_t>::max();
+using namespace graph;
 
 void check_penalty(const Vector<float>& penalty, size_t n_rows) {
-    check(n_rows <= most_rows, "A graph may have at most 2147483647 rows. Take a sample.");
+    check(n_rows <= kMostRows, "A graph may have at most 2147483647 rows. Take a sample.");
     check(penalty.size() == n_rows, "Each row needs one penalty. Pass as many as there are rows.");
 }
 
@@ -32,12 +31,11 @@ nb::tuple find_neighbors(size_t n, size_t k, Find&& find) {
     return to_python(std::move(lists), n);
 }
 
-nb::tuple of_sparse(const CsrArrays& rows, Whole<size_t> n_columns, Vector<float> penalty, Whole<size_t> k,
-                    double common_share, Threads threads) {
+nb::tuple of_sparse(const RowArrays& rows, Vector<float> penalty, Whole<size_t> k, double common_share,
+                    Threads threads) {
     check(!rows.is_dense(), "The rows must be sparse. Pass dense rows to dense_neighbors.");
-    check(n_columns <= most_rows, "Rows may have at most 2147483647 columns. Leave some out.");
     check_penalty(penalty, rows.n_rows());
-    const SparseGraphProblem problem{rows.view(n_columns), n_columns, penalty.data(), common_share};
+    const SparseGraphProblem problem{rows.view(), rows.n_columns(), penalty.data(), common_share};
     return find_neighbors(problem.rows.n_rows, k,
                           [&](StopFlag& stop) { return sparse_neighbors(problem, k, threads, stop); });
 }
@@ -55,23 +53,21 @@ nb::tuple of_dense(Matrix<float> rows, nb::ndarray<float, nb::ndim<2>, nb::c_con
     return find_neighbors(block.count, k, [&](StopFlag& stop) { return dense_neighbors(block, k, threads, stop); });
 }
 
-nb::tuple approximately(const CsrArrays& rows, Whole<size_t> n_columns, Whole<size_t> k, uint64_t seed, Threads threads,
-                        nb::object report) {
-    check(n_columns <= most_rows, "Rows may have at most 2147483647 columns. Leave some out.");
-    const CsrView view = rows.view(n_columns);
-    check(!view.dense || n_columns <= most_width, "Dense rows may have at most 32768 columns. Pass sparse rows.");
-    check(view.n_rows <= most_rows, "A graph may have at most 2147483647 rows. Take a sample.");
+nb::tuple approximately(const RowArrays& rows, Whole<size_t> k, uint64_t seed, Threads threads, nb::object report) {
+    const RowsView view = rows.view();
+    check(!view.dense || view.n_columns <= kMostWidth, "Dense rows may have at most 32768 columns. Pass sparse rows.");
+    check(view.n_rows <= kMostRows, "A graph may have at most 2147483647 rows. Take a sample.");
     const ApproximateOptions options{k, seed};
     check_answers(view.n_rows, k);
     NeighborLists lists(0, k);
     reporting(report, [&](StopFlag& stop, Progress& progress) {
-        lists = approximate_neighbors(view, n_columns, options, threads, stop, progress);
+        lists = approximate_neighbors(view, view.n_columns, options, threads, stop, progress);
     });
     return to_python(std::move(lists), view.n_rows);
 }
 
 nb::tuple of_scores(Matrix<float> scores, Whole<size_t> k, Threads threads) {
-    check(scores.shape(1) <= most_rows, "Rows may have at most 2147483647 columns. Leave some out.");
+    check(scores.shape(1) <= kMostRows, "Rows may have at most 2147483647 columns. Leave some out.");
     const ScoreMatrix matrix{scores.data(), scores.shape(0), scores.shape(1)};
     return find_neighbors(matrix.count, k, [&](StopFlag& stop) { return largest_in_rows(matrix, k, threads, stop); });
 }
@@ -79,12 +75,12 @@ nb::tuple of_scores(Matrix<float> scores, Whole<size_t> k, Threads threads) {
 }  // namespace
 
 void bind_graph(nb::module_& module) {
-    module.def("sparse_neighbors", &of_sparse, nb::arg("rows"), nb::kw_only(), nb::arg("n_columns"), nb::arg("penalty"),
-               nb::arg("k"), nb::arg("common_share"), nb::arg("threads"));
+    module.def("sparse_neighbors", &of_sparse, nb::arg("rows"), nb::kw_only(), nb::arg("penalty"), nb::arg("k"),
+               nb::arg("common_share"), nb::arg("threads"));
     module.def("dense_neighbors", &of_dense, nb::arg("rows"), nb::arg("products"), nb::kw_only(), nb::arg("first"),
                nb::arg("penalty"), nb::arg("norms"), nb::arg("largest_norm"), nb::arg("k"), nb::arg("threads"));
-    module.def("approximate_neighbors", &approximately, nb::arg("rows"), nb::kw_only(), nb::arg("n_columns"),
-               nb::arg("k"), nb::arg("seed"), nb::arg("threads"), nb::arg("report") = nb::none());
+    module.def("approximate_neighbors", &approximately, nb::arg("rows"), nb::kw_only(), nb::arg("k"), nb::arg("seed"),
+               nb::arg("threads"), nb::arg("report") = nb::none());
     module.def("largest_in_rows", &of_scores, nb::arg("scores"), nb::kw_only(), nb::arg("k"), nb::arg("threads"));
 }
 

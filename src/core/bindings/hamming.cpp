@@ -101,9 +101,9 @@ PyObject* cached(std::atomic<PyObject*>& cache, Make&& make) {
 template <class T>
 nb::object new_array(std::initializer_list<size_t> shape, T*& data) {
     static std::atomic<PyObject*> empty_cache{nullptr}, type_cache{nullptr};
-    static constexpr const char* name = std::is_same_v<T, float> ? "float32" : sizeof(T) == 8 ? "int64" : "int32";
+    static constexpr const char* kName = std::is_same_v<T, float> ? "float32" : sizeof(T) == 8 ? "int64" : "int32";
     PyObject* const empty = cached(empty_cache, [] { return nb::module_::import_("numpy").attr("empty"); });
-    PyObject* const type = cached(type_cache, [] { return nb::module_::import_("numpy").attr("dtype")(name); });
+    PyObject* const type = cached(type_cache, [] { return nb::module_::import_("numpy").attr("dtype")(kName); });
     nb::object dimensions = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(shape.size())));
     Py_ssize_t axis = 0;
     for (size_t size : shape) PyTuple_SetItem(dimensions.ptr(), axis++, PyLong_FromSize_t(size));

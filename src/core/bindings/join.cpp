@@ -2,7 +2,7 @@
 #include <mutex>
 
 #include "bindings.hpp"
-#include "join/equal_rows.hpp"
+#include "equal_rows.hpp"
 #include "join/set_index.hpp"
 #include "join/shingles.hpp"
 #include "join/similarity_join.hpp"
@@ -12,7 +12,7 @@ namespace sthash {
 
 namespace {
 
-constexpr size_t most_rows = std::numeric_limits<int32_t>::max();
+using namespace join;
 
 // A join that threads may share.
 struct SharedJoin {
@@ -20,12 +20,11 @@ struct SharedJoin {
     std::mutex mutex;
 };
 
-void start(SharedJoin* self, const CsrArrays& rows, Vector<int64_t> chosen, Whole<size_t> n_columns,
-           Vector<float> squares, Whole<int> measure, double threshold, Whole<size_t> first_query,
-           Whole<size_t> most_per_row, Whole<size_t> most_pairs, Threads threads) {
+void start(SharedJoin* self, const RowArrays& rows, Vector<int64_t> chosen, Vector<float> squares, Whole<int> measure,
+           double threshold, Whole<size_t> first_query, Whole<size_t> most_per_row, Whole<size_t> most_pairs,
+           Threads threads) {
     check(!rows.is_dense(), "The rows must be sparse. Pass dense rows to HammingIndex.");
-    check(n_columns <= most_rows && rows.n_rows() <= most_rows,
-          "A join takes at most 2147483647 rows and columns. Join fewer rows at once.");
+    check(rows.n_rows() <= kMostRows, "A join takes at most 2147483647 rows. Join fewer rows at once.");
     check(squares.size() == rows.n_rows(), "Each row needs its squared length. Pass equally many of both.");
     check(measure >= 0 && measure <= 2, "measure must be 0 (cosine), 1 (Jaccard) or 2 (containment).");
     check(threshold > 0, "threshold must be above 0. Nearly all pairs would reach it.");
@@ -34,15 +33,9 @@ void start(SharedJoin* self, const CsrArrays& rows, Vector<int64_t> chosen, Whol
                   static_cast<size_t>(chosen.data()[i]) < rows.n_rows(),
               "Chosen rows must ascend and be there. Pass each once.");
     check(first_query <= chosen.size(), "first_query must be at most the number of rows. Lower it.");
-    const JoinProblem problem{rows.view(n_columns),
-                              chosen.data(),
-                              chosen.size(),
-                              n_columns,
-                              squares.data(),
-                              static_cast<Measure>(measure.value),
-                              threshold,
-                              first_query,
-                              most_per_row,
+    const JoinProblem problem{rows.view(),      chosen.data(),  chosen.size(),
+                              rows.n_columns(), squares.data(), static_cast<Measure>(measure.value),
+                              threshold,        first_query,    most_per_row,
                               most_pairs};
     auto* shared = new (self) SharedJoin;
     interruptible([&](StopFlag& stop) { shared->join = std::make_unique<SimilarityJoin>(problem, threads, stop); });
@@ -123,13 +116,9 @@ nb::tuple sets_of(Vector<int64_t> starts, Vector<int32_t> words, Vector<uint64_t
     return nb::make_tuple(to_numpy(std::move(sets.indptr)), to_numpy(std::move(sets.items)));
 }
 
-nb::ndarray<nb::numpy, int64_t> equal_rows(const CsrArrays& rows, Threads threads) {
-    check(!rows.is_dense(), "The rows must be sparse. Pass the content of dense rows to first_equal_sets.");
-    const CsrView view = rows.view();
+nb::ndarray<nb::numpy, int64_t> equal_rows(const RowArrays& rows, Threads threads) {
     std::vector<int64_t> first;
-    interruptible([&](StopFlag& stop) {
-        first = first_equal_rows(view.indptr, view.n_rows, threads, stop, view.indices, view.values);
-    });
+    interruptible([&](StopFlag& stop) { first = first_equal_rows(rows.view(), threads, stop); });
     return to_numpy(std::move(first));
 }
 
@@ -137,7 +126,7 @@ nb::ndarray<nb::numpy, int64_t> equal_sets(Vector<int64_t> indptr, Vector<uint64
     check_bounds(indptr, items.size());
     std::vector<int64_t> first;
     interruptible([&](StopFlag& stop) {
-        first = first_equal_rows(indptr.data(), indptr.size() - 1, threads, stop, items.data());
+        first = first_equal_sets(indptr.data(), indptr.size() - 1, items.data(), threads, stop);
     });
     return to_numpy(std::move(first));
 }
@@ -155,8 +144,8 @@ nb::tuple columns_of(Vector<int64_t> indptr, Vector<uint64_t> items, Threads thr
 
 void bind_join(nb::module_& module) {
     nb::class_<SharedJoin>(module, "SimilarityJoin")
-        .def("__init__", &start, nb::arg("rows"), nb::kw_only(), nb::arg("chosen"), nb::arg("n_columns"),
-             nb::arg("squares"), nb::arg("measure"), nb::arg("threshold"), nb::arg("first_query") = Whole<size_t>{0},
+        .def("__init__", &start, nb::arg("rows"), nb::kw_only(), nb::arg("chosen"), nb::arg("squares"),
+             nb::arg("measure"), nb::arg("threshold"), nb::arg("first_query") = Whole<size_t>{0},
              nb::arg("most_per_row"), nb::arg("most_pairs"), nb::arg("threads"))
         .def("next", &next_block)
         .def_prop_ro("done", [](SharedJoin& self) { return self.join->done(); })

@@ -10,23 +10,16 @@ namespace sthash {
 namespace {
 
 void bind_views(nb::module_& module) {
-    nb::class_<CsrArrays>(module, "CsrView")
+    nb::class_<RowArrays>(module, "RowsView")
         .def(
             "__init__",
-            [](CsrArrays* self, Vector<int64_t> indptr, Vector<int32_t> indices, Vector<float> values, bool dense) {
-                new (self) CsrArrays(std::move(indptr), std::move(indices), std::move(values), dense);
+            [](RowArrays* self, Vector<int64_t> starts, Vector<int64_t> ends, std::optional<Vector<int32_t>> columns,
+               Vector<float> values, Whole<size_t> n_columns, bool checked) {
+                new (self) RowArrays(std::move(starts), std::move(ends), std::move(columns), std::move(values),
+                                     n_columns, checked);
             },
-            nb::arg("indptr"), nb::arg("indices"), nb::arg("values"), nb::kw_only(), nb::arg("dense") = false);
-    nb::class_<PackedArrays>(module, "PackedView")
-        .def(
-            "__init__",
-            [](PackedArrays* self, Vector<int32_t> content, Vector<int64_t> starts, Vector<int64_t> ends,
-               Whole<size_t> n_columns, bool dense, bool checked) {
-                new (self)
-                    PackedArrays(std::move(content), std::move(starts), std::move(ends), n_columns, dense, checked);
-            },
-            nb::arg("content"), nb::arg("starts"), nb::arg("ends"), nb::kw_only(), nb::arg("n_columns"),
-            nb::arg("dense") = false, nb::arg("checked") = false);
+            nb::arg("starts"), nb::arg("ends"), nb::arg("columns").none(), nb::arg("values"), nb::kw_only(),
+            nb::arg("n_columns"), nb::arg("checked") = false);
 }
 
 }  // namespace
@@ -46,9 +39,9 @@ NB_MODULE(_core, module) {
     bind_svm(module);
     bind_spectral(module);
     bind_hamming(module);
-    bind_collection(module);
+    bind_projection(module);
+    bind_ranking(module);
     bind_postings(module);
-    bind_reranking(module);
     bind_join(module);
     bind_quantizer(module);
     bind_cells(module);

@@ -1,24 +1,23 @@
 // Python's view of packed counts and of postings.
 #include <nanobind/stl/optional.h>
 
+#include "arguments.hpp"
 #include "bindings.hpp"
-#include "collection/counts.hpp"
-#include "collection/postings.hpp"
+#include "words/counts.hpp"
+#include "words/postings.hpp"
 
 namespace sthash {
 
 namespace {
 
+using namespace words;
+
 // A thread of its own, to listen to Ctrl-C meanwhile, would take longer than this many values do.
 constexpr size_t kFew = 1 << 16;
 
-void require(bool holds, const char* otherwise) {
-    if (!holds) throw std::invalid_argument(otherwise);
-}
-
 CountsView counts_of(const Vector<int64_t>& indptr, const Vector<int32_t>& columns, const Vector<int32_t>& counts) {
-    require(indptr.size() > 0, "indptr must have one entry more than there are rows.");
-    require(columns.size() == counts.size(), "There must be as many counts as columns.");
+    check(indptr.size() > 0, "indptr must have one entry more than there are rows.");
+    check(columns.size() == counts.size(), "There must be as many counts as columns.");
     return {indptr.data(), columns.data(), counts.data(), indptr.size() - 1, columns.size()};
 }
 
@@ -30,7 +29,7 @@ nb::tuple pack_rows(Vector<int64_t> indptr, Vector<int32_t> columns, Vector<int3
 }
 
 nb::tuple unpack_rows(Vector<uint8_t> content, Vector<int64_t> offsets, int64_t n_columns, int threads) {
-    require(offsets.size() > 0, "offsets must have one entry more than there are rows.");
+    check(offsets.size() > 0, "offsets must have one entry more than there are rows.");
     const PackedPiecesView packed{content.data(), content.size(), offsets.data(), offsets.size() - 1};
     UnpackedCounts rows;
     interruptible_unless(content.size() < kFew,
@@ -42,7 +41,7 @@ nb::tuple unpack_rows(Vector<uint8_t> content, Vector<int64_t> offsets, int64_t 
 nb::tuple pack_lists(Vector<int64_t> indptr, Vector<int32_t> columns, Vector<int32_t> counts, Vector<int64_t> ids,
                      int64_t n_columns, int threads) {
     const CountsView rows = counts_of(indptr, columns, counts);
-    require(ids.size() == rows.n_rows, "There must be as many ids as rows.");
+    check(ids.size() == rows.n_rows, "There must be as many ids as rows.");
     PackedPostings packed;
     interruptible([&](StopFlag& stop) { packed = pack_postings(rows, ids.data(), n_columns, threads, stop); });
     return nb::make_tuple(to_numpy(std::move(packed.columns)), to_numpy(std::move(packed.lists.content)),
@@ -64,34 +63,78 @@ void put(PostingLists& lists, int32_t column, const nb::list& contents) {
 void put_rows(PostingLists& lists, Vector<int64_t> indptr, Vector<int32_t> columns, Vector<int32_t> counts,
               Vector<int64_t> ids) {
     const CountsView rows = counts_of(indptr, columns, counts);
-    require(ids.size() == rows.n_rows, "There must be as many ids as rows.");
+    check(ids.size() == rows.n_rows, "There must be as many ids as rows.");
     nb::gil_scoped_release released;
     lists.put_counts(rows, ids.data());
 }
 
-nb::ndarray<nb::numpy, int32_t> positions(const PostingLists& lists, int32_t column) {
-    std::vector<int32_t> found;
+void load_lists(PostingLists& lists, Vector<int32_t> columns, Vector<uint8_t> content, Vector<int64_t> offsets) {
+    check(offsets.size() == columns.size() + 1, "offsets must have one entry more than there are columns.");
+    nb::gil_scoped_release released;
+    lists.load({columns.data(), {content.data(), content.size(), offsets.data(), columns.size()}});
+}
+
+void add_documents(PostingLists& lists, Vector<int64_t> indptr, Vector<int32_t> columns, Vector<int32_t> counts,
+                   Vector<int64_t> ids, Vector<int32_t> lengths) {
+    const CountsView rows = counts_of(indptr, columns, counts);
+    check(ids.size() == rows.n_rows, "There must be as many ids as rows.");
+    nb::gil_scoped_release released;
+    lists.add(rows, {ids.data(), ids.size()}, {lengths.data(), lengths.size()});
+}
+
+void remove_documents(PostingLists& lists, Vector<int32_t> positions) {
+    nb::gil_scoped_release released;
+    lists.remove({positions.data(), positions.size()});
+}
+
+// Hands over what a call without the GIL returns.
+template <class Call>
+auto array_of(Call&& call) {
+    return to_numpy([&] {
+        nb::gil_scoped_release released;
+        return call();
+    }());
+}
+
+nb::ndarray<nb::numpy, int32_t> positions(PostingLists& lists, int32_t column) {
+    return array_of([&] { return lists.positions(column); });
+}
+
+nb::ndarray<nb::numpy, int32_t> frequencies(PostingLists& lists, Vector<int32_t> columns) {
+    return array_of([&] { return lists.document_frequencies({columns.data(), columns.size()}); });
+}
+
+int32_t frequency(PostingLists& lists, int32_t column) {
+    nb::gil_scoped_release released;
+    return lists.document_frequencies({&column, 1}).front();
+}
+
+nb::tuple pack_all(const PostingLists& lists) {
+    PackedPostings packed;
     {
         nb::gil_scoped_release released;
-        found = lists.positions(column);
+        packed = lists.pack();
     }
-    return to_numpy(std::move(found));
+    return nb::make_tuple(to_numpy(std::move(packed.columns)), to_numpy(std::move(packed.lists.content)),
+                          to_numpy(std::move(packed.lists.offsets)));
 }
 
 nb::tuple search(PostingLists& lists, Vector<int64_t> indptr, Vector<int32_t> columns, Vector<float> weights, size_t k,
-                 double k1, double b, double mean_length, std::optional<Vector<uint8_t>> allowed, int threads) {
-    require(indptr.size() > 0, "indptr must have one entry more than there are queries.");
-    require(columns.size() == weights.size(), "There must be as many weights as columns.");
-    require(!allowed || allowed->size() == lists.n_documents(), "allowed must have one byte per document.");
+                 double k1, double b, double mean_length, std::optional<Vector<uint8_t>> allowed, int threads,
+                 std::optional<Vector<uint32_t>> ranks) {
+    check(indptr.size() > 0, "indptr must have one entry more than there are queries.");
+    check(columns.size() == weights.size(), "There must be as many weights as columns.");
     const QueriesView queries{indptr.data(), columns.data(), weights.data(), indptr.size() - 1, columns.size()};
-    const uint8_t* mask = allowed ? allowed->data() : nullptr;
+    Selection selection;
+    if (allowed) selection.allowed.emplace(allowed->data(), allowed->size());
+    if (ranks) selection.ranks.emplace(ranks->data(), ranks->size());
     BestDocuments best;
     const auto work = [&](StopFlag& stop) {
-        best = lists.search(queries, {k1, b, mean_length}, k, mask, threads, stop);
+        best = lists.search(queries, {k1, b, mean_length}, k, selection, threads, stop);
     };
     // A thread of its own, to listen to Ctrl-C meanwhile, would take longer than a few queries do.
-    constexpr size_t few = 16;
-    if (queries.count <= few) {
+    constexpr size_t kFewQueries = 16;
+    if (queries.count <= kFewQueries) {
         nb::gil_scoped_release released;
         StopFlag stop{false};
         work(stop);
@@ -120,13 +163,26 @@ void bind_postings(nb::module_& module) {
             nb::arg("ids"), nb::arg("lengths"))
         .def("put", &put, nb::arg("column"), nb::arg("contents"))
         .def("put_counts", &put_rows, nb::arg("indptr"), nb::arg("columns"), nb::arg("counts"), nb::arg("ids"))
+        .def("load", &load_lists, nb::arg("columns"), nb::arg("content"), nb::arg("offsets"))
+        .def("add", &add_documents, nb::arg("indptr"), nb::arg("columns"), nb::arg("counts"), nb::arg("ids"),
+             nb::arg("lengths"))
+        .def("remove", &remove_documents, nb::arg("positions"))
+        .def("compact", [](PostingLists& lists) { return array_of([&] { return lists.compact(); }); })
+        .def("pack", &pack_all)
         .def("holds", &PostingLists::holds, nb::arg("column"), nb::call_guard<nb::gil_scoped_release>())
-        .def("document_frequency", &PostingLists::document_frequency, nb::arg("column"),
-             nb::call_guard<nb::gil_scoped_release>())
+        .def("document_frequency", &frequency, nb::arg("column"))
+        .def("document_frequencies", &frequencies, nb::arg("columns"))
         .def("positions", &positions, nb::arg("column"))
+        .def("ids", [](const PostingLists& lists) { return array_of([&] { return lists.ids(); }); })
+        .def("lengths", [](const PostingLists& lists) { return array_of([&] { return lists.lengths(); }); })
+        .def_prop_ro("n_documents", &PostingLists::n_documents, nb::call_guard<nb::gil_scoped_release>())
+        .def_prop_ro("live", &PostingLists::live, nb::call_guard<nb::gil_scoped_release>())
+        .def_prop_ro("next_id", &PostingLists::next_id, nb::call_guard<nb::gil_scoped_release>())
+        .def_prop_ro("n_words", &PostingLists::n_words, nb::call_guard<nb::gil_scoped_release>())
         .def_prop_ro("nbytes", &PostingLists::nbytes, nb::call_guard<nb::gil_scoped_release>())
         .def("search", &search, nb::arg("indptr"), nb::arg("columns"), nb::arg("weights"), nb::kw_only(), nb::arg("k"),
-             nb::arg("k1"), nb::arg("b"), nb::arg("mean_length"), nb::arg("allowed").none(), nb::arg("threads"));
+             nb::arg("k1"), nb::arg("b"), nb::arg("mean_length"), nb::arg("allowed").none(), nb::arg("threads"),
+             nb::arg("ranks") = nb::none());
 }
 
 }  // namespace sthash

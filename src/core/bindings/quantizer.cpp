@@ -16,7 +16,7 @@ void make_codewords(quantizer::Codewords* made, Matrix<float> words, Matrix<floa
     check(bits % 8 == 0 && bits <= 1 << 12, "Signs come in bytes, and there are at most 4,096. Pass whole bytes.");
     check(signs.shape(1) == columns && columns >= 1,
           "Codewords and sign vectors must have the same columns. Pass vectors of one width.");
-    check(columns <= most_width, "Vectors have at most 32,768 values. Use fewer dimensions.");
+    check(columns <= graph::kMostWidth, "Vectors have at most 32,768 values. Use fewer dimensions.");
     check(longest > 0 && least_gain >= 0 && least_gain <= 1, "A length must be above 0, and a gain from 0 to 1.");
     nb::gil_scoped_release released;
     new (made) quantizer::Codewords(words.data(), books, signs.data(), bits, columns, longest, least_gain);
@@ -48,13 +48,13 @@ nb::ndarray<nb::numpy, float> multiply(Matrix<float> rows, Matrix<float> weights
 }
 
 nb::tuple scan(Matrix<uint8_t> codes, Matrix<float> corrections, Matrix<float> tables, Vector<float> offsets,
-               Whole<long> k, Threads threads) {
+               Whole<ptrdiff_t> k, Threads threads) {
     const size_t count = codes.shape(0), bytes = codes.shape(1), asked = offsets.shape(0);
     check(bytes >= 1 && corrections.shape(0) == quantizer::kWords && corrections.shape(1) == 2,
           "A code ends with a byte that chooses one of 256 corrections. Pass the codes and corrections of one model.");
     check(tables.shape(0) == asked && tables.shape(1) == (bytes - 1) * quantizer::kWords,
           "Each query needs 256 values for each byte but the last. Make the tables with the model of the codes.");
-    check_answers(asked, static_cast<size_t>(std::max<long>(k, 0)));
+    check_answers(asked, static_cast<size_t>(std::max<ptrdiff_t>(k, 0)));
     const size_t kept = std::min(static_cast<size_t>(k), count);
     std::vector<int64_t> ids(asked * kept);
     std::vector<float> scores(asked * kept);

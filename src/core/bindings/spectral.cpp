@@ -1,7 +1,7 @@
 // Python's view of the products of the eigensolver.
 #include "bindings.hpp"
 #include "spectral/kernels.hpp"
-#include "svm/kernels.hpp"
+#include "vectors.hpp"
 #include "views.hpp"
 
 namespace sthash {
@@ -10,20 +10,20 @@ namespace {
 
 using Block = nb::ndarray<float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
-void filter(const CsrArrays& matrix, Matrix<float> now, Block next, float scale, float shift, float past,
+void filter(const RowArrays& matrix, Matrix<float> now, Block next, float scale, float shift, float past,
             Threads threads) {
-    const CsrView view = matrix.view(now.shape(0));
+    const RowsView view = matrix.view(now.shape(0));
     const size_t width = now.shape(1);
     check(!view.dense, "The matrix must be sparse. Pass its CSR parts.");
     check(view.n_rows == now.shape(0) && next.shape(0) == view.n_rows && next.shape(1) == width,
           "Both blocks need a row per row of the matrix, which is square. Pass blocks of the same shape.");
-    check(width % lanes_in_group == 0, "The width of a block must be a multiple of lanes_in_group. Pad it.");
+    check(width % kLanesInGroup == 0, "The width of a block must be a multiple of lanes_in_group. Pad it.");
     const float *begin = next.data(), *const end = begin + next.size();
     check(end <= now.data() || now.data() + now.size() <= begin, "The blocks must not overlap. Pass two arrays.");
-    const FilterStep step{view, now.data(), next.data(), static_cast<long>(width), scale, shift, past};
+    const spectral::FilterStep step{view, now.data(), next.data(), static_cast<ptrdiff_t>(width), scale, shift, past};
     interruptible([&](StopFlag& stop) {
         parallel_for(view.n_rows, 256, threads, stop, [&](size_t first, size_t last, int) {
-            filter_rows(step, static_cast<long>(first), static_cast<long>(last));
+            spectral::filter_rows(step, static_cast<ptrdiff_t>(first), static_cast<ptrdiff_t>(last));
         });
     });
 }

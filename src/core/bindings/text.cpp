@@ -2,7 +2,6 @@
 #include <nanobind/stl/string.h>
 
 #include "bindings.hpp"
-#include "join/shingles.hpp"
 #include "text/counter.hpp"
 #include "text/scanner.hpp"
 #include "text/spelling.hpp"
@@ -12,6 +11,8 @@
 namespace sthash {
 
 namespace {
+
+using namespace text;
 
 // Strings as the scanner takes them, kept alive whatever other threads do to the list they came from.
 class HeldTexts {
@@ -79,8 +80,7 @@ struct SharedWordTable {
     std::mutex mutex;
 };
 
-nb::tuple scan(SharedWordTable& shared, const nb::list& texts, Whole<int> segmentation, Threads threads) {
-    check(segmentation == 1 || segmentation == 2, "segmentation must be 1 or 2. Use 2 for new models.");
+nb::tuple scan(SharedWordTable& shared, const nb::list& texts, Threads threads) {
     const HeldTexts held(texts);
     const std::vector<TextView>& views = held.views();
     size_t characters = 0;
@@ -88,7 +88,7 @@ nb::tuple scan(SharedWordTable& shared, const nb::list& texts, Whole<int> segmen
     ScannedTexts scanned;
     interruptible_unless(characters < 1 << 16, [&](StopFlag& stop) {
         const std::lock_guard lock(shared.mutex);
-        scanned = scan_texts(views, shared.table, static_cast<Segmentation>(segmentation.value), threads, stop);
+        scanned = scan_texts(views, shared.table, threads, stop);
     });
     return nb::make_tuple(to_numpy(std::move(scanned.starts)), to_numpy(std::move(scanned.words)));
 }
@@ -117,26 +117,43 @@ nb::list words_at(SharedWordTable& shared, Vector<int32_t> numbers) {
     });
 }
 
-// Numbers of words that are given whole, -1 where none is wanted; a word that the table lacks is added.
-nb::ndarray<nb::numpy, int32_t> add_words(SharedWordTable& shared, const nb::list& words, Vector<bool> wanted) {
-    const HeldTexts held(words);
-    check(wanted.size() == held.views().size(), "Say of each word whether it is wanted. Pass equally many of both.");
+// Calls look_up(table, word, number in the list) for some words that are given whole, and returns the numbers that it
+// gives; -1 where none is wanted.
+template <class Wanted, class LookUp>
+nb::ndarray<nb::numpy, int32_t> numbers_of(SharedWordTable& shared, const HeldTexts& held, Wanted&& wanted,
+                                           LookUp&& look_up) {
     const auto strings = nb::borrow<nb::tuple>(held.object());
     return shared.locked([&](WordTable& table) {
-        std::vector<int32_t> numbers(wanted.size(), WordTable::absent);
+        std::vector<int32_t> numbers(held.views().size(), WordTable::kAbsent);
         std::vector<char> padded;
         for (size_t i = 0; i < numbers.size(); ++i) {
-            if (!wanted.data()[i]) continue;
+            if (!wanted(i)) continue;
             Py_ssize_t size = 0;
             const char* bytes = PyUnicode_AsUTF8AndSize(nb::handle(strings[i]).ptr(), &size);
             if (bytes == nullptr) throw nb::python_error();
-            padded.resize(static_cast<size_t>(size) + PaddedWord::padding);
+            padded.resize(static_cast<size_t>(size) + PaddedWord::kPadding);
             std::copy(bytes, bytes + size, padded.data());
             const PaddedWord word{padded.data(), static_cast<size_t>(size)};
-            numbers[i] = table.find_or_add(word, hash_of(word));
+            numbers[i] = look_up(table, word);
         }
         return to_numpy(std::move(numbers));
     });
+}
+
+// A word that the table lacks is added.
+nb::ndarray<nb::numpy, int32_t> add_words(SharedWordTable& shared, const nb::list& words, Vector<bool> wanted) {
+    const HeldTexts held(words);
+    check(wanted.size() == held.views().size(), "Say of each word whether it is wanted. Pass equally many of both.");
+    return numbers_of(
+        shared, held, [&](size_t i) { return wanted.data()[i]; },
+        [](WordTable& table, const PaddedWord& word) { return table.find_or_add(word, hash_of(word)); });
+}
+
+// -1 for a word that the table lacks.
+nb::ndarray<nb::numpy, int32_t> find_words(SharedWordTable& shared, const nb::list& words) {
+    return numbers_of(
+        shared, HeldTexts(words), [](size_t) { return true; },
+        [](WordTable& table, const PaddedWord& word) { return table.find(word, hash_of(word)); });
 }
 
 nb::ndarray<nb::numpy, uint64_t> hashes_from(SharedWordTable& shared, Whole<size_t> first) {
@@ -175,10 +192,10 @@ nb::tuple closest(const nb::str& word, const nb::list& vocabulary, Vector<int64_
                   Whole<size_t> count, Threads threads) {
     const HeldTexts held_word(word);
     const TextView given = held_word.views().front();
-    check(given.length <= longest_spelled, "A word of more than 64 letters cannot be compared. Leave it out.");
+    check(given.length <= kLongestSpelled, "A word of more than 64 letters cannot be compared. Leave it out.");
     const HeldTexts held(vocabulary);
     check(frequencies.size() == held.views().size(), "Each word needs one frequency. Pass equally many of both.");
-    const int most = std::clamp(distance.value, 0, static_cast<int>(longest_spelled));
+    const int most = std::clamp(distance.value, 0, static_cast<int>(kLongestSpelled));
     std::vector<SimilarWord> found;
     interruptible([&](StopFlag& stop) {
         found = similar_words(given, held.views(), frequencies.data(), most, count, threads, stop);
@@ -200,9 +217,9 @@ void bind_text(nb::module_& module) {
         .def("__len__", &length)
         .def("nbytes", &bytes)
         .def("longest_probe", &longest_probe)
-        .def("scan", &scan, nb::arg("texts"), nb::kw_only(), nb::arg("segmentation") = Whole<int>{2},
-             nb::arg("threads"))
+        .def("scan", &scan, nb::arg("texts"), nb::kw_only(), nb::arg("threads"))
         .def("add", &add_words, nb::arg("words"), nb::arg("wanted"))
+        .def("find", &find_words, nb::arg("words"))
         .def("words_from", &words_from, nb::arg("first"))
         .def("hashes_from", &hashes_from, nb::arg("first"))
         .def("words_at", &words_at, nb::arg("numbers"));
@@ -210,7 +227,7 @@ void bind_text(nb::module_& module) {
                nb::arg("n_terms"), nb::arg("threads"));
     module.def("closest_words", &closest, nb::arg("word"), nb::arg("vocabulary"), nb::arg("frequencies"), nb::kw_only(),
                nb::arg("distance"), nb::arg("count"), nb::arg("threads"));
-    module.attr("unicode_version") = unicode::version;
+    module.attr("unicode_version") = unicode::kVersion;
 }
 
 }  // namespace sthash

@@ -2,10 +2,15 @@
 // once, when they are made.
 #pragma once
 
+#include <nanobind/stl/optional.h>
+
+#include <numeric>
+#include <string>
+
 #include "arguments.hpp"
 #include "bindings.hpp"
-#include "collection/ranking.hpp"
-#include "csr.hpp"
+#include "ranking/ball.hpp"
+#include "rows.hpp"
 
 namespace sthash {
 
@@ -16,72 +21,73 @@ inline void check_bounds(const Vector<int64_t>& bounds, size_t size) {
           "Row bounds must ascend from 0 to at most the number of values. Pass the indptr of a valid CSR matrix.");
 }
 
-// CsrView of Python.
-class CsrArrays {
+// RowsView of Python. Arrays may come from a file that was forged, so nothing in them is taken for granted: see check.
+class RowArrays {
  public:
-    CsrArrays(Vector<int64_t> bounds, Vector<int32_t> columns, Vector<float> numbers, bool is_dense)
-        : indptr(std::move(bounds)), indices(std::move(columns)), values(std::move(numbers)), dense(is_dense) {
-        check_bounds(indptr, dense ? values.size() : std::min(values.size(), indices.size()));
-        size_t used = static_cast<size_t>(indptr.data()[indptr.size() - 1]);
-        if (dense) {
-            used = 0;
-            for (size_t i = 1; i < indptr.size(); ++i)
-                used = std::max(used, static_cast<size_t>(indptr.data()[i] - indptr.data()[i - 1]));
-            check(used <= indices.size(), "A dense row is wider than the list of columns. List every column once.");
+    // Rows without `columns` are dense. `checked` says that
+    // these rows are some of those of another view, which was checked: there may be millions, of which a search scores
+    // a few.
+    RowArrays(Vector<int64_t> starts, Vector<int64_t> ends, std::optional<Vector<int32_t>> columns,
+              Vector<float> values, size_t n_columns, bool checked)
+        : starts_(std::move(starts)),
+          ends_(std::move(ends)),
+          columns_(std::move(columns)),
+          values_(std::move(values)),
+          n_columns_(n_columns) {
+        check(starts_.size() == ends_.size(), "Each row needs a start and an end. Pass equally many of both.");
+        check(n_columns_ <= kMostRows, "Rows may have at most 2147483647 columns. Leave some out.");
+        if (!checked) check_rows();
+        if (!columns_) {
+            shared_columns_.resize(n_columns_);
+            std::iota(shared_columns_.begin(), shared_columns_.end(), 0);
         }
-        // A negative column becomes a huge one.
-        uint32_t largest = 0;
-        for (size_t at = 0; at < used; ++at) largest = std::max(largest, static_cast<uint32_t>(indices.data()[at]));
-        check(largest <= static_cast<uint32_t>(std::numeric_limits<int32_t>::max()),
-              "Columns must not be negative. Pass the indices of a valid CSR matrix.");
-        width_ = used > 0 ? size_t{largest} + 1 : 0;
     }
 
     // The view, whose columns are all below `n_columns`.
-    CsrView view(size_t n_columns) const {
-        check(width_ <= n_columns, "A row has a column beyond the last one. Make the rows for this number of columns.");
+    RowsView view(size_t n_columns) const {
+        check(n_columns_ <= n_columns, "Rows have more columns than they may have. Make them for fewer columns.");
         return view();
     }
 
     // The same where any column will do.
-    CsrView view() const { return {indptr.data(), indices.data(), values.data(), n_rows(), dense}; }
-
-    size_t n_rows() const { return indptr.size() - 1; }
-    bool is_dense() const { return dense; }
-
- private:
-    Vector<int64_t> indptr;
-    Vector<int32_t> indices;
-    Vector<float> values;
-    bool dense;
-    size_t width_;
-};
-
-// PackedView of Python. `checked` says that these vectors are some of those of another view, which was checked: there
-// may be millions, of which a search scores a few.
-class PackedArrays {
- public:
-    PackedArrays(Vector<int32_t> words, Vector<int64_t> from, Vector<int64_t> to, size_t columns, bool is_dense,
-                 bool checked)
-        : content(std::move(words)), starts(std::move(from)), ends(std::move(to)), n_columns(columns), dense(is_dense) {
-        check(starts.size() == ends.size(), "Each vector needs a start and an end. Pass equally many of both.");
-        check(n_columns <= static_cast<size_t>(std::numeric_limits<int32_t>::max()),
-              "Vectors may have at most 2147483647 columns. Leave some out.");
-        if (!checked) check_vectors(view());
+    RowsView view() const {
+        return {starts_.data(), ends_.data(), columns_ ? columns_->data() : shared_columns_.data(),
+                values_.data(), n_rows(),     n_columns_,
+                is_dense()};
     }
 
-    PackedView view() const {
-        return {content.data(), content.size(), starts.data(), ends.data(), starts.size(), n_columns, dense};
-    }
+    size_t n_rows() const { return starts_.size(); }
+    size_t n_columns() const { return n_columns_; }
+    bool is_dense() const { return !columns_; }
 
  private:
-    Vector<int32_t> content;
-    Vector<int64_t> starts, ends;
-    size_t n_columns;
-    bool dense;
+    void check_rows() const {
+        const size_t size = columns_ ? std::min(columns_->size(), values_.size()) : values_.size();
+        for (size_t row = 0; row < n_rows(); ++row) {
+            const int64_t start = starts_.data()[row], end = ends_.data()[row];
+            bool fits = start >= 0 && end >= start && static_cast<uint64_t>(end) <= size;
+            if (fits && columns_) {
+                uint32_t largest = 0;  // a negative column becomes a huge one
+                for (int64_t at = start; at < end; ++at)
+                    largest = std::max(largest, static_cast<uint32_t>(columns_->data()[at]));
+                fits = start == end || largest < n_columns_;
+            } else if (fits) {
+                fits = static_cast<size_t>(end - start) == n_columns_;
+            }
+            if (!fits)
+                throw std::invalid_argument("Row " + std::to_string(row) +
+                                            " leads out of bounds. Make the rows again from their entries.");
+        }
+    }
+
+    Vector<int64_t> starts_, ends_;
+    std::optional<Vector<int32_t>> columns_;
+    Vector<float> values_;
+    size_t n_columns_;
+    std::vector<int32_t> shared_columns_;  // of dense rows
 };
 
-inline CodesView view_of(const Matrix<uint64_t>& codes) {
+inline ranking::CodesView view_of(const Matrix<uint64_t>& codes) {
     return {codes.data(), codes.shape(1), codes.shape(0)};
 }
 

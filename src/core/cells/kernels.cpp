@@ -15,24 +15,12 @@
 namespace sthash::cells {
 
 size_t scan(const uint8_t* blocks, size_t count, size_t bytes, const Tables& tables, const Scales& scales,
-            const Cell& cell, float limit, int32_t first, Found* found) {
+            const CellTerms& cell, float limit, int32_t first, Found* found) {
     return STHASH_PICK(cells_kernels::scan)(blocks, count, bytes, tables, scales, cell, limit, first, found);
 }
 
 void products(const int16_t* query, const int8_t* bytes, size_t rows, size_t count, int32_t* sums) {
     STHASH_PICK(cells_kernels::products)(query, bytes, rows, count, sums);
-}
-
-float dot(const float* left, const float* right, size_t count) {
-    return STHASH_PICK(cells_kernels::dot_floats)(left, right, count);
-}
-
-float dot(const float* left, const uint16_t* halves, size_t count) {
-    return STHASH_PICK(cells_kernels::dot_halves)(left, halves, count);
-}
-
-float dot(const float* left, const int8_t* right, size_t count) {
-    return STHASH_PICK(cells_kernels::dot_bytes)(left, right, count);
 }
 
 }  // namespace sthash::cells

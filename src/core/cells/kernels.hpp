@@ -23,7 +23,7 @@ struct Tables {
 };
 
 // What a query knows of a cell: its product with the center, and how much of a shift counts.
-struct Cell {
+struct CellTerms {
     float product, tilt;
 };
 
@@ -37,14 +37,9 @@ struct Found {
 // high[j][c_ij >> 4]). Writes those that are at least `limit`, with their places counted from `first`, and returns how
 // many they are. `found` has room for 32 per block.
 size_t scan(const uint8_t* blocks, size_t count, size_t bytes, const Tables& tables, const Scales& scales,
-            const Cell& cell, float limit, int32_t first, Found* found);
+            const CellTerms& cell, float limit, int32_t first, Found* found);
 
 // Products of one row of numbers with `rows` rows of bytes. Sums must fit into 32 bits.
 void products(const int16_t* query, const int8_t* bytes, size_t rows, size_t count, int32_t* sums);
-
-// Product of a query and a vector, added up in 16 lanes twice and then in a fixed order. Halves are IEEE's, finite.
-float dot(const float* left, const float* right, size_t count);
-float dot(const float* left, const uint16_t* halves, size_t count);
-float dot(const float* left, const int8_t* right, size_t count);
 
 }  // namespace sthash::cells

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include "cells/kernels.hpp"
 #include "cells/select.hpp"
 #include "compiler.hpp"
+#include "dot.hpp"
 #include "quantizer/kernels.hpp"
 
 namespace sthash::cells {
@@ -16,16 +18,20 @@ namespace {
 
 constexpr float kNever = -std::numeric_limits<float>::infinity();
 
-constexpr size_t kTogether = 8;  // blocks that are looked at with one limit
-constexpr size_t kRoom = 3;      // so many times as many candidates as wanted are held
-constexpr size_t kLine = 64;     // bytes that memory gives at once
+constexpr size_t kRoom = 3;            // so many times as many candidates as wanted are held
+constexpr size_t kLine = 64;           // bytes that memory gives at once
+constexpr size_t kTile = 64;           // rows that several queries are multiplied with while they are in the cache
+constexpr size_t kQueriesAtOnce = 16;  // per piece of work
 
 // Memory of one thread.
 struct Scratch {
     std::vector<float> products, weights, scaled;
     std::vector<int16_t> rounded;  // the query
     std::vector<int32_t> sums;
-    std::vector<uint64_t> order, found, edge;  // keys of cells, and of places or ids
+    std::vector<uint64_t> order, found, edge;  // keys of cells, and of rows
+    std::vector<const Extent*> visited;
+    std::vector<const uint32_t*> places;  // of the slots of candidates
+    std::vector<const void*> rows;        // their vectors
     std::vector<uint8_t> low, high;
 };
 
@@ -71,8 +77,8 @@ class Candidates {
         keys_.clear();
     }
     float limit() const { return limit_; }
-    void add(const Found& found) {
-        keys_.push_back(key_of(found.score, static_cast<uint32_t>(found.place)));
+    void add(float score, uint32_t number) {
+        keys_.push_back(key_of(score, number));
         if (keys_.size() == kRoom * wanted_) cut();
     }
     void cut() {
@@ -89,22 +95,39 @@ struct CellFacts {
     float unit, inverse_square, weight;
 };
 
-CellFacts facts(const Index& index, size_t cell) {
-    return {index.lengths[3 * cell], index.lengths[3 * cell + 1], index.lengths[3 * cell + 2]};
+CellFacts facts(const Coder& coder, size_t cell) {
+    return {coder.lengths[3 * cell], coder.lengths[3 * cell + 1], coder.lengths[3 * cell + 2]};
 }
 
-void scan_cell(const Index& index, size_t cell, float product, const Tables& tables, Candidates& candidates) {
-    Found near[kTogether * kBlock];
-    const Scales scales{{index.scales[0], index.scales[1]}, {index.scales[2], index.scales[3]}};
-    const Cell own{product, product * facts(index, cell).inverse_square};
-    const size_t last = static_cast<size_t>(index.starts[cell + 1]);
-    const int32_t end = static_cast<int32_t>(index.starts[cell]) * static_cast<int32_t>(kBlock) + index.sizes[cell];
-    for (size_t block = static_cast<size_t>(index.starts[cell]); block < last; block += kTogether) {
-        const size_t hits =
-            scan(index.blocks + block * kBlock * (index.bytes + 2), std::min(kTogether, last - block), index.bytes,
-                 tables, scales, own, candidates.limit(), static_cast<int32_t>(block * kBlock), near);
-        for (size_t i = 0; i < hits && near[i].place < end; ++i)
-            if (near[i].score >= candidates.limit()) candidates.add(near[i]);
+// The rows that a search may find.
+struct Filter {
+    Filter(const Coder& coder, const Snapshot& snapshot, const std::vector<uint32_t>& slots)
+        : bits(snapshot.pages.size() * (kPageRows / 64)), sizes(coder.n_cells) {
+        for (const uint32_t slot : slots) {
+            bits[slot / 64] |= uint64_t{1} << (slot % 64);
+            ++sizes[static_cast<size_t>(snapshot.page_of(slot).cells[slot & (kPageRows - 1)])];
+        }
+    }
+    bool has(uint32_t slot) const { return (bits[slot / 64] >> (slot % 64) & 1) != 0; }
+
+    std::vector<uint64_t> bits;  // one per slot
+    std::vector<int32_t> sizes;  // rows per cell
+};
+
+// Looks at the codes of an extent, the `number`-th that was visited.
+void scan_extent(const Coder& coder, const Extent& extent, size_t number, const CellTerms& own, const Tables& tables,
+                 const Filter* filter, Candidates& candidates) {
+    Found near[kExtentRows];
+    const Scales scales{{coder.scales[0], coder.scales[1]}, {coder.scales[2], coder.scales[3]}};
+    const auto first = static_cast<int32_t>(number << kExtentBits), end = first + static_cast<int32_t>(extent.size);
+    const size_t hits =
+        scan(extent.blocks.get(), extent.n_blocks(), coder.bytes, tables, scales, own, candidates.limit(), first, near);
+    const bool whole = extent.dead_count == 0 && filter == nullptr;
+    for (size_t i = 0; i < hits && near[i].place < end; ++i) {
+        if (near[i].score < candidates.limit()) continue;
+        const auto row = static_cast<uint32_t>(near[i].place - first);
+        if (whole || (!extent.is_dead(row) && (filter == nullptr || filter->has(extent.slots[row]))))
+            candidates.add(near[i].score, static_cast<uint32_t>(near[i].place));
     }
 }
 
@@ -112,16 +135,20 @@ void prefetch(const void* from, size_t bytes) {
     for (size_t at = 0; at < bytes; at += kLine) STHASH_PREFETCH(static_cast<const char*>(from) + at);
 }
 
+void prefetch_id(const Snapshot& snapshot, uint32_t slot) {
+    const Page& page = snapshot.page_of(slot);
+    if (page.ids) STHASH_PREFETCH(page.ids.get() + (slot & (kPageRows - 1)));
+}
+
 // Asks for the first blocks of a cell; the processor itself goes on from there.
-void prefetch_cell(const Index& index, size_t cell) {
-    const size_t size = kBlock * (index.bytes + 2), first = static_cast<size_t>(index.starts[cell]);
-    const size_t count = static_cast<size_t>(index.starts[cell + 1]) - first;
-    prefetch(index.blocks + first * size, std::min<size_t>(count, 2) * size);
+void prefetch_cell(const Coder& coder, const Cell& cell) {
+    if (!cell.empty())
+        prefetch(cell[0].blocks.get(), std::min<size_t>(cell[0].n_blocks(), 2) * kBlock * coder.row_bytes());
 }
 
 // Fills the products with all centers. The query is rounded to whole numbers, as large as sums of 32 bits allow.
-void multiply_centers(const Index& index, const float* query, Scratch& scratch) {
-    const size_t dimension = index.dimension;
+void multiply_centers(const Coder& coder, const float* query, Scratch& scratch) {
+    const size_t dimension = coder.dimension;
     float largest = 0.0f;
     for (size_t i = 0; i < dimension; ++i) largest = std::max(largest, std::abs(query[i]));
     const float most = std::min(32767.0f, static_cast<float>((1 << 30) / 127) / static_cast<float>(dimension));
@@ -129,92 +156,212 @@ void multiply_centers(const Index& index, const float* query, Scratch& scratch) 
     scratch.rounded.resize(dimension);
     for (size_t i = 0; i < dimension; ++i)
         scratch.rounded[i] = static_cast<int16_t>(query[i] / step + (query[i] < 0.0f ? -0.5f : 0.5f));
-    scratch.sums.resize(index.n_cells);
-    products(scratch.rounded.data(), index.centers, index.n_cells, dimension, scratch.sums.data());
-    scratch.products.resize(index.n_cells);
-    for (size_t cell = 0; cell < index.n_cells; ++cell)
-        scratch.products[cell] = static_cast<float>(scratch.sums[cell]) * (step * facts(index, cell).unit);
+    scratch.sums.resize(coder.n_cells);
+    products(scratch.rounded.data(), coder.centers, coder.n_cells, dimension, scratch.sums.data());
+    scratch.products.resize(coder.n_cells);
+    for (size_t cell = 0; cell < coder.n_cells; ++cell)
+        scratch.products[cell] = static_cast<float>(scratch.sums[cell]) * (step * facts(coder, cell).unit);
 }
 
-// Fills `order` with the keys of the cells to look into, best first.
-void choose_cells(const Index& index, const Request& request, Scratch& scratch) {
+// Fills `order` with the keys of the cells to look into, best first. `sizes` says how many rows count in each cell, of
+// `total` in all.
+void choose_cells(const Coder& coder, const Request& request, const std::vector<int32_t>& sizes, size_t total,
+                  Scratch& scratch) {
     std::vector<uint64_t>& order = scratch.order;
-    order.resize(index.n_cells);
-    uint64_t best = UINT64_MAX;
-    for (size_t cell = 0; cell < index.n_cells; ++cell) {
-        const float rating = scratch.products[cell] * facts(index, cell).weight;
-        order[cell] = key_of(rating, static_cast<uint32_t>(cell));
-        best = std::min(best, order[cell]);
+    const size_t least = std::min(request.k, total);
+    const auto size = [&](uint64_t key) { return static_cast<size_t>(sizes[number_of(key)]); };
+    for (size_t probes = request.probes;; probes = coder.n_cells) {
+        order.resize(coder.n_cells);
+        uint64_t best = UINT64_MAX;
+        for (size_t cell = 0; cell < coder.n_cells; ++cell) {
+            const float rating = scratch.products[cell] * facts(coder, cell).weight;
+            order[cell] = key_of(rating, static_cast<uint32_t>(cell));
+            best = std::min(best, order[cell]);
+        }
+        const uint64_t last = key_of(score_of(best) - request.margin, UINT32_MAX);
+        size_t within = 0, rows = 0, needed = 0;
+        for (const uint64_t key : order) within += key <= last ? size(key) : 0;
+        if (within >= request.candidates) std::erase_if(order, [&](uint64_t key) { return key > last; });
+        if (probes < order.size()) keep_least(order, probes, scratch.edge);
+        std::sort(order.begin(), order.end());
+        const auto wanted = [&] {
+            return rows < least || (needed < request.probes && (order[needed] <= last || rows < request.candidates));
+        };
+        while (needed < order.size() && wanted()) rows += size(order[needed++]);
+        order.resize(needed);
+        if (rows >= least || probes >= coder.n_cells) return;
     }
-    const auto size = [&](uint64_t key) { return static_cast<size_t>(index.sizes[number_of(key)]); };
-    const uint64_t last = key_of(score_of(best) - request.margin, UINT32_MAX);
-    size_t within = 0, rows = 0, needed = 0;
-    for (const uint64_t key : order) within += key <= last ? size(key) : 0;
-    if (within >= request.candidates) std::erase_if(order, [&](uint64_t key) { return key > last; });
-    if (request.probes < order.size()) keep_least(order, request.probes, scratch.edge);
-    std::sort(order.begin(), order.end());
-    while (needed < order.size() && (order[needed] <= last || rows < request.candidates)) rows += size(order[needed++]);
-    order.resize(needed);
 }
 
 template <class Value>
-void score(const Index& index, const float* query, std::vector<uint64_t>& keys) {
-    constexpr size_t ahead = 6;
-    const Value* vectors = static_cast<const Value*>(index.vectors);
-    const auto row = [&](size_t at) { return vectors + size_t{number_of(keys[at])} * index.dimension; };
-    for (size_t at = 0; at < std::min(ahead, keys.size()); ++at) prefetch(row(at), index.dimension * sizeof(Value));
-    for (size_t at = 0; at < keys.size(); ++at) {
-        if (at + ahead < keys.size()) prefetch(row(at + ahead), index.dimension * sizeof(Value));
-        keys[at] = key_of(dot(query, row(at), index.dimension), number_of(keys[at]));
+const Value* row_of(const Coder& coder, const Snapshot& snapshot, uint32_t slot) {
+    return reinterpret_cast<const Value*>(snapshot.vector_of(slot, coder.dimension * sizeof(Value)));
+}
+
+// Fills `found` with the keys of the slots in `places`, by their scores.
+template <class Value>
+void score(const Coder& coder, const Snapshot& snapshot, const float* query, Scratch& scratch) {
+    constexpr size_t kAhead = 6;
+    const size_t count = scratch.places.size(), bytes = coder.vector_bytes();
+    scratch.rows.resize(count);
+    for (size_t at = 0; at < count; ++at) scratch.rows[at] = row_of<Value>(coder, snapshot, *scratch.places[at]);
+    for (size_t at = 0; at < std::min(kAhead, count); ++at) prefetch(scratch.rows[at], bytes);
+    for (size_t at = 0; at < count; ++at) {
+        if (at + kAhead < count) prefetch(scratch.rows[at + kAhead], bytes);
+        const auto* const row = static_cast<const Value*>(scratch.rows[at]);
+        scratch.found[at] = key_of(dot(query, row, coder.dimension), *scratch.places[at]);
     }
 }
 
-void score_all(const Index& index, const float* query, Scratch& scratch) {
-    if (index.precision == Precision::float32) return score<float>(index, query, scratch.found);
-    if (index.precision == Precision::float16) return score<uint16_t>(index, query, scratch.found);
-    scratch.scaled.resize(index.dimension);
-    for (size_t i = 0; i < index.dimension; ++i) scratch.scaled[i] = query[i] * index.steps[i];
-    score<int8_t>(index, scratch.scaled.data(), scratch.found);
+// Calls visit with a value of the type that vectors have.
+template <class Visit>
+void with_type(Precision precision, Visit&& visit) {
+    if (precision == Precision::float32) return visit(float{});
+    if (precision == Precision::float16) return visit(uint16_t{});
+    visit(int8_t{});
 }
 
-void search_one(const Index& index, const Request& request, const float* query, const float* weights, int64_t* ids,
-                float* scores, Scratch& scratch) {
-    multiply_centers(index, query, scratch);
-    choose_cells(index, request, scratch);
-    const Tables tables = fill_tables(weights, index.bytes, scratch);
+// The query as it is multiplied with vectors: those of bytes count in steps.
+const float* scaled(const Coder& coder, const float* query, std::vector<float>& memory) {
+    if (coder.precision != Precision::int8) return query;
+    memory.resize(coder.dimension);
+    for (size_t i = 0; i < coder.dimension; ++i) memory[i] = query[i] * coder.steps[i];
+    return memory.data();
+}
+
+void write_nothing(size_t from, size_t k, int64_t* ids, float* scores) {
+    std::fill(ids + from, ids + k, -1);
+    std::fill(scores + from, scores + k, kNever);
+}
+
+void search_one(const Coder& coder, const Snapshot& snapshot, const Request& request, const Filter* filter,
+                size_t total, const float* query, const float* weights, int64_t* ids, float* scores, Scratch& scratch) {
+    multiply_centers(coder, query, scratch);
+    choose_cells(coder, request, filter != nullptr ? filter->sizes : snapshot.sizes, total, scratch);
+    const Tables tables = fill_tables(weights, coder.bytes, scratch);
     Candidates candidates(scratch.found, scratch.edge, request.candidates);
+    scratch.visited.clear();
+    const auto cell_at = [&](size_t at) { return snapshot.cells[number_of(scratch.order[at])].get(); };
     for (size_t at = 0; at < scratch.order.size(); ++at) {
-        if (at + 1 < scratch.order.size()) prefetch_cell(index, number_of(scratch.order[at + 1]));
+        if (at + 3 < scratch.order.size()) STHASH_PREFETCH(cell_at(at + 3));
+        if (at + 2 < scratch.order.size()) STHASH_PREFETCH(cell_at(at + 2)->data());
+        if (at + 1 < scratch.order.size()) prefetch_cell(coder, *cell_at(at + 1));
         const size_t cell = number_of(scratch.order[at]);
-        scan_cell(index, cell, scratch.products[cell], tables, candidates);
+        const float product = scratch.products[cell];
+        const CellTerms own{product, product * facts(coder, cell).inverse_square};
+        for (const Extent& extent : *snapshot.cells[cell]) {
+            scan_extent(coder, extent, scratch.visited.size(), own, tables, filter, candidates);
+            scratch.visited.push_back(&extent);
+        }
     }
     candidates.cut();
-    for (const uint64_t key : scratch.found) STHASH_PREFETCH(index.ids + number_of(key));
-    for (uint64_t& key : scratch.found) key = static_cast<uint32_t>(index.ids[number_of(key)]);
-    score_all(index, query, scratch);
-    const size_t kept = std::min(request.k, scratch.found.size());
-    std::partial_sort(scratch.found.begin(), scratch.found.begin() + static_cast<long>(kept), scratch.found.end());
-    for (size_t i = 0; i < request.k; ++i) {
-        ids[i] = i < kept ? static_cast<int64_t>(number_of(scratch.found[i])) : -1;
-        scores[i] = i < kept ? score_of(scratch.found[i]) : kNever;
+    scratch.places.clear();
+    for (const uint64_t key : scratch.found) {
+        const Extent& extent = *scratch.visited[number_of(key) >> kExtentBits];
+        scratch.places.push_back(extent.slots.get() + (number_of(key) & (kExtentRows - 1)));
+        STHASH_PREFETCH(scratch.places.back());
     }
+    const float* const own_query = scaled(coder, query, scratch.scaled);
+    with_type(coder.precision, [&](auto value) { score<decltype(value)>(coder, snapshot, own_query, scratch); });
+    const size_t kept = std::min(request.k, scratch.found.size());
+    const auto middle = scratch.found.begin() + static_cast<ptrdiff_t>(kept);
+    if (snapshot.sorted)
+        std::partial_sort(scratch.found.begin(), middle, scratch.found.end());
+    else
+        std::partial_sort(scratch.found.begin(), middle, scratch.found.end(), [&](uint64_t a, uint64_t b) {
+            if (a >> 32 != b >> 32) return a < b;
+            return snapshot.id_of(number_of(a)) < snapshot.id_of(number_of(b));
+        });
+    for (size_t i = 0; i < kept; ++i) prefetch_id(snapshot, number_of(scratch.found[i]));
+    for (size_t i = 0; i < kept; ++i) {
+        ids[i] = snapshot.id_of(number_of(scratch.found[i]));
+        scores[i] = score_of(scratch.found[i]);
+    }
+    write_nothing(kept, request.k, ids, scores);
 }
 
 }  // namespace
 
-void search(const Index& index, const Request& request, int64_t* ids, float* scores, int threads, StopFlag& stop) {
+Search::Search(const Coder& coder, const Snapshot& snapshot, const Request& request,
+               const std::vector<uint32_t>* allowed)
+    : coder_(coder), snapshot_(snapshot), request_(request), allowed_(allowed) {
+    const auto rows = static_cast<double>(allowed != nullptr ? allowed->size() : snapshot.size);
+    const auto live = static_cast<double>(snapshot.size), dimension = static_cast<double>(coder.dimension);
+    const auto n_cells = static_cast<double>(coder.n_cells), candidates = static_cast<double>(request.candidates);
+    // Centers are bytes, four times as quick as vectors; a byte of a code takes about as long as a quarter of a value.
+    const double probed = live * std::min(1.0, static_cast<double>(request.probes) / n_cells);
+    const double scanned = std::min(live, std::max(probed, candidates * live / std::max(rows, 1.0)));
+    const double by_cells =
+        n_cells * dimension / 8 + scanned * static_cast<double>(coder.bytes) / 4 + candidates * dimension;
+    const double by_vectors = rows * dimension;
+    exact_ = request.exact || by_vectors <= by_cells;
+    cost_ = exact_ ? by_vectors : by_cells;
+}
+
+void Search::run(int64_t* ids, float* scores, int threads, StopFlag& stop) const {
+    if (exact_)
+        score_everything(ids, scores, threads, stop);
+    else
+        search_cells(ids, scores, threads, stop);
+}
+
+void Search::score_everything(int64_t* ids, float* scores, int threads, StopFlag& stop) const {
+    std::vector<uint32_t> slots = allowed_ != nullptr ? *allowed_ : snapshot_.slots_by_id();
+    if (allowed_ != nullptr && !snapshot_.sorted) snapshot_.order_by_id(slots);
+    const size_t k = request_.k, dimension = coder_.dimension;
+    parallel_for(request_.count, kQueriesAtOnce, threads, stop, [&](size_t first, size_t last, int) {
+        struct Asked {
+            const float* query;
+            std::vector<float> scaled;
+            std::vector<uint64_t> keys, edge;
+        };
+        std::vector<Asked> asked(last - first);
+        std::vector<Candidates> best;
+        for (size_t q = 0; q < asked.size(); ++q) {
+            asked[q].query = scaled(coder_, request_.queries + (first + q) * dimension, asked[q].scaled);
+            best.emplace_back(asked[q].keys, asked[q].edge, k);
+        }
+        with_type(coder_.precision, [&](auto value) {
+            using Value = decltype(value);
+            for (size_t begin = 0; begin < slots.size() && !stop.load(std::memory_order_relaxed); begin += kTile)
+                for (size_t q = 0; q < asked.size(); ++q)
+                    for (size_t at = begin; at < std::min(begin + kTile, slots.size()); ++at) {
+                        const float score = dot(asked[q].query, row_of<Value>(coder_, snapshot_, slots[at]), dimension);
+                        // Ranks among the slots are the numbers, so that equal ones are ordered by id.
+                        if (score >= best[q].limit()) best[q].add(score, static_cast<uint32_t>(at));
+                    }
+        });
+        for (size_t q = 0; q < asked.size(); ++q) {
+            best[q].cut();
+            std::vector<uint64_t>& keys = asked[q].keys;
+            std::sort(keys.begin(), keys.end());
+            int64_t* const own_ids = ids + (first + q) * k;
+            float* const own_scores = scores + (first + q) * k;
+            for (size_t i = 0; i < keys.size(); ++i) {
+                own_ids[i] = snapshot_.id_of(slots[number_of(keys[i])]);
+                own_scores[i] = score_of(keys[i]);
+            }
+            write_nothing(keys.size(), k, own_ids, own_scores);
+        }
+    });
+}
+
+void Search::search_cells(int64_t* ids, float* scores, int threads, StopFlag& stop) const {
+    std::optional<Filter> filter;
+    if (allowed_ != nullptr) filter.emplace(coder_, snapshot_, *allowed_);
+    const size_t total = allowed_ != nullptr ? allowed_->size() : snapshot_.size;
     std::vector<Scratch> scratch(static_cast<size_t>(std::max(threads, 1)));
-    const size_t bits = 8 * index.bytes;
-    parallel_for(request.count, 16, threads, stop, [&](size_t first, size_t last, int thread) {
+    const size_t bits = 8 * coder_.bytes;
+    parallel_for(request_.count, kQueriesAtOnce, threads, stop, [&](size_t first, size_t last, int thread) {
         Scratch& own = scratch[static_cast<size_t>(thread)];
         const size_t count = last - first;
-        const float* vectors = request.queries + first * index.dimension;
+        const float* vectors = request_.queries + first * coder_.dimension;
         own.weights.resize(count * bits);
-        quantizer::multiply_rows(vectors, count, index.dimension, index.signs, bits, own.weights.data());
+        quantizer::multiply_rows(vectors, count, coder_.dimension, coder_.signs, bits, own.weights.data());
         for (size_t q = 0; q < count; ++q) {
-            const size_t place = (first + q) * request.k;
-            search_one(index, request, vectors + q * index.dimension, own.weights.data() + q * bits, ids + place,
-                       scores + place, own);
+            const size_t place = (first + q) * request_.k;
+            search_one(coder_, snapshot_, request_, filter ? &*filter : nullptr, total, vectors + q * coder_.dimension,
+                       own.weights.data() + q * bits, ids + place, scores + place, own);
         }
     });
 }

@@ -3,42 +3,48 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
-#include "cells/kernels.hpp"
+#include "cells/snapshot.hpp"
 #include "parallel.hpp"
 
 namespace sthash::cells {
-
-enum class Precision { float32, float16, int8 };
-
-// The rows of a cell are at the first places of its blocks; those that are left over have the id -1. A block holds the
-// first byte of its 32 codes, then the second byte, and so on, then the 32 factors and the 32 shifts.
-struct Index {
-    size_t n_cells, dimension, bytes, n_rows;  // `bytes` per code is even
-    const int8_t* centers;                     // n_cells × dimension
-    const float* lengths;                      // per cell what 1 stands for in its center, 1 / |center|², and a weight
-    const float* signs;                        // dimension × 8 bytes, sign vectors
-    const int64_t* starts;                     // per cell its first block, and the number of all blocks
-    const int32_t* sizes;                      // per cell its number of rows
-    const uint8_t* blocks;                     // per block (bytes + 2) × 32
-    const float* scales;                       // of factors and shifts, as in Scales
-    const int32_t* ids;                        // per place
-    const void* vectors;                       // n_rows × dimension
-    Precision precision;                       // of vectors
-    const float* steps;                        // per dimension what 1 stands for, if vectors are int8
-};
 
 struct Request {
     size_t count, k, probes, candidates;  // candidates ≥ k
     float margin;                         // of cells
     const float* queries;                 // count × dimension
+    bool exact;
 };
 
-// Fills k ids and scores per query, best first; -1 and -infinity where there are fewer. A score is the product of query
-// and vector. A cell is rated by the product of its center and the query, times the weight of the cell. Candidates are
-// those with the largest estimates within the cells that are rated at most `margin` below the best one; among equal
-// ones, those in the first places. There are at most `probes` cells, and more than those within the margin if they have
-// too few rows for the candidates.
-void search(const Index& index, const Request& request, int64_t* ids, float* scores, int threads, StopFlag& stop);
+// Answers a request on a snapshot; `allowed` may restrict it to some live slots, ascending.
+//
+// A score is the product of query and vector. An exact search scores every row, and so does any search for which that
+// costs no more. Otherwise a cell is rated by the product of its center and the query, times the weight of the cell.
+// Candidates are the rows with the largest estimates within the cells that are rated at most `margin` below the best
+// one; among equal ones, those in the best cells, then those that were added first. There are at most `probes` cells,
+// and more than those within the margin if they have too few rows for the candidates. A search always finds k rows, or
+// all of them: it looks into as many cells as that takes.
+class Search {
+ public:
+    Search(const Coder& coder, const Snapshot& snapshot, const Request& request, const std::vector<uint32_t>* allowed);
+
+    // Values that will be multiplied, about.
+    double cost() const { return cost_ * static_cast<double>(request_.count); }
+
+    // Fills k ids and scores per query, best first, equal ones by id; -1 and -infinity where there are fewer.
+    void run(int64_t* ids, float* scores, int threads, StopFlag& stop) const;
+
+ private:
+    void score_everything(int64_t* ids, float* scores, int threads, StopFlag& stop) const;
+    void search_cells(int64_t* ids, float* scores, int threads, StopFlag& stop) const;
+
+    const Coder& coder_;
+    const Snapshot& snapshot_;
+    const Request request_;
+    const std::vector<uint32_t>* allowed_;
+    bool exact_;
+    double cost_;  // per query
+};
 
 }  // namespace sthash::cells

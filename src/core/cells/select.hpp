@@ -51,9 +51,9 @@ inline uint64_t keep_least(std::vector<uint64_t>& keys, size_t wanted, std::vect
         edge[at_edge] = key;
         at_edge += own == last ? 1 : 0;
     }
-    const auto worst = edge.begin() + static_cast<long>(wanted - before - 1);
-    std::nth_element(edge.begin(), worst, edge.begin() + static_cast<long>(at_edge));
-    std::copy(edge.begin(), worst + 1, keys.begin() + static_cast<long>(kept));
+    const auto worst = edge.begin() + static_cast<ptrdiff_t>(wanted - before - 1);
+    std::nth_element(edge.begin(), worst, edge.begin() + static_cast<ptrdiff_t>(at_edge));
+    std::copy(edge.begin(), worst + 1, keys.begin() + static_cast<ptrdiff_t>(kept));
     keys.resize(wanted);
     return *worst;
 }

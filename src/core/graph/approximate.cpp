@@ -10,13 +10,14 @@
 #include <utility>
 
 #include "compiler.hpp"
+#include "dot.hpp"
 #include "graph/cells.hpp"
-#include "graph/equal_rows.hpp"
+#include "graph/copies.hpp"
 #include "graph/quantized_rows.hpp"
 #include "graph/ranked_rows.hpp"
 #include "graph/rare_postings.hpp"
 
-namespace sthash {
+namespace sthash::graph {
 
 namespace {
 
@@ -28,7 +29,9 @@ struct Scratch {
     std::vector<uint8_t> fresh;  // by row; zero between blocks
     std::vector<int32_t> touched, terms, proposed, seen;
     std::vector<Candidate> ranked, hops;
-    std::vector<float> query;
+    Spread query;
+    std::vector<const float*> near_rows;
+    std::vector<double> products;
     std::vector<Candidate> exact;
 };
 
@@ -55,7 +58,7 @@ void take_best(std::vector<float>& votes, std::vector<int32_t>& touched, size_t 
 class ApproximateNeighbors {
  public:
     // Searches among the rows chosen[0], chosen[1], … only.
-    ApproximateNeighbors(const CsrView& given, const std::vector<int32_t>& chosen, size_t n_columns,
+    ApproximateNeighbors(const RowsView& given, const std::vector<int32_t>& chosen, size_t n_columns,
                          const ApproximateOptions& options, int threads, StopFlag& stop, Progress& progress)
         : given_(given),
           chosen_(chosen),
@@ -73,8 +76,7 @@ class ApproximateNeighbors {
         const size_t n_cells = std::clamp<size_t>(side, 1, n_);
         const CellOptions how{n_cells, options.choices, std::max<size_t>(4 * n_ / n_cells, 64), options.seed};
         if (given.dense) {
-            const size_t width = static_cast<size_t>(given.indptr[1] - given.indptr[0]);
-            const QuantizedRows quantized = quantized_rows(given.values, width, chosen, threads_);
+            const QuantizedRows quantized = quantized_rows(given, chosen, threads_);
             cells_ = make_cells(quantized, how, threads_, stop);
             rows_ = some_rows(quantized, cells_.order);
         } else {
@@ -83,7 +85,7 @@ class ApproximateNeighbors {
             rows_ = quantized_rows(ranked, cells_.order);
             rare_ = rare_postings(rows_, ranked.frequency, options.rare_frequency);
         }
-        n_blocks_ = (n_ + block_size - 1) / block_size;
+        n_blocks_ = (n_ + kBlockSize - 1) / kBlockSize;
         // The cells and the exact scores take about as long as a round each.
         progress_.total = n_blocks_ * (3 + options.rounds);
         progress_.done = n_blocks_;
@@ -104,7 +106,7 @@ class ApproximateNeighbors {
     }
 
  private:
-    static constexpr size_t reverse_kept = 10;
+    static constexpr size_t kReverseKept = 10;
 
     struct Near {
         int16_t score;
@@ -121,10 +123,10 @@ class ApproximateNeighbors {
             Scratch& own = scratch_[thread];
             own.votes.resize(n_, 0.0f);
             for (size_t b = begin; b < end; ++b) {
-                const size_t first = b * block_size, count = std::min(block_size, n_ - first);
+                const size_t first = b * kBlockSize, count = std::min(kBlockSize, n_ - first);
                 own.proposed.clear();
                 propose(first, count, own);
-                int16_t thresholds[block_size] = {};
+                int16_t thresholds[kBlockSize] = {};
                 for (size_t q = 0; q < count; ++q) {
                     const Near& last = near_[(first + q) * kept_ + kept_ - 1];
                     if (last.row >= 0) thresholds[q] = static_cast<int16_t>(last.score - 1);
@@ -227,7 +229,7 @@ class ApproximateNeighbors {
             if (h + 4 < own.hops.size()) {
                 const size_t coming = static_cast<size_t>(own.hops[h + 4].row);
                 for (size_t at = 0; at < options_.k; at += 8) STHASH_PREFETCH(near_.data() + coming * kept_ + at);
-                STHASH_PREFETCH(reverse_.data() + coming * reverse_kept);
+                STHASH_PREFETCH(reverse_.data() + coming * kReverseKept);
             }
             const Candidate hop = own.hops[h];
             const bool fresh = std::exchange(own.fresh[hop.row], false);
@@ -262,13 +264,13 @@ class ApproximateNeighbors {
 
     template <class Take>
     void for_reverse(size_t place, Take&& take) const {
-        const Near* const near = reverse_.data() + place * reverse_kept;
-        for (size_t at = 0; at < reverse_kept && near[at].row >= 0; ++at) take(near[at]);
+        const Near* const near = reverse_.data() + place * kReverseKept;
+        for (size_t at = 0; at < kReverseKept && near[at].row >= 0; ++at) take(near[at]);
     }
 
     // For each row, the rows that have it as a neighbor: the nearest of them.
     void find_reverse() {
-        reverse_.assign(n_ * reverse_kept, {0, false, -1});
+        reverse_.assign(n_ * kReverseKept, {0, false, -1});
         std::vector<int64_t> starts(n_ + 1, 0);
         const auto each_edge = [&](auto&& take) {
             for (size_t i = 0; i < n_; ++i)
@@ -283,11 +285,11 @@ class ApproximateNeighbors {
         parallel_for(n_, 1024, threads_, stop_, [&](size_t begin, size_t end, int) {
             for (size_t i = begin; i < end; ++i) {
                 const auto from = edges.begin() + starts[i], to = edges.begin() + starts[i + 1];
-                const auto kept = from + std::min<int64_t>(reverse_kept, to - from);
+                const auto kept = from + std::min<int64_t>(kReverseKept, to - from);
                 std::partial_sort(from, kept, to, [](const Near& a, const Near& b) {
                     return a.score != b.score ? a.score > b.score : a.row < b.row;
                 });
-                std::copy(from, kept, reverse_.begin() + i * reverse_kept);
+                std::copy(from, kept, reverse_.begin() + i * kReverseKept);
             }
         });
     }
@@ -310,38 +312,28 @@ class ApproximateNeighbors {
         return lists;
     }
 
-    // Eight rows at a time: each sum waits for its last addition, so the others fill in.
     void score_dense(size_t place, Scratch& own) const {
-        constexpr size_t together = 8;
         const SparseRow query = row_at(place);
-        const size_t begin = place * kept_, end = begin + kept_;
-        for (size_t at = begin; at < end && near_[at].row >= 0; at += together) {
-            const float* rows[together];
-            double sums[together] = {};
-            for (size_t r = 0; r < together; ++r)
-                rows[r] = at + r < end && near_[at + r].row >= 0 ? row_at(near_[at + r].row).values : query.values;
-            for (long c = 0; c < query.size; ++c)
-                for (size_t r = 0; r < together; ++r) sums[r] += static_cast<double>(query.values[c]) * rows[r][c];
-            for (size_t r = 0; r < together && at + r < end && near_[at + r].row >= 0; ++r)
-                add_exact(sums[r], near_[at + r].row, own);
-        }
+        const Near* const near = near_.data() + place * kept_;
+        own.near_rows.clear();
+        for (size_t at = 0; at < kept_ && near[at].row >= 0; ++at) own.near_rows.push_back(row_at(near[at].row).values);
+        own.products.resize(own.near_rows.size());
+        exact_dots(query.values, own.near_rows.data(), own.near_rows.size(), static_cast<size_t>(query.size),
+                   own.products.data());
+        for (size_t at = 0; at < own.products.size(); ++at) add_exact(own.products[at], near[at].row, own);
     }
 
     // Terms of one row only add nothing.
     void score_sparse(size_t place, Scratch& own) const {
-        own.query.resize(rows_.n_columns, 0.0f);
-        for (int64_t at = rows_.indptr[place]; at < rows_.indptr[place + 1]; ++at)
-            own.query[rows_.columns[at]] = rows_.exact[at];
+        own.query.resize(rows_.n_columns);
+        own.query.set(rows_.exact_row(place));
         const size_t end = (place + 1) * kept_;
         for (size_t at = place * kept_; at < end && near_[at].row >= 0; ++at) {
             const int32_t row = near_[at].row;
             if (at + 1 < end && near_[at + 1].row >= 0) prefetch(near_[at + 1].row);
-            double sum = 0;
-            for (int64_t entry = rows_.indptr[row]; entry < rows_.indptr[row + 1]; ++entry)
-                sum += static_cast<double>(own.query[rows_.columns[entry]]) * rows_.exact[entry];
-            add_exact(sum, row, own);
+            add_exact(exact_dot(rows_.exact_row(row), own.query.data()), row, own);
         }
-        for (int64_t at = rows_.indptr[place]; at < rows_.indptr[place + 1]; ++at) own.query[rows_.columns[at]] = 0.0f;
+        own.query.clear(rows_.exact_row(place));
     }
 
     void add_exact(double sum, int32_t row, Scratch& own) const {
@@ -358,7 +350,7 @@ class ApproximateNeighbors {
 
     SparseRow row_at(size_t place) const { return given_.row(chosen_[cells_.order[place]]); }
 
-    CsrView given_;
+    RowsView given_;
     const std::vector<int32_t>& chosen_;
     size_t n_;
     ApproximateOptions options_;
@@ -376,7 +368,7 @@ class ApproximateNeighbors {
 
 }  // namespace
 
-NeighborLists approximate_neighbors(const CsrView& rows, size_t n_columns, const ApproximateOptions& options,
+NeighborLists approximate_neighbors(const RowsView& rows, size_t n_columns, const ApproximateOptions& options,
                                     int threads, StopFlag& stop, Progress& progress) {
     const EqualRows equal = find_equal_rows(rows, threads, stop);
     NeighborLists among_distinct(equal.n(), options.k);
@@ -385,4 +377,4 @@ NeighborLists approximate_neighbors(const CsrView& rows, size_t n_columns, const
     return with_copies(rows, equal, among_distinct, threads, stop);
 }
 
-}  // namespace sthash
+}  // namespace sthash::graph

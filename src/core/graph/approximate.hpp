@@ -1,11 +1,11 @@
 // The k nearest rows by cosine, nearly all of them, in nearly linear time.
 #pragma once
 
-#include "csr.hpp"
 #include "graph/neighbors.hpp"
 #include "parallel.hpp"
+#include "rows.hpp"
 
-namespace sthash {
+namespace sthash::graph {
 
 // What bounds the work. None of it depends on the data.
 struct ApproximateOptions {
@@ -25,7 +25,7 @@ struct ApproximateOptions {
 // For each row, k other rows with large inner products, nearly always the largest. Rows must have length 1 or 0. Scores
 // are exact, and rows that score 0 or less are no neighbors. Of equal rows only one is searched for, so that many
 // copies take no more time than one. Returns n lists. Progress counts blocks of rows, round by round.
-NeighborLists approximate_neighbors(const CsrView& rows, size_t n_columns, const ApproximateOptions& options,
+NeighborLists approximate_neighbors(const RowsView& rows, size_t n_columns, const ApproximateOptions& options,
                                     int threads, StopFlag& stop, Progress& progress);
 
-}  // namespace sthash
+}  // namespace sthash::graph

@@ -13,7 +13,7 @@
 #define STHASH_FAMILY block_kernels
 #include "each_path.inc"
 
-namespace sthash {
+namespace sthash::graph {
 
 size_t rows_above(const BlockView& block, const QuantizedView& given, const int32_t* rows, size_t count,
                   const int16_t* thresholds, size_t most, int32_t* reached, uint32_t* above, int16_t* scores,
@@ -22,4 +22,4 @@ size_t rows_above(const BlockView& block, const QuantizedView& given, const int3
                                                   next);
 }
 
-}  // namespace sthash
+}  // namespace sthash::graph

@@ -7,14 +7,15 @@
 #include <utility>
 
 #include "compiler.hpp"
+#include "dot.hpp"
 
-namespace sthash {
+namespace sthash::graph {
 
 namespace {
 
-constexpr size_t sample_per_cell = 32;
-constexpr int iterations = 2;
-constexpr size_t centroid_terms = 64;  // the heaviest terms of a sparse centroid; the others hardly change a cosine
+constexpr size_t kSamplePerCell = 32;
+constexpr int kIterations = 2;
+constexpr size_t kCentroidTerms = 64;  // the heaviest terms of a sparse centroid; the others hardly change a cosine
 
 // The generator splitmix64.
 class Random {
@@ -50,11 +51,11 @@ std::vector<int32_t> nearest_centroids(const QuantizedRows& rows, const Quantize
     std::vector<int32_t> nearest(rows.n() * choices, -1), all(centroids.n());
     std::iota(all.begin(), all.end(), 0);
     std::vector<QueryBlock> blocks(std::max(threads, 1));
-    parallel_for(rows.n(), block_size, threads, stop, [&](size_t begin, size_t end, int thread) {
+    parallel_for(rows.n(), kBlockSize, threads, stop, [&](size_t begin, size_t end, int thread) {
         QueryBlock& block = blocks[thread];
         block.load(rows, begin, end - begin);
-        int16_t thresholds[block_size];
-        std::fill_n(thresholds, block_size, rows.dense() ? std::numeric_limits<int16_t>::min() : int16_t{0});
+        int16_t thresholds[kBlockSize];
+        std::fill_n(thresholds, kBlockSize, rows.dense() ? std::numeric_limits<int16_t>::min() : int16_t{0});
         block.search(centroids, false, all, choices, thresholds);
         for (size_t q = 0; q < end - begin; ++q) {
             size_t place = (begin + q) * choices;
@@ -87,13 +88,13 @@ std::vector<Column> sum_of_rows(const QuantizedRows& rows, const int32_t* member
     }
     const float scale = square > 0 ? static_cast<float>(1 / std::sqrt(square)) : 0.0f;
     for (Column& column : columns) column.weight *= scale;
-    if (columns.size() > centroid_terms) {
-        std::nth_element(columns.begin(), columns.begin() + centroid_terms, columns.end(),
+    if (columns.size() > kCentroidTerms) {
+        std::nth_element(columns.begin(), columns.begin() + kCentroidTerms, columns.end(),
                          [](const Column& a, const Column& b) {
                              const float x = std::abs(a.weight), y = std::abs(b.weight);
                              return x != y ? x > y : a.number < b.number;
                          });
-        columns.resize(centroid_terms);
+        columns.resize(kCentroidTerms);
     }
     return columns;
 }
@@ -106,8 +107,7 @@ void sum_of_dense_rows(const QuantizedRows& rows, const int32_t* members, size_t
         const float factor = rows.factors[members[m]];
         for (size_t c = 0; c < rows.n_columns; ++c) sum[c] += bytes[c] * factor;
     }
-    double square = 0;
-    for (const float value : sum) square += static_cast<double>(value) * value;
+    const double square = exact_dot(sum.data(), sum.data(), sum.size());
     const float scale = square > 0 ? static_cast<float>(1 / std::sqrt(square)) : 0.0f;
     for (float& value : sum) value *= scale;
 }
@@ -208,15 +208,15 @@ Cells fill_cells(const std::vector<int32_t>& nearest, size_t n, const CellOption
 
 Cells make_cells(const QuantizedRows& rows, const CellOptions& options, int threads, StopFlag& stop) {
     const size_t n = rows.n();
-    const std::vector<int32_t> chosen = random_rows(n, std::min(n, options.n_cells * sample_per_cell), options.seed);
+    const std::vector<int32_t> chosen = random_rows(n, std::min(n, options.n_cells * kSamplePerCell), options.seed);
     const QuantizedRows sample = some_rows(rows, chosen);
     std::vector<int32_t> first(options.n_cells);
     std::iota(first.begin(), first.end(), 0);
     QuantizedRows centroids = some_rows(sample, first);
-    for (int round = 0; round < iterations && !stop; ++round)
+    for (int round = 0; round < kIterations && !stop; ++round)
         centroids =
             next_centroids(sample, nearest_centroids(sample, centroids, 1, threads, stop), centroids, threads, stop);
     return fill_cells(nearest_centroids(rows, centroids, options.choices, threads, stop), n, options, threads, stop);
 }
 
-}  // namespace sthash
+}  // namespace sthash::graph

@@ -7,7 +7,7 @@
 #include "graph/quantized_rows.hpp"
 #include "parallel.hpp"
 
-namespace sthash {
+namespace sthash::graph {
 
 struct CellOptions {
     size_t n_cells;
@@ -31,4 +31,4 @@ struct Cells {
 // Finds the cells by k-means on a sample, by cosine.
 Cells make_cells(const QuantizedRows& rows, const CellOptions& options, int threads, StopFlag& stop);
 
-}  // namespace sthash
+}  // namespace sthash::graph

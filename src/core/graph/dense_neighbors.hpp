@@ -4,7 +4,7 @@
 #include "graph/neighbors.hpp"
 #include "parallel.hpp"
 
-namespace sthash {
+namespace sthash::graph {
 
 // A block of queries: the rows first … first + count - 1 of a dense matrix of n rows and d columns. The caller owns all
 // arrays.
@@ -29,4 +29,4 @@ struct ScoreMatrix {
 // The k columns with the largest scores in each row. Returns `count` lists.
 NeighborLists largest_in_rows(const ScoreMatrix& matrix, size_t k, int threads, StopFlag& stop);
 
-}  // namespace sthash
+}  // namespace sthash::graph

@@ -8,14 +8,14 @@
 #define STHASH_FAMILY graph_kernels
 #include "each_path.inc"
 
-namespace sthash {
+namespace sthash::graph {
 
-long rows_reaching(const ScoreTerms& terms, float threshold, int32_t* reached) {
+ptrdiff_t rows_reaching(const ScoreTerms& terms, float threshold, int32_t* reached) {
     return STHASH_PICK(graph_kernels::rows_reaching)(terms, threshold, reached);
 }
 
-long block_maxima(const ScoreTerms& terms, long block, float* maxima) {
+ptrdiff_t block_maxima(const ScoreTerms& terms, ptrdiff_t block, float* maxima) {
     return STHASH_PICK(graph_kernels::block_maxima)(terms, block, maxima);
 }
 
-}  // namespace sthash
+}  // namespace sthash::graph

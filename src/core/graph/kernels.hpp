@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace sthash {
+namespace sthash::graph {
 
 // The rough score of row j is scores[j] - penalty[j] + factor * spread[j]; without the last term if `spread` is null.
 struct ScoreTerms {
@@ -12,15 +12,15 @@ struct ScoreTerms {
     const float* penalty;  // n
     const float* spread;   // n, or null
     float factor;
-    long n;
+    ptrdiff_t n;
 };
 
 // Finds the rows whose score is at least `threshold`. Writes them, ascending, to `reached`, which has space for n, and
 // returns how many there are.
-long rows_reaching(const ScoreTerms& terms, float threshold, int32_t* reached);
+ptrdiff_t rows_reaching(const ScoreTerms& terms, float threshold, int32_t* reached);
 
 // Finds the largest score of each whole block of `block` rows, a multiple of 16. Writes it to `maxima`, which has space
 // for n / block, and returns how many blocks there are.
-long block_maxima(const ScoreTerms& terms, long block, float* maxima);
+ptrdiff_t block_maxima(const ScoreTerms& terms, ptrdiff_t block, float* maxima);
 
-}  // namespace sthash
+}  // namespace sthash::graph

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace sthash {
+namespace sthash::graph {
 
 struct Candidate {
     float score;
@@ -61,4 +61,4 @@ struct CandidateScratch {
 // the query is none of the rows.
 void gather_candidates(const RoughScores& rough, size_t self, size_t k, CandidateScratch& own);
 
-}  // namespace sthash
+}  // namespace sthash::graph

@@ -8,17 +8,17 @@
 
 #include "parallel.hpp"
 
-namespace sthash {
+namespace sthash::graph {
 
 namespace {
 
-constexpr float unit = 32500.0f;
-constexpr size_t most_slots = 65535;
+constexpr float kUnit = 32500.0f;
+constexpr size_t kMostSlots = 65535;
 
 }  // namespace
 
 int16_t quantized(float weight) {
-    return static_cast<int16_t>(std::lrintf(weight * unit));
+    return static_cast<int16_t>(std::lrintf(weight * kUnit));
 }
 
 QuantizedRows quantized_rows(const RankedRows& rows, const std::vector<int32_t>& order) {
@@ -77,14 +77,14 @@ void set_row(QuantizedRows& rows, size_t row, const float* values) {
 void set_query(const QuantizedRows& rows, size_t row, size_t query, uint8_t* block) {
     const int8_t* const bytes = rows.bytes.data() + row * rows.width;
     for (size_t c = 0; c < rows.width; ++c)
-        block[(c / 4 * block_size + query) * 4 + c % 4] = static_cast<uint8_t>((bytes[c] + 128) / 2);
+        block[(c / 4 * kBlockSize + query) * 4 + c % 4] = static_cast<uint8_t>((bytes[c] + 128) / 2);
 }
 
-QuantizedRows quantized_rows(const float* rows, size_t width, const std::vector<int32_t>& order, int threads) {
-    QuantizedRows result = dense_rows(order.size(), width);
+QuantizedRows quantized_rows(const RowsView& rows, const std::vector<int32_t>& order, int threads) {
+    QuantizedRows result = dense_rows(order.size(), rows.n_columns);
     StopFlag never{false};
     parallel_for(order.size(), 256, threads, never, [&](size_t begin, size_t end, int) {
-        for (size_t i = begin; i < end; ++i) set_row(result, i, rows + order[i] * width);
+        for (size_t i = begin; i < end; ++i) set_row(result, i, rows.row(order[i]).values);
     });
     return result;
 }
@@ -121,8 +121,8 @@ void QueryBlock::load(const QuantizedRows& rows, size_t first, size_t count) {
     count_ = count;
     dense_ = rows.dense();
     if (dense_) {
-        bytes_.assign(rows.width * block_size, 64);
-        std::fill_n(factors_, block_size, 0.0f);
+        bytes_.assign(rows.width * kBlockSize, 64);
+        std::fill_n(factors_, kBlockSize, 0.0f);
         for (size_t q = 0; q < count; ++q) {
             set_query(rows, first + q, q, bytes_.data());
             // Four times half of a byte is twice the byte.
@@ -133,39 +133,39 @@ void QueryBlock::load(const QuantizedRows& rows, size_t first, size_t count) {
     for (const int32_t column : used_) slots_[column] = 0;
     used_.clear();
     slots_.resize(std::max(slots_.size(), rows.n_columns), 0);
-    weights_.assign(block_size, 0);
+    weights_.assign(kBlockSize, 0);
     for (size_t q = 0; q < count; ++q)
         for (int64_t at = rows.indptr[first + q]; at < rows.indptr[first + q + 1]; ++at) {
             uint16_t& slot = slots_[rows.columns[at]];
             if (slot == 0) {
-                if (used_.size() == most_slots) continue;  // only the rarest terms of very long rows
+                if (used_.size() == kMostSlots) continue;  // only the rarest terms of very long rows
                 used_.push_back(rows.columns[at]);
                 slot = static_cast<uint16_t>(used_.size());
-                weights_.resize(weights_.size() + block_size, 0);
+                weights_.resize(weights_.size() + kBlockSize, 0);
             }
-            weights_[slot * block_size + q] = rows.weights[at];
+            weights_[slot * kBlockSize + q] = rows.weights[at];
         }
 }
 
 void QueryBlock::search(const QuantizedRows& others, bool same, const std::vector<int32_t>& proposed, size_t k,
                         int16_t* thresholds) {
-    constexpr size_t batch = 64;
-    reached_.resize(batch);
-    above_.resize(batch);
-    scores_.resize(batch * block_size);
+    constexpr size_t kBatch = 64;
+    reached_.resize(kBatch);
+    above_.resize(kBatch);
+    scores_.resize(kBatch * kBlockSize);
     for (auto& found : found_) found.clear();
-    for (size_t q = count_; q < block_size; ++q) thresholds[q] = 32767;
+    for (size_t q = count_; q < kBlockSize; ++q) thresholds[q] = 32767;
     const BlockView block{weights_.data(), slots_.data(), bytes_.data(), factors_};
     const QuantizedView view = others.view();
     for (size_t next = 0; next < proposed.size();) {
-        const size_t hits = rows_above(block, view, proposed.data(), proposed.size(), thresholds, batch,
+        const size_t hits = rows_above(block, view, proposed.data(), proposed.size(), thresholds, kBatch,
                                        reached_.data(), above_.data(), scores_.data(), &next);
         for (size_t hit = 0; hit < hits; ++hit) {
             const int32_t row = proposed[reached_[hit]];
-            const int16_t* scores = scores_.data() + hit * block_size;
+            const int16_t* scores = scores_.data() + hit * kBlockSize;
             uint32_t lanes = above_[hit];
-            const size_t self = same ? static_cast<size_t>(row) - first_ : block_size;
-            if (self < block_size) lanes &= ~(uint32_t{1} << self);
+            const size_t self = same ? static_cast<size_t>(row) - first_ : kBlockSize;
+            if (self < kBlockSize) lanes &= ~(uint32_t{1} << self);
             for (; lanes != 0; lanes &= lanes - 1) {
                 const int q = std::countr_zero(lanes);
                 if (scores[q] <= thresholds[q]) continue;  // raised since
@@ -190,4 +190,4 @@ std::vector<uint64_t>& QueryBlock::best(size_t q, size_t k) {
     return found;
 }
 
-}  // namespace sthash
+}  // namespace sthash::graph

@@ -4,11 +4,11 @@
 #include <cstdint>
 #include <vector>
 
-#include "csr.hpp"
 #include "graph/block_kernels.hpp"
 #include "graph/ranked_rows.hpp"
+#include "rows.hpp"
 
-namespace sthash {
+namespace sthash::graph {
 
 // A weight, at most 1, in 16 bits. A little less than 2^15 times as large, so that no sum leaves the range.
 int16_t quantized(float weight);
@@ -21,6 +21,12 @@ struct QuantizedRows {
     QuantizedView view() const {
         return {indptr.data(),  columns.data(), weights.data(), dense() ? bytes.data() : nullptr,
                 factors.data(), offsets.data(), width};
+    }
+
+    // A sparse row with its exact weights.
+    SparseRow exact_row(size_t i) const {
+        return {columns.data() + indptr[i], exact.data() + indptr[i],
+                static_cast<ptrdiff_t>(indptr[i + 1] - indptr[i])};
     }
 
     size_t n_rows = 0;
@@ -47,8 +53,8 @@ void set_query(const QuantizedRows& rows, size_t row, size_t query, uint8_t* blo
 // The sparse rows order[0], order[1], …, without terms that no other row has.
 QuantizedRows quantized_rows(const RankedRows& rows, const std::vector<int32_t>& order);
 
-// The dense rows order[0], order[1], … of a matrix of `width` columns.
-QuantizedRows quantized_rows(const float* rows, size_t width, const std::vector<int32_t>& order, int threads);
+// The dense rows order[0], order[1], …
+QuantizedRows quantized_rows(const RowsView& rows, const std::vector<int32_t>& order, int threads);
 
 // Copies a dense row.
 void copy_dense_row(const QuantizedRows& rows, size_t from, QuantizedRows& result, size_t to);
@@ -87,14 +93,14 @@ class QueryBlock {
     size_t first_ = 0, count_ = 0;
     bool dense_ = false;
     std::vector<uint8_t> bytes_;
-    float factors_[block_size] = {};
+    float factors_[kBlockSize] = {};
     std::vector<uint16_t> slots_;  // by column; zero between blocks
     std::vector<int32_t> used_;    // columns with a slot
     std::vector<int16_t> weights_;
     std::vector<int32_t> reached_;
     std::vector<uint32_t> above_;
     std::vector<int16_t> scores_;
-    std::vector<uint64_t> found_[block_size];
+    std::vector<uint64_t> found_[kBlockSize];
 };
 
-}  // namespace sthash
+}  // namespace sthash::graph

@@ -4,16 +4,16 @@
 #include <numeric>
 #include <utility>
 
-namespace sthash {
+namespace sthash::graph {
 
 // Terms of equal frequency go by column, so that their order is reproducible.
-RankedRows::RankedRows(const CsrView& matrix, size_t n_columns, const std::vector<int32_t>& chosen) {
+RankedRows::RankedRows(const RowsView& matrix, size_t n_columns, const std::vector<int32_t>& chosen) {
     std::vector<int64_t> by_column(n_columns, 0);
     indptr.reserve(chosen.size() + 1);
     indptr.push_back(0);
     for (const int32_t i : chosen) {
         const SparseRow row = matrix.row(i);
-        for (long at = 0; at < row.size; ++at) ++by_column[row.indices[at]];
+        for (ptrdiff_t at = 0; at < row.size; ++at) ++by_column[row.indices[at]];
         indptr.push_back(indptr.back() + row.size);
     }
     std::vector<int32_t> order(n_columns);
@@ -32,7 +32,7 @@ RankedRows::RankedRows(const CsrView& matrix, size_t n_columns, const std::vecto
     for (const int32_t i : chosen) {
         const SparseRow row = matrix.row(i);
         entries.clear();
-        for (long at = 0; at < row.size; ++at) entries.emplace_back(rank[row.indices[at]], row.values[at]);
+        for (ptrdiff_t at = 0; at < row.size; ++at) entries.emplace_back(rank[row.indices[at]], row.values[at]);
         std::sort(entries.begin(), entries.end());
         for (const auto& [term, weight] : entries) {
             terms[to] = term;
@@ -41,4 +41,4 @@ RankedRows::RankedRows(const CsrView& matrix, size_t n_columns, const std::vecto
     }
 }
 
-}  // namespace sthash
+}  // namespace sthash::graph

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace sthash {
+namespace sthash::graph {
 
 RarePostings rare_postings(const QuantizedRows& rows, const std::vector<int64_t>& frequency, size_t most) {
     RarePostings rare;
@@ -24,4 +24,4 @@ RarePostings rare_postings(const QuantizedRows& rows, const std::vector<int64_t>
     return rare;
 }
 
-}  // namespace sthash
+}  // namespace sthash::graph

@@ -6,7 +6,7 @@
 
 #include "graph/quantized_rows.hpp"
 
-namespace sthash {
+namespace sthash::graph {
 
 struct Posting {
     float weight;  // without its sign, in the unit of the quantized rows
@@ -23,4 +23,4 @@ struct RarePostings {
 // The postings of the terms that at most `most` rows have. `frequency` says how many rows have a term, and descends.
 RarePostings rare_postings(const QuantizedRows& rows, const std::vector<int64_t>& frequency, size_t most);
 
-}  // namespace sthash
+}  // namespace sthash::graph

@@ -10,9 +10,10 @@
 #include <numeric>
 #include <vector>
 
+#include "dot.hpp"
 #include "graph/ranked_rows.hpp"
 
-namespace sthash {
+namespace sthash::graph {
 
 namespace {
 
@@ -34,18 +35,18 @@ class SparseNeighbors {
         parallel_for(n_, 32, threads, stop, [&](size_t begin, size_t end, int thread) {
             Scratch& own = scratch[thread];
             own.partial.resize(n_, 0.0f);
-            own.query.resize(rows_.frequency.size(), 0.0f);
+            own.query.resize(rows_.n_terms());
             for (size_t i = begin; i < end; ++i) search_one(i, k, own, lists);
         });
         return lists;
     }
 
  private:
-    static constexpr float rounding = 1e-5f;
+    static constexpr float kRounding = 1e-5f;
 
     struct Scratch {
         std::vector<float> partial;  // by row; zero between queries
-        std::vector<float> query;    // by ranked term; zero between queries
+        Spread query;                // by ranked term; zero between queries
         CandidateScratch gathering;
     };
 
@@ -87,8 +88,7 @@ class SparseNeighbors {
     }
 
     void search_one(size_t i, size_t k, Scratch& own, NeighborLists& lists) const {
-        for (int64_t at = rows_.indptr[i]; at < rows_.indptr[i + 1]; ++at)
-            own.query[rows_.terms[at]] = rows_.weights[at];
+        own.query.set(rows_.row(i));
         float* partial = own.partial.data();
         for (int64_t at = common_end_[i]; at < rows_.indptr[i + 1]; ++at) {
             const float weight = rows_.weights[at];
@@ -96,16 +96,19 @@ class SparseNeighbors {
             for (const Candidate* post = postings_.data() + posting_start_[rows_.terms[at]]; post < end; ++post)
                 partial[post->row] += weight * post->score;
         }
-        const float slack = rounding * (norm_[i] * largest_norm_);
+        const float slack = kRounding * (norm_[i] * largest_norm_);
         partial[i] = -std::numeric_limits<float>::infinity();
         gather_candidates({partial, penalty_, common_norm_.data(), common_norm_[i], nonnegative_, slack, n_}, i, k,
                           own.gathering);
         std::vector<Candidate>& candidates = own.gathering.candidates;
         add_common_terms(k, slack, own);
-        for (Candidate& candidate : candidates) candidate.score = exact_score(candidate.row, own);
+        for (Candidate& candidate : candidates) {
+            const double product = exact_dot(rows_.row(candidate.row), own.query.data());
+            candidate.score = static_cast<float>(product - penalty_[candidate.row]);
+        }
         lists.write(i, candidates);
         std::fill_n(partial, n_, 0.0f);
-        for (int64_t at = rows_.indptr[i]; at < rows_.indptr[i + 1]; ++at) own.query[rows_.terms[at]] = 0.0f;
+        own.query.clear(rows_.row(i));
     }
 
     // Completes the candidates' scores, and keeps those that may still be among the k best.
@@ -115,16 +118,12 @@ class SparseNeighbors {
         for (Candidate& candidate : candidates) {
             float score = candidate.score;
             for (int64_t at = rows_.indptr[candidate.row]; at < common_end_[candidate.row]; ++at)
-                score += own.query[rows_.terms[at]] * rows_.weights[at];
+                score += own.query.data()[rows_.terms[at]] * rows_.weights[at];
             candidate.score = score;
             own.gathering.certain.push_back(score);
         }
         const float enough = kth_largest(own.gathering.certain, k) - slack;
         std::erase_if(candidates, [&](const Candidate& candidate) { return candidate.score < enough; });
-    }
-
-    float exact_score(int32_t row, const Scratch& own) const {
-        return static_cast<float>(exact_product(rows_, row, own.query.data()) - penalty_[row]);
     }
 
     size_t n_;
@@ -144,4 +143,4 @@ NeighborLists sparse_neighbors(const SparseGraphProblem& problem, size_t k, int 
     return SparseNeighbors(problem).search(k, threads, stop);
 }
 
-}  // namespace sthash
+}  // namespace sthash::graph

@@ -1,15 +1,15 @@
 // The exact k nearest rows of a sparse matrix by inner product, each row against all others.
 #pragma once
 
-#include "csr.hpp"
 #include "graph/neighbors.hpp"
 #include "parallel.hpp"
+#include "rows.hpp"
 
-namespace sthash {
+namespace sthash::graph {
 
 // The caller owns all arrays.
 struct SparseGraphProblem {
-    CsrView rows;          // n rows, not dense
+    RowsView rows;         // n rows, not dense
     size_t n_columns;      // every column is below it
     const float* penalty;  // n, taken off the score of a row as a neighbor: 0 ranks by inner product, half the squared
                            // norm by Euclidean distance
@@ -19,4 +19,4 @@ struct SparseGraphProblem {
 // For each row, the k other rows with the largest inner product less penalty. Returns n lists.
 NeighborLists sparse_neighbors(const SparseGraphProblem& problem, size_t k, int threads, StopFlag& stop);
 
-}  // namespace sthash
+}  // namespace sthash::graph

@@ -1,7 +1,6 @@
 // What a query has found so far.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -21,17 +20,11 @@ struct Hit {
 // The k nearest, all within a radius, or only how many they are.
 enum class Task { nearest, radius, count };
 
-// Collects the hits of one query. For the k nearest, a histogram of the distances tightens the limit with
-// every hit, so no heap is needed: stale hits are swept out when they have piled up.
+// Collects the hits of one query. For the k nearest, a histogram of the distances tightens the limit with every hit, so
+// no heap is needed: stale hits are swept out when they have piled up.
 class Collector {
  public:
-    Collector(Task task, size_t k, int radius, int n_bits)
-        : task_(task),
-          k_(k),
-          limit_(std::min(radius, n_bits)),
-          sweep_at_(std::max<size_t>(256, k < kMany ? 4 * k : k)) {
-        if (task == Task::nearest) histogram_.resize(static_cast<size_t>(limit_) + 1);
-    }
+    Collector(Task task, size_t k, int radius, int n_bits);
 
     // Hits farther than this are of no interest.
     int limit() const { return limit_; }
@@ -43,68 +36,20 @@ class Collector {
     void give_up_beyond(size_t most) { most_ = most; }
     bool gave_up() const { return limit_ < 0; }
 
-    void push(int64_t id, int distance) {
-        if (distance > limit_) return;
-        ++count_;
-        if (task_ == Task::count) return;
-        if (hits_.empty()) hits_.reserve(16);
-        hits_.push_back({id, distance});
-        if (task_ == Task::radius) {
-            if (hits_.size() > most_) {
-                limit_ = -1;
-                hits_.clear();
-            }
-            return;
-        }
-        ++histogram_[distance];
-        ++held_;
-        tighten();
-        if (hits_.size() >= sweep_at_) sweep();
-    }
-
-    void merge(const Collector& other) {
-        if (other.gave_up()) limit_ = -1;
-        if (task_ == Task::count) count_ += other.count_;
-        for (const Hit& hit : other.hits_) push(hit.id, hit.distance);
-    }
+    void push(int64_t id, int distance);
+    void merge(const Collector& other);
 
     // Forgets the hits but keeps the limit, which stays right for as long as the hits will be found again.
-    void restart() {
-        hits_.clear();
-        std::fill(histogram_.begin(), histogram_.end(), 0);
-        held_ = 0;
-        count_ = 0;
-    }
+    void restart();
 
     // The hits in the order (distance, id), the k best of them if k nearest were asked for.
-    std::vector<Hit>& finish() {
-        if (task_ == Task::nearest) {
-            std::erase_if(hits_, [this](const Hit& hit) { return hit.distance > limit_; });
-            if (hits_.size() > k_) {
-                std::nth_element(hits_.begin(), hits_.begin() + static_cast<ptrdiff_t>(k_), hits_.end());
-                hits_.resize(k_);
-            }
-        }
-        std::sort(hits_.begin(), hits_.end());
-        return hits_;
-    }
+    std::vector<Hit>& finish();
 
  private:
     static constexpr size_t kMany = size_t{1} << 40;
 
-    void tighten() {
-        while (held_ - histogram_[limit_] >= k_) held_ -= histogram_[limit_--];
-    }
-
-    void sweep() {
-        std::erase_if(hits_, [this](const Hit& hit) { return hit.distance > limit_; });
-        if (hits_.size() > k_ && 2 * hits_.size() > sweep_at_) {  // ties at the limit: the smallest ids win
-            std::nth_element(hits_.begin(), hits_.begin() + static_cast<ptrdiff_t>(k_), hits_.end());
-            histogram_[limit_] -= static_cast<uint32_t>(hits_.size() - k_);
-            hits_.resize(k_);
-            held_ = k_;
-        }
-    }
+    void tighten();
+    void sweep();
 
     Task task_;
     size_t k_;

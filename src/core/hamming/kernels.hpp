@@ -7,13 +7,16 @@
 // so each carry has eight values per block, computed once and shared by all queries.
 #pragma once
 
-#include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 namespace sthash::hamming {
+
+// Memory that is aligned for the widest vectors.
+struct alignas(64) Line {
+    uint8_t bytes[64];
+};
 
 // Takes `count` hits of one query: offsets of codes from the first code of the scan, and their distances, both owned by
 // the kernel. Returns the new limit of the query: codes farther than it are of no more interest, none if negative.
@@ -25,52 +28,15 @@ class BatchQueries {
  public:
     // queries: count × ceil(n_bits / 64) words, which must outlive the batch. lanes: Kernels::lanes of the kernel that
     // will scan.
-    BatchQueries(const uint64_t* queries, size_t count, int n_bits, int lanes)
-        : queries(queries),
-          count(count),
-          words((n_bits + 63) / 64),
-          planes(n_bits <= 16   ? 16
-                 : n_bits <= 32 ? 32
-                                : 64 * words),
-          units(std::max(1, planes / 64)),
-          counter_bits(std::bit_width(static_cast<unsigned>(planes - 1))),
-          limits(count, -1),
-          lanes_(lanes),
-          picks_(count * adders()),
-          seeds_(static_cast<size_t>(planes) * kSeeds),
-          scratch_(static_cast<size_t>(planes) * 64 * 6 + 64) {
-        for (int limit = 0; limit < planes; ++limit)
-            for (int j = 1; j < counter_bits; ++j)
-                seeds_[limit * kSeeds + j - 1] = uint64_t{0} - (seed(limit) >> j & 1);
-        std::vector<uint8_t> sign(planes + adders());
-        for (size_t q = 0; q < count; ++q) {
-            for (int p = 0; p < planes; ++p) sign[p] = (queries[q * words + p / 64] >> (p % 64)) & 1;
-            for (int i = 0; i < adders(); ++i) {
-                const bool last = i + 1 == adders();
-                const uint8_t c = last ? 0 : sign[3 * i + 2];
-                sign[planes + i] = sign[3 * i] ^ sign[3 * i + 1] ^ c;
-                picks_[q * adders() + i] =
-                    static_cast<uint16_t>(lanes * (8 * i + sign[3 * i] + 2 * sign[3 * i + 1] + 4 * c));
-            }
-        }
-    }
+    BatchQueries(const uint64_t* queries, size_t count, int n_bits, int lanes);
 
     // Codes at most `limit` away from query q are wanted. Limits of at least `planes` let everything pass and need no
     // counting.
-    void set_limit(size_t q, int limit) {
-        if (limits[q] == limit) return;
-        limits[q] = limit;
-        uint16_t& last = picks_[(q + 1) * adders() - 1];
-        const uint32_t lowest = seed(std::clamp(limit, 0, planes - 1)) & 1;
-        last = static_cast<uint16_t>((last & ~(4u * lanes_)) | lowest * 4 * lanes_);
-    }
+    void set_limit(size_t q, int limit);
 
     const uint16_t* picks_of(size_t q) const { return &picks_[q * adders()]; }
     const uint64_t* seeds_of(int limit) const { return &seeds_[static_cast<size_t>(limit) * kSeeds]; }
-    void* scratch() {  // planes, sums and carries of one block, aligned to a cache line
-        const auto address = reinterpret_cast<uintptr_t>(scratch_.data());
-        return scratch_.data() + ((64 - address % 64) % 64);
-    }
+    void* scratch() { return scratch_.data(); }  // planes, sums and carries of one block
 
     const uint64_t* queries;
     const size_t count;
@@ -85,7 +51,7 @@ class BatchQueries {
     const uint32_t lanes_;
     std::vector<uint16_t> picks_;
     std::vector<uint64_t> seeds_;
-    std::vector<unsigned char> scratch_;
+    std::vector<Line> scratch_;
 };
 
 // The kernels of one SIMD path. A code has `words` words of 64 bits.

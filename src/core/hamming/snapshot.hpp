@@ -5,7 +5,7 @@
 // bit in a copy of the page's bitmap of the dead.
 #pragma once
 
-#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -63,37 +63,17 @@ struct Snapshot {
     int64_t id_of(uint32_t slot) const { return page_of(slot).id(slot & (kPageSlots - 1)); }
     bool is_dead(uint32_t slot) const { return page_of(slot).is_dead(slot & (kPageSlots - 1)); }
     const uint64_t* code_of(uint32_t slot) const {
-        return page_of(slot).codes + static_cast<size_t>(slot & (kPageSlots - 1)) * words;
+        return page_of(slot).codes + size_t{slot & (kPageSlots - 1)} * words;
     }
 
     // The codes of slots [first, last) as runs, in the order of the slots.
-    std::vector<Run> runs(uint64_t first, uint64_t last) const {
-        std::vector<Run> result;
-        while (first < last) {
-            const uint32_t start = static_cast<uint32_t>(first) & (kPageSlots - 1);
-            const uint32_t count = static_cast<uint32_t>(std::min<uint64_t>(kPageSlots - start, last - first));
-            result.push_back({pages[first >> kPageBits].get(), start, count});
-            first += count;
-        }
-        return result;
-    }
+    std::vector<Run> runs(uint64_t first, uint64_t last) const;
 
     // The slot of an id in a sorted snapshot, or -1 if it never was there. Dead slots are found too.
-    int64_t find_sorted(int64_t id) const {
-        const auto after = std::upper_bound(pages.begin(), pages.end(), id,
-                                            [](int64_t wanted, const auto& page) { return wanted < page->id(0); });
-        if (after == pages.begin()) return -1;
-        const size_t number = static_cast<size_t>(after - pages.begin()) - 1;
-        const Page& page = *pages[number];
-        uint64_t offset;
-        if (page.ids == nullptr) {
-            offset = static_cast<uint64_t>(id) - static_cast<uint64_t>(page.first_id);
-        } else {
-            offset = static_cast<uint64_t>(std::lower_bound(page.ids, page.ids + page.count, id) - page.ids);
-            if (offset < page.count && page.ids[offset] != id) return -1;
-        }
-        return offset < page.count ? static_cast<int64_t>(number << kPageBits | offset) : -1;
-    }
+    int64_t find_sorted(int64_t id) const;
 };
+
+// What a reader holds on to.
+using Reading = std::shared_ptr<const Snapshot>;
 
 }  // namespace sthash::hamming

@@ -12,7 +12,7 @@
 namespace sthash::hamming::weighted {
 
 const Kernels& kernels() {
-    return STHASH_PICK(weighted_kernels::table);
+    return STHASH_PICK(weighted_kernels::kKernels);
 }
 
 }  // namespace sthash::hamming::weighted

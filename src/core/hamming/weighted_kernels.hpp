@@ -1,4 +1,4 @@
-// Kernels of weighted search, and the queries that they work on.
+// Kernels of weighted search.
 //
 // A code's distance is the sum of the weights of the bits in which it differs from the query. A block of codes is split
 // into parts of a few bits, one vector per part; a table for each part of the query then gives, by one shuffle for up
@@ -11,10 +11,8 @@
 // to the last bit.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 namespace sthash::hamming::weighted {
 
@@ -80,87 +78,5 @@ struct Kernels {
 
 // The kernels of the active path.
 const Kernels& kernels();
-
-// Memory that planes and tables are kept in.
-struct alignas(64) Line {
-    uint8_t bytes[64];
-};
-
-// Some queries with their tables.
-class Queries {
- public:
-    // codes: count × ceil(n_bits / 64) words, which must outlive the queries. weights: count × n_bits, not negative.
-    Queries(const uint64_t* codes, const float* weights, size_t count, int n_bits)
-        : kernels_(kernels()),
-          n_bits_(n_bits),
-          words_((n_bits + 63) / 64),
-          quads_((n_bits + 15) / 16),
-          lines_((static_cast<size_t>(words_ * kernels_.parts_of_word) << kernels_.part_bits) / 64 + 1),
-          codes_(codes),
-          weights_(count * words_ * 64),
-          exact_(count * quads_ * 64),
-          bounds_(count * lines_),
-          scales_(count),
-          limits_(count) {
-        for (size_t q = 0; q < count; ++q) {
-            std::copy_n(weights + q * n_bits, n_bits, &weights_[q * words_ * 64]);
-            for (int n = 0; n < 4 * quads_; ++n) build_exact(q, n);
-        }
-    }
-
-    const uint64_t* code(size_t q) const { return codes_ + q * words_; }
-
-    float weigh_one(size_t q, const uint64_t* code) const { return weighted::weigh_one(code, quads_, exact(q)); }
-
-    void weigh(size_t q, const uint64_t* codes, size_t count, float* distances) const {
-        kernels_.weigh(codes, count, words_, quads_, exact(q), distances);
-    }
-
-    // Finds the codes of split groups that may be within the limit: all that are, and few others. See Kernels::filter.
-    size_t filter(size_t q, float limit, const uint8_t* planes, size_t groups, uint32_t* found) {
-        if (limit != limits_[q] || scales_[q] == 0) set_limit(q, limit);
-        const uint32_t most = static_cast<uint32_t>(limit * scales_[q] * kSlack);
-        return kernels_.filter(planes, groups, n_bits_, bounds_[q * lines_].bytes, most, found);
-    }
-
- private:
-    // Far more than rounding can add to a lower bound.
-    static constexpr float kSlack = 1.0001f;
-
-    const float* exact(size_t q) const { return &exact_[q * quads_ * 64]; }
-
-    void build_exact(size_t q, int n) {
-        const uint64_t* query = code(q);
-        float* table = &exact_[q * quads_ * 64 + n * 16];
-        table[0] = 0;
-        for (int b = 0; b < 4; ++b) {
-            const float weight = weights_[q * words_ * 64 + 4 * n + b];
-            const bool on = query[n / 16] >> (n % 16 * 4 + b) & 1;
-            for (int x = 0; x < 1 << b; ++x) {
-                table[x + (1 << b)] = table[x] + (on ? 0 : weight);
-                table[x] += on ? weight : 0;
-            }
-        }
-    }
-
-    // The scale is renewed when the limit has fallen so far that the bounds have become coarse. Bytes over the whole
-    // code stand for up to the limit; bytes over a word each for twice the limit's even share.
-    void set_limit(size_t q, float limit) {
-        constexpr float kLeast = 1e-30f, kCoarse = 0.8f;
-        const float capacity = words_ <= kShort ? 254.0f : 127.0f * static_cast<float>(words_);
-        limits_[q] = limit;
-        if (limit * scales_[q] > kCoarse * capacity && scales_[q] > 0) return;
-        scales_[q] = capacity / std::max(limit, kLeast);
-        kernels_.build_bounds(code(q), &weights_[q * words_ * 64], words_, scales_[q], bounds_[q * lines_].bytes);
-    }
-
-    const Kernels& kernels_;
-    const int n_bits_, words_, quads_;
-    const size_t lines_;
-    const uint64_t* codes_;
-    std::vector<float> weights_, exact_;
-    std::vector<Line> bounds_;
-    std::vector<float> scales_, limits_;
-};
 
 }  // namespace sthash::hamming::weighted

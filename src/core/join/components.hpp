@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-namespace sthash {
+namespace sthash::join {
 
 class Components {
  public:
@@ -31,4 +31,4 @@ class Components {
     std::vector<int32_t> parent_;
 };
 
-}  // namespace sthash
+}  // namespace sthash::join

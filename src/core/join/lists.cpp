@@ -6,13 +6,15 @@
 #include <numeric>
 #include <utility>
 
-namespace sthash {
+namespace sthash::join {
 
-RankedRows rarest_first(const CsrView& rows, size_t n_columns, const std::vector<int64_t>& chosen, int threads,
+RankedRows rarest_first(const RowsView& rows, size_t n_columns, const std::vector<int64_t>& chosen, int threads,
                         StopFlag& stop) {
     std::vector<int32_t> frequency(n_columns, 0);
-    for (const int64_t row : chosen)
-        for (int64_t at = rows.indptr[row]; at < rows.indptr[row + 1]; ++at) ++frequency[rows.indices[at]];
+    for (const int64_t i : chosen) {
+        const SparseRow row = rows.row(static_cast<size_t>(i));
+        for (ptrdiff_t at = 0; at < row.size; ++at) ++frequency[row.indices[at]];
+    }
     // Counted by their frequency, columns get their ranks without being sorted.
     std::vector<int32_t> rank(n_columns, -1);
     std::vector<size_t> next(chosen.size() + 3, 0);  // for each frequency, the first rank
@@ -27,11 +29,14 @@ RankedRows rarest_first(const CsrView& rows, size_t n_columns, const std::vector
     ranked.n_columns = n_ranked;
     ranked.indptr.assign(chosen.size() + 1, 0);
     ranked.shared_squares.resize(chosen.size());
-    const auto is_shared = [&](int64_t at) { return rank[rows.indices[at]] >= 0 && rows.values[at] != 0; };
+    const auto is_shared = [&](const SparseRow& row, ptrdiff_t at) {
+        return rank[row.indices[at]] >= 0 && row.values[at] != 0;
+    };
     parallel_for(chosen.size(), 1024, threads, stop, [&](size_t begin, size_t end, int) {
-        for (size_t i = begin; i < end; ++i)
-            for (int64_t at = rows.indptr[chosen[i]]; at < rows.indptr[chosen[i] + 1]; ++at)
-                ranked.indptr[i + 1] += is_shared(at);
+        for (size_t i = begin; i < end; ++i) {
+            const SparseRow given = rows.row(static_cast<size_t>(chosen[i]));
+            for (ptrdiff_t at = 0; at < given.size; ++at) ranked.indptr[i + 1] += is_shared(given, at);
+        }
     });
     std::partial_sum(ranked.indptr.begin(), ranked.indptr.end(), ranked.indptr.begin());
     ranked.columns.resize(ranked.indptr.back());
@@ -41,11 +46,12 @@ RankedRows rarest_first(const CsrView& rows, size_t n_columns, const std::vector
         for (size_t i = begin; i < end; ++i) {
             row.clear();
             double square = 0;
-            for (int64_t at = rows.indptr[chosen[i]]; at < rows.indptr[chosen[i] + 1]; ++at) {
-                if (!is_shared(at)) continue;
-                row.push_back(uint64_t{static_cast<uint32_t>(rank[rows.indices[at]])} << 32 |
-                              std::bit_cast<uint32_t>(rows.values[at]));
-                square += double{rows.values[at]} * rows.values[at];
+            const SparseRow given = rows.row(static_cast<size_t>(chosen[i]));
+            for (ptrdiff_t at = 0; at < given.size; ++at) {
+                if (!is_shared(given, at)) continue;
+                row.push_back(uint64_t{static_cast<uint32_t>(rank[given.indices[at]])} << 32 |
+                              std::bit_cast<uint32_t>(given.values[at]));
+                square += double{given.values[at]} * given.values[at];
             }
             std::sort(row.begin(), row.end());
             for (size_t place = 0; place < row.size(); ++place) {
@@ -89,9 +95,9 @@ int64_t ColumnLists::longest_within(double looks, size_t first) const {
 namespace {
 
 // Of so many of the rarest columns with long lists that a row has, by so many hashes, so many rows next to it.
-constexpr int most_columns = 2;
-constexpr int n_hashes = 2;
-constexpr size_t neighbors = 8;
+constexpr int kMostColumns = 2;
+constexpr int kHashes = 2;
+constexpr size_t kNeighbors = 8;
 
 uint64_t mixed(uint64_t value) {  // splitmix64
     value += 0x9E3779B97F4A7C15ull;
@@ -120,14 +126,14 @@ AlikeRows::AlikeRows(const RankedRows& rows, const int64_t* prefix_ends, const C
     std::vector<Entry> entries;
     for (size_t i = 0; i < rows.size(); ++i) {
         int taken = 0;
-        for (int64_t at = rows.begin(i); at < prefix_ends[i] && taken < most_columns; ++at) {
+        for (int64_t at = rows.begin(i); at < prefix_ends[i] && taken < kMostColumns; ++at) {
             if (static_cast<int64_t>(lists.of(rows.columns[at]).size()) <= longest) continue;
             entries.push_back({rows.columns[at], static_cast<int32_t>(i), 0});
             ++taken;
         }
     }
     std::vector<std::pair<int32_t, int32_t>> pairs;  // the later row first
-    for (int hash = 0; hash < n_hashes && !stop.load(); ++hash) {
+    for (int hash = 0; hash < kHashes && !stop.load(); ++hash) {
         parallel_for(entries.size(), 1024, threads, stop, [&](size_t begin, size_t end, int) {
             for (size_t at = begin; at < end; ++at) entries[at].hash = smallest_hash(rows, entries[at].row, hash);
         });
@@ -136,7 +142,7 @@ AlikeRows::AlikeRows(const RankedRows& rows, const int64_t* prefix_ends, const C
             return a.hash != b.hash ? a.hash < b.hash : a.row < b.row;
         });
         for (size_t at = 0; at < entries.size(); ++at)
-            for (size_t other = at + 1; other <= at + neighbors && other < entries.size(); ++other) {
+            for (size_t other = at + 1; other <= at + kNeighbors && other < entries.size(); ++other) {
                 if (entries[other].column != entries[at].column) break;
                 const auto [earlier, later] = std::minmax(entries[at].row, entries[other].row);
                 if (static_cast<size_t>(later) >= first_query) pairs.emplace_back(later, earlier);
@@ -151,4 +157,4 @@ AlikeRows::AlikeRows(const RankedRows& rows, const int64_t* prefix_ends, const C
     for (const auto& [later, earlier] : pairs) others_.push_back(earlier);
 }
 
-}  // namespace sthash
+}  // namespace sthash::join

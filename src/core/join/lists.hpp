@@ -5,10 +5,10 @@
 #include <span>
 #include <vector>
 
-#include "csr.hpp"
 #include "parallel.hpp"
+#include "rows.hpp"
 
-namespace sthash {
+namespace sthash::join {
 
 // Rows whose columns are numbered by how many rows have them, the rarest first, and ascend in each row. A column that
 // only one row has is left out.
@@ -26,7 +26,7 @@ struct RankedRows {
 };
 
 // Of the rows that are chosen.
-RankedRows rarest_first(const CsrView& rows, size_t n_columns, const std::vector<int64_t>& chosen, int threads,
+RankedRows rarest_first(const RowsView& rows, size_t n_columns, const std::vector<int64_t>& chosen, int threads,
                         StopFlag& stop);
 
 // For each column the rows that have it before the given ends, ascending.
@@ -68,4 +68,4 @@ class AlikeRows {
     std::vector<int32_t> others_;
 };
 
-}  // namespace sthash
+}  // namespace sthash::join

@@ -6,12 +6,14 @@
 #include <stdexcept>
 #include <utility>
 
-namespace sthash {
+#include "dot.hpp"
+
+namespace sthash::join {
 
 namespace {
 
 // Of the sets of an item, so many of the latest are looked at. Only items of boilerplate have more.
-constexpr size_t reach = 1000;
+constexpr size_t kReach = 1000;
 
 }  // namespace
 
@@ -50,7 +52,7 @@ SetIndex::Match SetIndex::find(const uint64_t* items, size_t count) {
     Match best;
     for (size_t place = 0; place < prefix; ++place) {
         auto [left, link] = lists[place];
-        left = std::min<uint32_t>(left, reach);
+        left = std::min<uint32_t>(left, kReach);
         for (; left > 0; --left, link = links_[link].before) {
             const uint32_t set = links_[link].set;
             if (std::exchange(seen_[set], mark_) == mark_) continue;
@@ -63,18 +65,13 @@ SetIndex::Match SetIndex::find(const uint64_t* items, size_t count) {
 }
 
 double SetIndex::similarity(const uint64_t* items, size_t count, size_t set) const {
-    const uint64_t *other = items_.data() + bounds_[set], *const other_end = items_.data() + bounds_[set + 1];
-    const auto other_count = static_cast<size_t>(other_end - other);
+    const uint64_t* const other = items_.data() + bounds_[set];
+    const auto other_count = static_cast<size_t>(bounds_[set + 1] - bounds_[set]);
     const double smaller = static_cast<double>(std::min(count, other_count));
     const double larger = static_cast<double>(measure_ == Measure::jaccard ? std::max(count, other_count) : count);
     if (smaller < threshold_ * larger * (1 - 1e-9)) return 0;
     size_t shared = 0;
-    for (const uint64_t* const end = items + count; items != end && other != other_end;) {
-        shared += *items == *other;
-        const bool ours = *items <= *other, theirs = *other <= *items;
-        items += ours;
-        other += theirs;
-    }
+    for_each_shared(items, count, other, other_count, [&](size_t, size_t) { ++shared; });
     const size_t whole = measure_ == Measure::jaccard ? count + other_count - shared : count;
     return static_cast<double>(shared) / static_cast<double>(whole);
 }
@@ -95,4 +92,4 @@ void SetIndex::add(const uint64_t* items, size_t count) {
     seen_.push_back(0);
 }
 
-}  // namespace sthash
+}  // namespace sthash::join

@@ -7,7 +7,7 @@
 #include "join/similarity_join.hpp"
 #include "parallel.hpp"
 
-namespace sthash {
+namespace sthash::join {
 
 // Sets of 64-bit hashes, each ascending. A set is looked for by its rarest items only: if two sets share enough, then
 // also one of those (see similarity_join.hpp).
@@ -57,4 +57,4 @@ class SetIndex {
     uint32_t mark_ = 0;
 };
 
-}  // namespace sthash
+}  // namespace sthash::join

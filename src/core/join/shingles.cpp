@@ -6,15 +6,9 @@
 #include <numeric>
 #include <stdexcept>
 
-namespace sthash {
+#include "keyed_hash.hpp"
 
-uint64_t lasting_hash(const PaddedWord& word) {
-    constexpr uint64_t factor = 0xA0761D6478BD642Full;
-    uint64_t hash = 0xE7037ED1A0B428DBull + word.size;
-    for (size_t at = 0; at < word.size; at += 8)
-        hash = folded_product(hash ^ chunk_at(word.data + at, word.size - at), factor);
-    return folded_product(hash ^ word.size, 0x8EBC6AF09C88C6E3ull);
-}
+namespace sthash::join {
 
 namespace {
 
@@ -34,13 +28,13 @@ std::vector<uint64_t> shingles_in_order(const int32_t* words, size_t count, cons
 
 }  // namespace
 
-Sets shingle_sets(const WordsView& texts, const uint64_t* hashes, size_t size, int threads, StopFlag& stop) {
-    constexpr size_t grain = 256;
-    std::vector<std::vector<uint64_t>> pieces((texts.n_texts + grain - 1) / grain);
+Sets shingle_sets(const text::WordsView& texts, const uint64_t* hashes, size_t size, int threads, StopFlag& stop) {
+    constexpr size_t kGrain = 256;
+    std::vector<std::vector<uint64_t>> pieces((texts.n_texts + kGrain - 1) / kGrain);
     Sets sets;
     sets.indptr.assign(texts.n_texts + 1, 0);
-    parallel_for(texts.n_texts, grain, threads, stop, [&](size_t begin, size_t end, int) {
-        std::vector<uint64_t>& piece = pieces[begin / grain];
+    parallel_for(texts.n_texts, kGrain, threads, stop, [&](size_t begin, size_t end, int) {
+        std::vector<uint64_t>& piece = pieces[begin / kGrain];
         for (size_t i = begin; i < end; ++i) {
             const int64_t first = texts.starts[i], last = texts.starts[i + 1];
             std::vector<uint64_t> own = shingles_in_order(texts.words + first, last - first, hashes, size);
@@ -68,9 +62,9 @@ struct Occurrence {
 
 // Items are handled by ranges of their hashes, so many occurrences per range that a table of them stays in the cache,
 // and some ranges at a time: memory for this many occurrences is enough.
-constexpr size_t in_range = size_t{1} << 13;
-constexpr size_t at_once = size_t{1} << 24;
-constexpr int most_range_bits = 16;
+constexpr size_t kInRange = size_t{1} << 13;
+constexpr size_t kAtOnce = size_t{1} << 24;
+constexpr int kMostRangeBits = 16;
 
 // The items of a range that have been met: where first, and which column they have since they were met again.
 class RangeTable {
@@ -83,7 +77,7 @@ class RangeTable {
         int32_t n_columns = 0;
         for (; begin != end; ++begin) {
             // Keyed, so that nobody can choose items that collide.
-            size_t at = folded_product(begin->item ^ hash_key.start, hash_key.factor) & mask;
+            size_t at = folded_product(begin->item ^ kHashKey.start, kHashKey.factor) & mask;
             while (slots_[at].first >= 0 && slots_[at].item != begin->item) at = (at + 1) & mask;
             Slot& slot = slots_[at];
             if (slot.first < 0) {
@@ -110,7 +104,7 @@ class RangeTable {
 
 SharedColumns shared_columns(const int64_t* indptr, size_t n_sets, const uint64_t* items, int threads, StopFlag& stop) {
     const auto size = static_cast<size_t>(indptr[n_sets]);
-    const int range_bits = std::clamp(static_cast<int>(std::bit_width(size / in_range)), 1, most_range_bits);
+    const int range_bits = std::clamp(static_cast<int>(std::bit_width(size / kInRange)), 1, kMostRangeBits);
     const size_t n_ranges = size_t{1} << range_bits;
     const auto range_of = [&](uint64_t item) { return static_cast<size_t>(item >> (64 - range_bits)); };
     // Each thread counts the items of its own slice, and moves them to their ranges behind those of earlier slices.
@@ -135,7 +129,7 @@ SharedColumns shared_columns(const int64_t* indptr, size_t n_sets, const uint64_
         for (; end < n_ranges; ++end) {
             size_t in_this = 0;
             for (size_t slice = 0; slice < n_slices; ++slice) in_this += counts[slice][end];
-            if (end != first && starts.back() + in_this > at_once) break;
+            if (end != first && starts.back() + in_this > kAtOnce) break;
             size_t at = starts.back();
             for (size_t slice = 0; slice < n_slices; ++slice) {
                 next[slice].push_back(at);
@@ -163,15 +157,15 @@ SharedColumns shared_columns(const int64_t* indptr, size_t n_sets, const uint64_
         if (shared.n_columns > static_cast<size_t>(std::numeric_limits<int32_t>::max()))
             throw std::length_error("There are more than 2147483647 different shingles. Compare fewer texts at once.");
     }
-    constexpr size_t grain = 4096;
+    constexpr size_t kGrain = 4096;
     shared.indptr.assign(n_sets + 1, 0);
-    parallel_for(n_sets, grain, threads, stop, [&](size_t begin, size_t end, int) {
+    parallel_for(n_sets, kGrain, threads, stop, [&](size_t begin, size_t end, int) {
         for (size_t i = begin; i < end; ++i)
             for (int64_t at = indptr[i]; at < indptr[i + 1]; ++at) shared.indptr[i + 1] += column_at[at] >= 0;
     });
     std::partial_sum(shared.indptr.begin(), shared.indptr.end(), shared.indptr.begin());
     shared.columns.resize(shared.indptr.back());
-    parallel_for(n_sets, grain, threads, stop, [&](size_t begin, size_t end, int) {
+    parallel_for(n_sets, kGrain, threads, stop, [&](size_t begin, size_t end, int) {
         int32_t* out = shared.columns.data() + shared.indptr[begin];
         for (int64_t at = indptr[begin]; at < indptr[end]; ++at)
             if (column_at[at] >= 0) *out++ = column_at[at] + first_column[range_of(items[at])];
@@ -179,4 +173,4 @@ SharedColumns shared_columns(const int64_t* indptr, size_t n_sets, const uint64_
     return shared;
 }
 
-}  // namespace sthash
+}  // namespace sthash::join

@@ -6,12 +6,8 @@
 
 #include "parallel.hpp"
 #include "text/counter.hpp"
-#include "text/word_table.hpp"
 
-namespace sthash {
-
-// A hash of a word that is the same in every process and on every machine.
-uint64_t lasting_hash(const PaddedWord& word);
+namespace sthash::join {
 
 // Set i has items[indptr[i]:indptr[i + 1]], ascending, each once.
 struct Sets {
@@ -21,7 +17,7 @@ struct Sets {
 
 // The shingles of each text, in order of their hashes. A text of fewer than `size` words, but not of none, has one: all
 // its words. `hashes` has one entry per word of the table.
-Sets shingle_sets(const WordsView& texts, const uint64_t* hashes, size_t size, int threads, StopFlag& stop);
+Sets shingle_sets(const text::WordsView& texts, const uint64_t* hashes, size_t size, int threads, StopFlag& stop);
 
 // A set as the columns of a sparse row: items that only one set has are left out. Which column an item has does not
 // depend on the number of threads.
@@ -33,4 +29,4 @@ struct SharedColumns {
 
 SharedColumns shared_columns(const int64_t* indptr, size_t n_sets, const uint64_t* items, int threads, StopFlag& stop);
 
-}  // namespace sthash
+}  // namespace sthash::join

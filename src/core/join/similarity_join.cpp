@@ -8,14 +8,14 @@
 #include "join/components.hpp"
 #include "join/lists.hpp"
 
-namespace sthash {
+namespace sthash::join {
 
 namespace {
 
-constexpr double rounding = 1e-6;  // of values in single precision
-constexpr size_t block_rows = 1 << 14;
+constexpr double kRounding = 1e-6;  // of values in single precision
+constexpr size_t kBlockRows = 1 << 14;
 // Rows looked at in the list of a column that is too frequent to look at all.
-constexpr size_t reach = 1000;
+constexpr size_t kReach = 1000;
 
 struct Score {
     Measure measure;
@@ -32,7 +32,7 @@ struct Score {
         if (measure == Measure::jaccard) return product / (left + right - product);
         if (measure == Measure::containment) return product / left;
         const double cosine = product / std::sqrt(left * right);
-        return cosine > 1 - rounding ? 1 : cosine;
+        return cosine > 1 - kRounding ? 1 : cosine;
     }
 
     // The share of its squared length that the end of a row must have to reach the threshold without the rest.
@@ -44,8 +44,8 @@ struct Score {
 
     bool sizes_fit(float left, float right) const {
         if (measure == Measure::cosine) return true;
-        if (measure == Measure::containment) return right >= threshold * left * (1 - rounding);
-        return std::min(left, right) >= threshold * std::max(left, right) * (1 - rounding);
+        if (measure == Measure::containment) return right >= threshold * left * (1 - kRounding);
+        return std::min(left, right) >= threshold * std::max(left, right) * (1 - kRounding);
     }
 };
 
@@ -78,7 +78,7 @@ class SimilarityJoin::Impl {
     }
 
     SimilarPairs next(StopFlag& stop) {
-        const size_t first = position_, end = std::min(size(), first + block_rows);
+        const size_t first = position_, end = std::min(size(), first + kBlockRows);
         std::vector<std::vector<Found>> found(end - first);
         std::vector<std::vector<uint32_t>> seen(std::max(threads_, 1));
         parallel_for(end - first, 64, threads_, stop, [&](size_t from, size_t to, int thread) {
@@ -108,7 +108,7 @@ class SimilarityJoin::Impl {
             double rest = 0;
             for (int64_t at = rows_.begin(i); at < rows_.end(i); ++at)
                 rest += double{rows_.weights[at]} * rows_.weights[at];
-            const double least = score_.least_rest() * squares_[i] * (1 - rounding);
+            const double least = score_.least_rest() * squares_[i] * (1 - kRounding);
             int64_t at = rows_.begin(i);
             for (; at < rows_.end(i) && rest >= least; ++at) rest -= double{rows_.weights[at]} * rows_.weights[at];
             prefix_end_[i] = at;
@@ -128,7 +128,7 @@ class SimilarityJoin::Impl {
             const auto list = lists_.of(rows_.columns[at]);
             const bool frequent = static_cast<int64_t>(list.size()) > longest_;
             if (frequent && !contains) continue;
-            size_t left = frequent ? reach : list.size();
+            size_t left = frequent ? kReach : list.size();
             for (const int32_t other : list) {
                 if (left-- == 0 || (!contains && static_cast<size_t>(other) >= row)) break;
                 look_at(other);
@@ -140,7 +140,7 @@ class SimilarityJoin::Impl {
     // Adds up the product of two rows, the rarest columns first, as long as it can still be large enough.
     void compare(size_t row, int32_t other, std::vector<Found>& found) const {
         const double left = squares_[row], right = squares_[other];
-        const double needed = score_.needed(left, right) * (1 - rounding);
+        const double needed = score_.needed(left, right) * (1 - kRounding);
         int64_t a = rows_.begin(row), b = rows_.begin(other);
         const int64_t a_end = rows_.end(row), b_end = rows_.end(other);
         double product = 0, rest_a = rows_.shared_squares[row], rest_b = rows_.shared_squares[other];
@@ -151,7 +151,7 @@ class SimilarityJoin::Impl {
             if (column_a <= column_b) rest_a -= value_a * value_a, ++a;
             if (column_b <= column_a) rest_b -= value_b * value_b, ++b;
             const double missing = needed - product;
-            if (missing > 0 && missing * missing > rest_a * rest_b * (1 + rounding) + rounding * needed * needed)
+            if (missing > 0 && missing * missing > rest_a * rest_b * (1 + kRounding) + kRounding * needed * needed)
                 return;
         }
         const double score = score_.of(product, left, right);
@@ -219,4 +219,4 @@ bool SimilarityJoin::complete() const {
     return impl_->complete();
 }
 
-}  // namespace sthash
+}  // namespace sthash::join

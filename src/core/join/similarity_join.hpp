@@ -9,10 +9,10 @@
 #include <memory>
 #include <vector>
 
-#include "csr.hpp"
 #include "parallel.hpp"
+#include "rows.hpp"
 
-namespace sthash {
+namespace sthash::join {
 
 enum class Measure {
     cosine,
@@ -21,7 +21,7 @@ enum class Measure {
 };
 
 struct JoinProblem {
-    CsrView rows;           // no negative values
+    RowsView rows;          // no negative values
     const int64_t* chosen;  // those that are compared, ascending
     size_t n_chosen;
     size_t n_columns;
@@ -68,4 +68,4 @@ class SimilarityJoin {
     std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace sthash
+}  // namespace sthash::join

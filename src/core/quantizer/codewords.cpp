@@ -19,7 +19,7 @@ int16_t in_units(float value, float unit) {
 
 // Sign vectors, rounded up to a multiple of two blocks.
 size_t stride_of(size_t bits) {
-    return (bits + 2 * block_size - 1) / (2 * block_size) * (2 * block_size);
+    return (bits + 2 * graph::kBlockSize - 1) / (2 * graph::kBlockSize) * (2 * graph::kBlockSize);
 }
 
 float square_of(const float* vector, size_t columns) {
@@ -42,12 +42,13 @@ float unit_of(const float* vectors, size_t count, size_t columns, float longest)
 ByteBlocks byte_blocks(const float* vectors, size_t count, size_t room, size_t columns, float unit) {
     ByteBlocks blocks;
     blocks.count = room;
-    QuantizedRows rows = dense_rows(blocks.count, columns);
+    graph::QuantizedRows rows = graph::dense_rows(blocks.count, columns);
     blocks.bytes.resize(blocks.count * rows.width);
     blocks.factors.resize(blocks.count);
     for (size_t i = 0; i < blocks.count; ++i) {
-        if (i < count) set_row(rows, i, vectors + i * columns);
-        set_query(rows, i, i % block_size, blocks.bytes.data() + i / block_size * block_size * rows.width);
+        if (i < count) graph::set_row(rows, i, vectors + i * columns);
+        graph::set_query(rows, i, i % graph::kBlockSize,
+                         blocks.bytes.data() + i / graph::kBlockSize * graph::kBlockSize * rows.width);
         // A product of bytes is twice as large, and 2^7 times for each of the factors.
         blocks.factors[i] = rows.factors[i] / unit / (2 * 128 * 128);
     }
@@ -72,7 +73,7 @@ void negate(std::vector<int16_t>& values) {
 }  // namespace
 
 Scratch::Scratch(size_t books, size_t bits, size_t columns, size_t beam)
-    : rows(dense_rows(kTile, columns)),
+    : rows(graph::dense_rows(kTile, columns)),
       products(kTile * kWords),
       bit_products(kTile * stride_of(bits)),
       candidates(beam * kWords),
@@ -125,8 +126,8 @@ void Codewords::choose(const float* rows, size_t n, size_t beam, const Chosen& c
 }
 
 void Codewords::choose_tile(const float* rows, size_t n, size_t beam, const Chosen& chosen, Scratch& scratch) const {
-    for (size_t row = 0; row < n; ++row) set_row(scratch.rows, row, rows + row * columns_);
-    const QuantizedView view = scratch.rows.view();
+    for (size_t row = 0; row < n; ++row) graph::set_row(scratch.rows, row, rows + row * columns_);
+    const graph::QuantizedView view = scratch.rows.view();
     std::fill_n(scratch.live.begin(), n, size_t{1});
     std::fill(scratch.scores[0].begin(), scratch.scores[0].end(), 0);
     for (size_t book = 0; book < books_; ++book) {

@@ -23,7 +23,7 @@ struct ByteBlocks {
 // Memory of one thread.
 struct Scratch {
     Scratch(size_t books, size_t bits, size_t columns, size_t beam);
-    QuantizedRows rows;                 // the tile
+    graph::QuantizedRows rows;          // the tile
     std::vector<int16_t> products;      // of the tile with a book
     std::vector<int16_t> bit_products;  // of the tile with the sign vectors
     std::vector<int16_t> candidates, gradient, signs, gains;

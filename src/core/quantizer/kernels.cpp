@@ -16,7 +16,7 @@
 
 namespace sthash::quantizer {
 
-void multiply_bytes(const ByteBlocks& blocks, size_t first, size_t count, const QuantizedView& rows, size_t n,
+void multiply_bytes(const ByteBlocks& blocks, size_t first, size_t count, const graph::QuantizedView& rows, size_t n,
                     int16_t* products) {
     STHASH_PICK(product_kernels::multiply_bytes)(blocks, first, count, rows, n, products);
 }

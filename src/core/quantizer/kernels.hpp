@@ -21,7 +21,7 @@ struct SignView {
 };
 
 // products[row, i] = row · vector first + i in units, for `count` vectors, a multiple of 32, and the first `n` rows.
-void multiply_bytes(const ByteBlocks& blocks, size_t first, size_t count, const QuantizedView& rows, size_t n,
+void multiply_bytes(const ByteBlocks& blocks, size_t first, size_t count, const graph::QuantizedView& rows, size_t n,
                     int16_t* products);
 
 // Takes the sums that `scratch` keeps for the first `n` rows from one book to the next, `kept` of them at most.

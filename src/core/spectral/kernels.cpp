@@ -1,17 +1,16 @@
 #include "spectral/kernels.hpp"
 
 #include "simd.hpp"
-#include "svm/kernels.hpp"
 #include "vectors.hpp"
 
 #define STHASH_KERNELS "spectral/kernels.inc"
 #define STHASH_FAMILY spectral_kernels
 #include "each_path.inc"
 
-namespace sthash {
+namespace sthash::spectral {
 
-void filter_rows(const FilterStep& step, long first, long last) {
+void filter_rows(const FilterStep& step, ptrdiff_t first, ptrdiff_t last) {
     STHASH_PICK(spectral_kernels::filter_rows)(step, first, last);
 }
 
-}  // namespace sthash
+}  // namespace sthash::spectral

@@ -8,8 +8,9 @@
 #include <numeric>
 
 #include "compiler.hpp"
+#include "vectors.hpp"
 
-namespace sthash {
+namespace sthash::svm {
 
 namespace {
 
@@ -43,7 +44,7 @@ int groups_for(size_t lanes) {
 // The machines of one block; `lane_bit` says which bit a lane works on.
 class BlockSolver {
  public:
-    BlockSolver(const SvmProblem& problem, size_t first_bit, size_t n_bits, SvmSolution& solution, Progress& progress)
+    BlockSolver(const Problem& problem, size_t first_bit, size_t n_bits, Solution& solution, Progress& progress)
         : problem_(problem),
           solution_(solution),
           progress_(progress),
@@ -71,14 +72,14 @@ class BlockSolver {
             shuffle(order, random);
             std::fill_n(most_.data(), width(), -std::numeric_limits<float>::infinity());
             std::fill_n(least_.data(), width(), std::numeric_limits<float>::infinity());
-            SvmBlock block{groups_,      weights_.data(), alphas_.data(), labels_.data(), intercepts_.data(),
-                           most_.data(), least_.data(),   active_.data()};
-            constexpr size_t chunk = 256;
-            for (size_t from = 0; from < order.size(); from += chunk) {
+            Block block{groups_,      weights_.data(), alphas_.data(), labels_.data(), intercepts_.data(),
+                        most_.data(), least_.data(),   active_.data()};
+            constexpr size_t kChunk = 256;
+            for (size_t from = 0; from < order.size(); from += kChunk) {
                 if (stop.load(std::memory_order_relaxed)) return;
-                const size_t count = std::min(chunk, order.size() - from);
-                descend_rows(problem_.rows, problem_.inverse_curvature, order.data() + from, static_cast<long>(count),
-                             problem_.settings, block);
+                const size_t count = std::min(kChunk, order.size() - from);
+                descend_rows(problem_.rows, problem_.inverse_curvature, order.data() + from,
+                             static_cast<ptrdiff_t>(count), problem_.settings, block);
             }
             retire_converged(round);
         }
@@ -89,7 +90,7 @@ class BlockSolver {
     }
 
  private:
-    size_t width() const { return static_cast<size_t>(groups_) * lanes_in_group; }
+    size_t width() const { return static_cast<size_t>(groups_) * kLanesInGroup; }
 
     static void shuffle(std::vector<int32_t>& order, uint64_t& random) {
         for (size_t i = order.size(); i > 1; --i) {
@@ -153,14 +154,14 @@ class BlockSolver {
     // In place: the narrower row never ends beyond where the wider one starts.
     void narrow(AlignedArray<float>& array, size_t rows, const std::vector<size_t>& lanes, size_t old_width) const {
         for (size_t row = 0; row < rows; ++row) {
-            float kept[4 * lanes_in_group] = {};
+            float kept[4 * kLanesInGroup] = {};
             for (size_t to = 0; to < lanes.size(); ++to) kept[to] = array[row * old_width + lanes[to]];
             std::copy_n(kept, width(), array.data() + row * width());
         }
     }
 
-    const SvmProblem& problem_;
-    SvmSolution& solution_;
+    const Problem& problem_;
+    Solution& solution_;
     Progress& progress_;
     std::vector<size_t> lane_bit_;
     int groups_;
@@ -170,24 +171,16 @@ class BlockSolver {
 
 }  // namespace
 
-SvmSolution solve_svm_bank(const SvmProblem& problem, int threads, StopFlag& stop, Progress& progress) {
+Solution solve_bank(const Problem& problem, int threads, StopFlag& stop, Progress& progress) {
     progress.total = problem.n_bits;
-    SvmSolution solution{std::vector<float>(problem.n_features * problem.n_bits), std::vector<float>(problem.n_bits),
-                         std::vector<int32_t>(problem.n_bits)};
-    size_t block = 4 * lanes_in_group;
-    while (block > lanes_in_group && (problem.n_bits + block - 1) / block < static_cast<size_t>(threads)) block /= 2;
+    Solution solution{std::vector<float>(problem.n_features * problem.n_bits), std::vector<float>(problem.n_bits),
+                      std::vector<int32_t>(problem.n_bits)};
+    size_t block = 4 * kLanesInGroup;
+    while (block > kLanesInGroup && (problem.n_bits + block - 1) / block < static_cast<size_t>(threads)) block /= 2;
     parallel_for(problem.n_bits, block, threads, stop, [&](size_t begin, size_t end, int) {
         BlockSolver(problem, begin, end - begin, solution, progress).solve(stop);
     });
     return solution;
 }
 
-std::vector<float> project(const CsrView& rows, const WeightMatrix& matrix, int threads, StopFlag& stop) {
-    std::vector<float> margins(rows.n_rows * static_cast<size_t>(matrix.width));
-    parallel_for(rows.n_rows, 64, threads, stop, [&](size_t begin, size_t end, int) {
-        project_rows(rows, static_cast<long>(begin), static_cast<long>(end), matrix, margins.data());
-    });
-    return margins;
-}
-
-}  // namespace sthash
+}  // namespace sthash::svm

@@ -1,5 +1,4 @@
-// A bank of linear support vector machines over the same rows, one per bit, by dual coordinate descent; and the
-// projection of rows onto what it has learned.
+// A bank of linear support vector machines over the same rows, one per bit, by dual coordinate descent.
 //
 // Each machine solves, as LIBLINEAR does (Hsieh et al., "A Dual Coordinate Descent Method for Large-scale Linear SVM",
 // ICML 2008), min_w ½ wᵀw + C Σ loss(y_i wᵀx_i) with the squared or the plain hinge. All machines visit the rows in the
@@ -10,26 +9,26 @@
 #include <cstdint>
 #include <vector>
 
-#include "csr.hpp"
 #include "parallel.hpp"
+#include "rows.hpp"
 #include "svm/kernels.hpp"
 
-namespace sthash {
+namespace sthash::svm {
 
 // The caller owns all arrays.
-struct SvmProblem {
-    CsrView rows;
+struct Problem {
+    RowsView rows;
     size_t n_features;               // every column of the rows is below it
     size_t n_bits;                   // machines
     const uint8_t* bits;             // n_rows × n_bits, 0 or 1: what each machine is to predict
     const float* inverse_curvature;  // n_rows, 1 / (|x_i|² + bias² + diagonal)
-    SvmSettings settings;
+    Settings settings;
     double tolerance;  // a bit is done when its projected gradients span at most this
     int max_rounds;    // over the rows
     uint64_t seed;     // of the order in which rows are visited
 };
 
-struct SvmSolution {
+struct Solution {
     std::vector<float> weights;     // n_features × n_bits
     std::vector<float> intercepts;  // n_bits
     std::vector<int32_t> rounds;    // n_bits; max_rounds + 1 where a bit did not converge
@@ -37,9 +36,6 @@ struct SvmSolution {
 
 // The solution depends neither on the number of threads nor on the SIMD path. It is incomplete after a stop.
 // Progress counts the bits that are done.
-SvmSolution solve_svm_bank(const SvmProblem& problem, int threads, StopFlag& stop, Progress& progress);
+Solution solve_bank(const Problem& problem, int threads, StopFlag& stop, Progress& progress);
 
-// Rows times weights: n_rows × width margins, each added up in the order of the row.
-std::vector<float> project(const CsrView& rows, const WeightMatrix& matrix, int threads, StopFlag& stop);
-
-}  // namespace sthash
+}  // namespace sthash::svm

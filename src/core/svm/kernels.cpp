@@ -6,15 +6,11 @@
 #define STHASH_FAMILY svm_kernels
 #include "each_path.inc"
 
-namespace sthash {
+namespace sthash::svm {
 
-void descend_rows(const CsrView& rows, const float* inverse_curvature, const int32_t* order, long count,
-                  const SvmSettings& settings, SvmBlock& block) {
+void descend_rows(const RowsView& rows, const float* inverse_curvature, const int32_t* order, ptrdiff_t count,
+                  const Settings& settings, Block& block) {
     STHASH_PICK(svm_kernels::descend_rows)(rows, inverse_curvature, order, count, settings, block);
 }
 
-void project_rows(const CsrView& rows, long first, long last, const WeightMatrix& matrix, float* margins) {
-    STHASH_PICK(svm_kernels::project_rows)(rows, first, last, matrix, margins);
-}
-
-}  // namespace sthash
+}  // namespace sthash::svm

@@ -1,23 +1,22 @@
-// Inner loops over lanes: sixteen outputs side by side, so that one walk along a sparse row serves them all.
+// The inner loop of the descent, over lanes: sixteen machines side by side, so that one walk along a sparse row serves
+// them all.
 #pragma once
 
 #include <cstdint>
 
-#include "csr.hpp"
+#include "rows.hpp"
 
-namespace sthash {
-
-inline constexpr int lanes_in_group = 16;
+namespace sthash::svm {
 
 // What all machines of a bank share.
-struct SvmSettings {
+struct Settings {
     float diagonal;  // 1 / 2C for the squared hinge, 0 for the plain one
     float upper;     // largest dual value: infinity for the squared hinge, C for the plain one
     float bias;      // value of the constant feature, 0 for none
 };
 
 // The state of up to 64 machines. Every array is aligned to 64 bytes and has groups × 16 lanes per row.
-struct SvmBlock {
+struct Block {
     int groups;         // 1, 2 or 4
     float* weights;     // n_features rows
     float* alphas;      // n_rows rows, the dual values
@@ -30,17 +29,7 @@ struct SvmBlock {
 
 // One step of coordinate descent per row, for `count` rows in the order `order`. `inverse_curvature` has
 // 1 / (|x_i|² + bias² + diagonal) per row. Changes `block`.
-void descend_rows(const CsrView& rows, const float* inverse_curvature, const int32_t* order, long count,
-                  const SvmSettings& settings, SvmBlock& block);
+void descend_rows(const RowsView& rows, const float* inverse_curvature, const int32_t* order, ptrdiff_t count,
+                  const Settings& settings, Block& block);
 
-// A dense matrix of `width` floats per column of the rows that it is multiplied with; a whole number of groups of
-// lanes.
-struct WeightMatrix {
-    const float* weights;
-    long width;
-};
-
-// margins[i, :] = x_iᵀ weights for the rows [first, last). `margins` has `width` floats per row of `rows`.
-void project_rows(const CsrView& rows, long first, long last, const WeightMatrix& matrix, float* margins);
-
-}  // namespace sthash
+}  // namespace sthash::svm

@@ -3,19 +3,19 @@
 #include <algorithm>
 #include <stdexcept>
 
-namespace sthash {
+namespace sthash::text {
 
 CountRows count_terms(const WordsView& texts, const TermsView& terms, int threads, StopFlag& stop) {
     const size_t n_texts = texts.n_texts;
-    constexpr size_t grain = 64;
+    constexpr size_t kGrain = 64;
     CountRows rows;
     rows.indptr.assign(n_texts + 1, 0);
-    std::vector<CountRows> pieces((n_texts + grain - 1) / grain);
+    std::vector<CountRows> pieces((n_texts + kGrain - 1) / kGrain);
     std::vector<std::vector<int32_t>> scratch(std::max(threads, 1));
-    parallel_for(n_texts, grain, threads, stop, [&](size_t begin, size_t end, int thread) {
+    parallel_for(n_texts, kGrain, threads, stop, [&](size_t begin, size_t end, int thread) {
         std::vector<int32_t>& count = scratch[thread];
         count.resize(terms.n_terms, 0);
-        CountRows& piece = pieces[begin / grain];
+        CountRows& piece = pieces[begin / kGrain];
         for (size_t i = begin; i < end; ++i) {
             const size_t first = piece.indices.size();
             for (int64_t at = texts.starts[i]; at < texts.starts[i + 1]; ++at) {
@@ -44,4 +44,4 @@ CountRows count_terms(const WordsView& texts, const TermsView& terms, int thread
     return rows;
 }
 
-}  // namespace sthash
+}  // namespace sthash::text

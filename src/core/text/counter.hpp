@@ -6,7 +6,7 @@
 
 #include "parallel.hpp"
 
-namespace sthash {
+namespace sthash::text {
 
 // Words of texts: text i has words[starts[i]:starts[i + 1]]. The caller owns both arrays.
 struct WordsView {
@@ -32,4 +32,4 @@ struct CountRows {
 // Throws std::invalid_argument at a word or a term that is not there.
 CountRows count_terms(const WordsView& texts, const TermsView& terms, int threads, StopFlag& stop);
 
-}  // namespace sthash
+}  // namespace sthash::text

@@ -6,7 +6,7 @@
 
 #include "text/characters.hpp"
 
-namespace sthash {
+namespace sthash::text {
 
 namespace {
 
@@ -31,14 +31,14 @@ char* write_utf8(uint32_t code, char* out) {
 }
 
 // Lower-case letter or digit of an ASCII character, 0 where it separates words.
-constexpr std::array<char, 128> ascii_word = [] {
+constexpr std::array<char, 128> kAsciiWord = [] {
     std::array<char, 128> table{};
     for (char c = '0'; c <= '9'; ++c) table[c] = c;
     for (char c = 'a'; c <= 'z'; ++c) table[c] = table[c - 'a' + 'A'] = c;
     return table;
 }();
 
-constexpr size_t reserve = 4 + PaddedWord::padding;  // room for one more character
+constexpr size_t kReserve = 4 + PaddedWord::kPadding;  // room for one more character
 
 // Calls emit(pair) for each two neighbors in the run of unspaced letters that starts at `at`, or for its only letter.
 // Returns where the run ends.
@@ -57,7 +57,7 @@ const Char* for_each_pair(const Char* at, const Char* end, std::vector<char>& bu
         } else if (kind != mark) {
             break;
         }
-        if (size + reserve > buffer.size()) buffer.resize(2 * buffer.size());
+        if (size + kReserve > buffer.size()) buffer.resize(2 * buffer.size());
         size = static_cast<size_t>(write_utf8(code, buffer.data() + size) - buffer.data());
     }
     emit_pair();
@@ -65,13 +65,13 @@ const Char* for_each_pair(const Char* at, const Char* end, std::vector<char>& bu
 }
 
 // Calls emit(word) for each word of a text; `buffer` holds the word meanwhile and grows with the longest.
-template <bool pairs, class Char, class Emit>
+template <class Char, class Emit>
 void for_each_word(const Char* at, size_t length, std::vector<char>& buffer, Emit&& emit) {
     const Characters& characters = Characters::instance();
     const Char* const end = at + length;
     if (buffer.size() < 256) buffer.resize(256);
     char* begin = buffer.data();
-    char* limit = begin + buffer.size() - reserve;
+    char* limit = begin + buffer.size() - kReserve;
     while (at != end) {
         char* out = begin;
         bool at_run = false;
@@ -81,17 +81,17 @@ void for_each_word(const Char* at, size_t length, std::vector<char>& buffer, Emi
                 const size_t size = out - begin;
                 buffer.resize(2 * buffer.size());
                 begin = buffer.data();
-                limit = begin + buffer.size() - reserve;
+                limit = begin + buffer.size() - kReserve;
                 out = begin + size;
             }
             if (code < 128) {
-                const char c = ascii_word[code];
+                const char c = kAsciiWord[code];
                 if (c == 0) break;
                 *out++ = c;
             } else {
                 const CharacterKind kind = characters.kind(code);
                 if (kind == separator || (kind == mark && out == begin)) break;
-                if constexpr (pairs) {
+                if constexpr (sizeof(Char) > 1) {  // Latin-1 has no unspaced letters
                     at_run = kind == unspaced;
                     if (at_run) break;
                 }
@@ -102,7 +102,7 @@ void for_each_word(const Char* at, size_t length, std::vector<char>& buffer, Emi
         if (at_run) {
             at = for_each_pair(at, end, buffer, emit);
             begin = buffer.data();
-            limit = begin + buffer.size() - reserve;
+            limit = begin + buffer.size() - kReserve;
         } else if (at != end) {
             ++at;
         }
@@ -119,36 +119,36 @@ bool is_ascii(const uint8_t* text, size_t length) {
 // words begin and end where two bits next to each other differ. No branch depends on a single character.
 template <class Emit>
 void for_each_ascii_word(const uint8_t* text, size_t length, std::vector<char>& lowered, Emit&& emit) {
-    constexpr size_t block = 64;
-    const size_t blocks = length / block + 1;  // the last one ends in separators, which end the last word
-    lowered.resize(blocks * block + PaddedWord::padding);
+    constexpr size_t kBlock = 64;
+    const size_t blocks = length / kBlock + 1;  // the last one ends in separators, which end the last word
+    lowered.resize(blocks * kBlock + PaddedWord::kPadding);
     char* const out = lowered.data();
     bool inside = false;
     size_t start = 0;
     for (size_t b = 0; b < blocks; ++b) {
-        uint8_t in[block], is_word[block];
-        if ((b + 1) * block <= length) {
-            std::memcpy(in, text + b * block, block);
+        uint8_t in[kBlock], is_word[kBlock];
+        if ((b + 1) * kBlock <= length) {
+            std::memcpy(in, text + b * kBlock, kBlock);
         } else {
-            std::memset(in, 0, block);
-            std::memcpy(in, text + b * block, length - b * block);
+            std::memset(in, 0, kBlock);
+            std::memcpy(in, text + b * kBlock, length - b * kBlock);
         }
-        for (size_t i = 0; i < block; ++i) {
+        for (size_t i = 0; i < kBlock; ++i) {
             const uint8_t lower = in[i] | 0x20;
             const bool letter = static_cast<uint8_t>(lower - 'a') < 26;
             const bool digit = static_cast<uint8_t>(in[i] - '0') < 10;
-            out[b * block + i] = static_cast<char>(letter ? lower : in[i]);
+            out[b * kBlock + i] = static_cast<char>(letter ? lower : in[i]);
             is_word[i] = letter | digit;
         }
         uint64_t word_bits = 0;
-        for (size_t i = 0; i < block; i += 8) {
+        for (size_t i = 0; i < kBlock; i += 8) {
             uint64_t bytes;
             std::memcpy(&bytes, is_word + i, 8);
             word_bits |= (bytes * 0x0102040810204080ull >> 56) << i;
         }
         uint64_t edges = word_bits ^ (word_bits << 1 | static_cast<uint64_t>(inside));
         for (; edges != 0; edges &= edges - 1) {
-            const size_t at = b * block + static_cast<size_t>(std::countr_zero(edges));
+            const size_t at = b * kBlock + static_cast<size_t>(std::countr_zero(edges));
             if (inside) emit(PaddedWord{out + start, at - start});
             inside = !inside;
             start = at;
@@ -157,20 +157,15 @@ void for_each_ascii_word(const uint8_t* text, size_t length, std::vector<char>& 
 }
 
 template <class Emit>
-void for_each_word(const TextView& text, Segmentation segmentation, std::vector<char>& buffer, Emit&& emit) {
-    const bool pairs = segmentation == Segmentation::pairs;
+void for_each_word(const TextView& text, std::vector<char>& buffer, Emit&& emit) {
     if (text.width == 1) {
         const auto* bytes = static_cast<const uint8_t*>(text.data);
         if (is_ascii(bytes, text.length)) return for_each_ascii_word(bytes, text.length, buffer, emit);
-        for_each_word<false>(bytes, text.length, buffer, emit);  // Latin-1 has no unspaced letters
+        for_each_word(bytes, text.length, buffer, emit);
     } else if (text.width == 2) {
-        const auto* units = static_cast<const uint16_t*>(text.data);
-        pairs ? for_each_word<true>(units, text.length, buffer, emit)
-              : for_each_word<false>(units, text.length, buffer, emit);
+        for_each_word(static_cast<const uint16_t*>(text.data), text.length, buffer, emit);
     } else {
-        const auto* units = static_cast<const uint32_t*>(text.data);
-        pairs ? for_each_word<true>(units, text.length, buffer, emit)
-              : for_each_word<false>(units, text.length, buffer, emit);
+        for_each_word(static_cast<const uint32_t*>(text.data), text.length, buffer, emit);
     }
 }
 
@@ -178,27 +173,26 @@ void for_each_word(const TextView& text, Segmentation segmentation, std::vector<
 
 // Words that `table` lacks are gathered by each thread on its own and added at the end, so that the table is only read
 // while threads run.
-ScannedTexts scan_texts(const std::vector<TextView>& texts, WordTable& table, Segmentation segmentation, int threads,
-                        StopFlag& stop) {
-    constexpr size_t grain = 32;
+ScannedTexts scan_texts(const std::vector<TextView>& texts, WordTable& table, int threads, StopFlag& stop) {
+    constexpr size_t kGrain = 32;
     struct Piece {
         int thread = 0;
         std::vector<int32_t> words;  // a word that only this thread knows stands as -2 - its number there
     };
     ScannedTexts result;
     result.starts.assign(texts.size() + 1, 0);
-    std::vector<Piece> pieces((texts.size() + grain - 1) / grain);
+    std::vector<Piece> pieces((texts.size() + kGrain - 1) / kGrain);
     std::vector<WordTable> found(std::max(threads, 1));
-    parallel_for(texts.size(), grain, threads, stop, [&](size_t begin, size_t end, int thread) {
-        Piece& piece = pieces[begin / grain];
+    parallel_for(texts.size(), kGrain, threads, stop, [&](size_t begin, size_t end, int thread) {
+        Piece& piece = pieces[begin / kGrain];
         piece.thread = thread;
         std::vector<char> buffer;
         for (size_t i = begin; i < end; ++i) {
             const size_t before = piece.words.size();
-            for_each_word(texts[i], segmentation, buffer, [&](const PaddedWord& word) {
+            for_each_word(texts[i], buffer, [&](const PaddedWord& word) {
                 const uint64_t hash = hash_of(word);
                 int32_t number = table.find(word, hash);
-                if (number == WordTable::absent) number = -2 - found[thread].find_or_add(word, hash);
+                if (number == WordTable::kAbsent) number = -2 - found[thread].find_or_add(word, hash);
                 piece.words.push_back(number);
             });
             result.starts[i + 1] = static_cast<int64_t>(piece.words.size() - before);
@@ -215,7 +209,7 @@ ScannedTexts scan_texts(const std::vector<TextView>& texts, WordTable& table, Se
     result.words.resize(result.starts.back());
     parallel_for(pieces.size(), 4, threads, stop, [&](size_t begin, size_t end, int) {
         for (size_t p = begin; p < end; ++p) {
-            int32_t* out = result.words.data() + result.starts[p * grain];
+            int32_t* out = result.words.data() + result.starts[p * kGrain];
             for (int32_t number : pieces[p].words)
                 *out++ = number >= 0 ? number : numbers[pieces[p].thread][-2 - number];
         }
@@ -223,4 +217,4 @@ ScannedTexts scan_texts(const std::vector<TextView>& texts, WordTable& table, Se
     return result;
 }
 
-}  // namespace sthash
+}  // namespace sthash::text

@@ -11,13 +11,7 @@
 #include "parallel.hpp"
 #include "text/word_table.hpp"
 
-namespace sthash {
-
-// How words are found. Models record it, so that an old one still finds the words that it has learned.
-enum class Segmentation {
-    words = 1,  // letters of unspaced scripts are letters like any others
-    pairs = 2,  // they become pairs
-};
+namespace sthash::text {
 
 // A text as Python holds it. The caller keeps it alive.
 struct TextView {
@@ -34,7 +28,6 @@ struct ScannedTexts {
 
 // Scans the texts on several threads and adds the words that `table` lacks to it. After a stop the table is as it was,
 // and the result is empty.
-ScannedTexts scan_texts(const std::vector<TextView>& texts, WordTable& table, Segmentation segmentation, int threads,
-                        StopFlag& stop);
+ScannedTexts scan_texts(const std::vector<TextView>& texts, WordTable& table, int threads, StopFlag& stop);
 
-}  // namespace sthash
+}  // namespace sthash::text

@@ -4,7 +4,7 @@
 #include <array>
 #include <utility>
 
-namespace sthash {
+namespace sthash::text {
 
 namespace {
 
@@ -107,4 +107,4 @@ std::vector<SimilarWord> similar_words(const TextView& word, const std::vector<T
     return all;
 }
 
-}  // namespace sthash
+}  // namespace sthash::text

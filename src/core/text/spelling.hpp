@@ -7,7 +7,7 @@
 #include "parallel.hpp"
 #include "text/scanner.hpp"
 
-namespace sthash {
+namespace sthash::text {
 
 // A word of the vocabulary, how far it is from the given one, and how frequent it is.
 struct SimilarWord {
@@ -17,16 +17,16 @@ struct SimilarWord {
 };
 
 // A longer word has no similar ones: its letters must fit into the bits of a machine word.
-constexpr size_t longest_spelled = 64;
+constexpr size_t kLongestSpelled = 64;
 
 // Words within `most` edits of the given one: insertions, deletions, substitutions and swaps of neighbors, none inside
 // another (the restricted Damerau-Levenshtein distance). The nearest `count` of them: the nearer first, then the more
 // frequent, then the one that stands first.
-//   word         at most longest_spelled letters
+//   word         at most kLongestSpelled letters
 //   vocabulary   any number of words
 //   frequencies  as many numbers
 std::vector<SimilarWord> similar_words(const TextView& word, const std::vector<TextView>& vocabulary,
                                        const int64_t* frequencies, int32_t most, size_t count, int threads,
                                        StopFlag& stop);
 
-}  // namespace sthash
+}  // namespace sthash::text

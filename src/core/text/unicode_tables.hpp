@@ -4,13 +4,13 @@
 
 #include <cstdint>
 
-namespace sthash::unicode {
+namespace sthash::text::unicode {
 
-inline constexpr char version[] = "14.0.0";
+inline constexpr char kVersion[] = "14.0.0";
 
 // First code point, last code point, class (1: letter or number, 2: combining mark, 3: unspaced letter).
 struct Range { uint32_t first, last; uint8_t kind; };
-inline constexpr Range ranges[] = {
+inline constexpr Range kRanges[] = {
 {0x30,0x39,1}, {0x41,0x5a,1}, {0x61,0x7a,1}, {0xaa,0xaa,1}, {0xb2,0xb3,1}, {0xb5,0xb5,1}, {0xb9,0xba,1}, {0xbc,0xbe,1},
 {0xc0,0xd6,1}, {0xd8,0xf6,1}, {0xf8,0x2c1,1}, {0x2c6,0x2d1,1}, {0x2e0,0x2e4,1}, {0x2ec,0x2ec,1}, {0x2ee,0x2ee,1},
 {0x300,0x36f,2}, {0x370,0x374,1}, {0x376,0x377,1}, {0x37a,0x37d,1}, {0x37f,0x37f,1}, {0x386,0x386,1}, {0x388,0x38a,1},
@@ -196,7 +196,7 @@ inline constexpr Range ranges[] = {
 
 // First code point, how many follow each other at this step, step, distance to the lower-case one.
 struct Lower { uint32_t first; uint16_t count; uint8_t step; int32_t distance; };
-inline constexpr Lower lowers[] = {
+inline constexpr Lower kLowers[] = {
 {0x41,26,1,32}, {0xc0,23,1,32}, {0xd8,7,1,32}, {0x100,24,2,1}, {0x130,1,1,-199}, {0x132,3,2,1}, {0x139,8,2,1},
 {0x14a,23,2,1}, {0x178,1,1,-121}, {0x179,3,2,1}, {0x181,1,1,210}, {0x182,2,2,1}, {0x186,1,1,206}, {0x187,1,1,1},
 {0x189,2,1,205}, {0x18b,1,1,1}, {0x18e,1,1,79}, {0x18f,1,1,202}, {0x190,1,1,203}, {0x191,1,1,1}, {0x193,1,1,205},
@@ -227,4 +227,4 @@ inline constexpr Lower lowers[] = {
 {0x1058c,7,1,39}, {0x10594,2,1,39}, {0x10c80,51,1,64}, {0x118a0,32,1,32}, {0x16e40,32,1,32}, {0x1e900,34,1,34},
 };
 
-}  // namespace sthash::unicode
+}  // namespace sthash::text::unicode

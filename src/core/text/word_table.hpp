@@ -5,16 +5,15 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
-#include <random>
 #include <vector>
 
-#include "compiler.hpp"
+#include "keyed_hash.hpp"
 
-namespace sthash {
+namespace sthash::text {
 
-// A word as bytes that may be read up to `padding` bytes beyond its end.
+// A word as bytes that may be read up to kPadding bytes beyond its end.
 struct PaddedWord {
-    static constexpr size_t padding = 8;
+    static constexpr size_t kPadding = 8;
     const char* data;
     size_t size;
 };
@@ -26,29 +25,20 @@ inline uint64_t chunk_at(const char* at, size_t left) {
     return left >= 8 ? chunk : chunk & ((uint64_t{1} << (8 * left)) - 1);
 }
 
-// Two secret numbers per process; the factor is odd, and neither has a pattern of its own to exploit.
-struct HashKey {
-    uint64_t start, factor;
-
-    static HashKey random() {
-        std::random_device device;
-        const auto next = [&] { return uint64_t{device()} << 32 | device(); };
-        return {next(), next() | 1};
-    }
-};
-inline const HashKey hash_key = HashKey::random();
-
-// The halves of the product, folded together: every bit of both numbers reaches every bit of the result.
-inline uint64_t folded_product(uint64_t a, uint64_t b) {
-    const WideProduct product = wide_product(a, b);
-    return product.low ^ product.high;
+inline uint64_t hash_of(const PaddedWord& word) {
+    uint64_t hash = kHashKey.start + word.size;
+    for (size_t at = 0; at < word.size; at += 8)
+        hash = folded_product(hash ^ chunk_at(word.data + at, word.size - at), kHashKey.factor);
+    return hash;
 }
 
-inline uint64_t hash_of(const PaddedWord& word) {
-    uint64_t hash = hash_key.start + word.size;
+// A hash of a word that is the same in every process and on every machine.
+inline uint64_t lasting_hash(const PaddedWord& word) {
+    constexpr uint64_t kFactor = 0xA0761D6478BD642Full;
+    uint64_t hash = 0xE7037ED1A0B428DBull + word.size;
     for (size_t at = 0; at < word.size; at += 8)
-        hash = folded_product(hash ^ chunk_at(word.data + at, word.size - at), hash_key.factor);
-    return hash;
+        hash = folded_product(hash ^ chunk_at(word.data + at, word.size - at), kFactor);
+    return folded_product(hash ^ word.size, 0x8EBC6AF09C88C6E3ull);
 }
 
 inline bool operator==(const PaddedWord& a, const PaddedWord& b) {
@@ -60,7 +50,7 @@ inline bool operator==(const PaddedWord& a, const PaddedWord& b) {
 
 class WordTable {
  public:
-    static constexpr int32_t absent = -1;
+    static constexpr int32_t kAbsent = -1;
 
     size_t size() const { return starts_.size() - 1; }
 
@@ -73,7 +63,7 @@ class WordTable {
     size_t longest_probe() const {
         size_t longest = 0;
         for (size_t at = 0; at < slots_.size(); ++at)
-            if (slots_[at].number != absent)
+            if (slots_[at].number != kAbsent)
                 longest = std::max(longest, ((at - hash_of(word(slots_[at].number))) & mask_) + 1);
         return longest;
     }
@@ -83,11 +73,11 @@ class WordTable {
     }
 
     int32_t find(const PaddedWord& word, uint64_t hash) const {
-        if (slots_.empty()) return absent;
-        const Slot wanted = slot_for(word, hash, absent);
+        if (slots_.empty()) return kAbsent;
+        const Slot wanted = slot_for(word, hash, kAbsent);
         for (size_t at = hash & mask_;; at = (at + 1) & mask_) {
             const Slot& slot = slots_[at];
-            if (slot.number == absent) return absent;
+            if (slot.number == kAbsent) return kAbsent;
             if (slot.head == wanted.head && slot.tag == wanted.tag &&
                 (word.size <= sizeof wanted.head || this->word(slot.number) == word))
                 return slot.number;
@@ -96,13 +86,13 @@ class WordTable {
 
     int32_t find_or_add(const PaddedWord& word, uint64_t hash) {
         const int32_t known = find(word, hash);
-        if (known != absent) return known;
+        if (known != kAbsent) return known;
         if (2 * (size() + 1) > slots_.size()) grow();
         const auto number = static_cast<int32_t>(size());
         arena_.resize(starts_.back());
         arena_.insert(arena_.end(), word.data, word.data + word.size);
         starts_.push_back(arena_.size());
-        arena_.resize(arena_.size() + PaddedWord::padding);
+        arena_.resize(arena_.size() + PaddedWord::kPadding);
         place(slot_for(word, hash, number), hash);
         return number;
     }
@@ -124,13 +114,13 @@ class WordTable {
 
     void place(Slot slot, uint64_t hash) {
         size_t at = hash & mask_;
-        while (slots_[at].number != absent) at = (at + 1) & mask_;
+        while (slots_[at].number != kAbsent) at = (at + 1) & mask_;
         slots_[at] = slot;
     }
 
     void grow() {
         const size_t capacity = slots_.empty() ? 1024 : slots_.size() * 2;
-        slots_.assign(capacity, {0, 0, absent});
+        slots_.assign(capacity, {0, 0, kAbsent});
         mask_ = capacity - 1;
         for (size_t number = 0; number < size(); ++number) {
             const uint64_t hash = hash_of(word(number));
@@ -144,4 +134,4 @@ class WordTable {
     size_t mask_ = 0;
 };
 
-}  // namespace sthash
+}  // namespace sthash::text
