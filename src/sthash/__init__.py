@@ -1,4 +1,6 @@
-"""Self-Taught Hashing: short binary codes for documents, and exact search over them.
+"""Search texts and embeddings, and find near-duplicates: documents and indexes in one file.
+
+sthash runs on one ordinary machine, without a server, a GPU or a pretrained model.
 
 The public names are listed in ``__init__.pyi`` and imported when they are first used.
 """

@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from dataclasses import asdict
 from typing import Any, Self, Unpack
 from urllib.parse import quote
 
 import numpy as np
 import numpy.typing as npt
 
-from sthash.applications import Prediction
-from sthash.applications.votes import Voting
 from sthash.batches import batched
 from sthash.codes import Codes, n_bytes
-from sthash.collection import DocumentCollection, Hit, Hits, SearchKeywords, SearchOptions
-from sthash.duplicates.grouping import Grouping
-from sthash.duplicates.measures import Measure, check_measure
-from sthash.duplicates.result import Duplicates
+from sthash.collection import DocumentCollection, Hit, Hits, Prediction, SearchKeywords, SearchOptions, Vote, Voting
+from sthash.duplicates import DuplicateKeywords, DuplicateOptions, Duplicates
 from sthash.duplicates.similarity_join import SimilarPairs
 from sthash.progress import Progress, silent
 from sthash.serve import limits
 from sthash.sources import Document, FieldNames, paired, with_fields
+from sthash.vectors.conversion import as_array
 
 
 class ServiceError(ConnectionError):
@@ -132,7 +130,7 @@ class Client:
 
     def add(
         self,
-        documents: Any,
+        documents: Any = None,
         *,
         vectors: Any = None,
         progress: Progress | None = None,
@@ -143,13 +141,13 @@ class Client:
 
     def upsert(
         self,
-        documents: Any,
+        documents: Any = None,
         *,
         vectors: Any = None,
         progress: Progress | None = None,
         **fields: Unpack[FieldNames],
     ) -> int:
-        """Add documents, each in place of the one with the same key. Return how many there were."""
+        """Add documents, replacing documents with the same key. Return the number of documents."""
         return self._put(with_fields(documents, fields, vectors), vectors, progress, "upsert")
 
     def _put(self, documents: Any, vectors: Any, progress: Progress | None, mode: str) -> int:
@@ -180,7 +178,7 @@ class Client:
     ) -> Hits:
         """Find the documents that are most like a text, a vector, or another document; see `SearchOptions`."""
         if (query is None) == (key is None):
-            raise TypeError("search takes either a query or a key.")
+            raise TypeError("search takes either a query or a key. Pass one of them.")
         body = SearchOptions(k, **options).keywords() | ({"key": key} if key is not None else _query(query))
         answer = self._ask("POST", "/search", body)
         return _hits(answer["hits"], answer)
@@ -216,31 +214,24 @@ class Client:
         content = b"".join(bytes.fromhex(code) for answer in answers for code in answer["codes"])
         return np.frombuffer(content, dtype=np.uint8).reshape(-1, width)
 
-    def near_duplicates(
-        self,
-        threshold: float | None = None,
-        *,
-        measure: Measure = "cosine",
-        grouping: Grouping = "connected",
-        radius: int | None = None,
-    ) -> Duplicates:
-        """Find the near-duplicates of the collection; see `sthash.near_duplicates`."""
-        measure, threshold = check_measure(measure, threshold)
-        chosen = {} if radius is None else {"radius": radius}
-        found = self._ask("GET", "/duplicates", params={"threshold": threshold, "measure": measure} | chosen)
+    def near_duplicates(self, threshold: float | None = None, **options: Unpack[DuplicateKeywords]) -> Duplicates:
+        """Find near-duplicate documents; see `sthash.near_duplicates`."""
+        chosen = DuplicateOptions(threshold, **options)
+        asked = {name: value for name, value in chosen.keywords().items() if value is not None and name != "grouping"}
+        found = self._ask("GET", "/duplicates", params=asked)
         place = {key: number for number, key in enumerate(found["keys"])}
         left, right = (
             np.array([place[pair[side]] for pair in found["pairs"]], dtype=np.int64) for side in ("left", "right")
         )
         scores = np.array([pair["score"] for pair in found["pairs"]], dtype=np.float64)
         pairs = SimilarPairs(left, right, scores, found["copies"], found["complete"])
-        return Duplicates(self, found["keys"], pairs, measure, threshold, grouping)
+        return Duplicates(self, found["keys"], pairs, chosen.measure, chosen.least, chosen.grouping)
 
     def classify(
         self, query: str | npt.ArrayLike, k: int = 25, *, radius: int | None = None, voting: Voting = "majority"
     ) -> Prediction:
-        """Return the label that most of the documents around a query have; see `sthash.classify`."""
-        body = {"k": k, "radius": radius, "voting": voting} | _query(query)
+        """Return the majority label among the nearest documents; see `sthash.classify`."""
+        body = asdict(Vote(k, radius, voting)) | _query(query)
         found = self._ask("POST", "/classify", body)
         ignored, unknown = tuple(found["ignored"]), tuple(found["unknown"])
         return Prediction(found["label"], found["shares"], found["voters"], found["known"], ignored, unknown)
@@ -291,7 +282,7 @@ def _document(row: dict[str, Any]) -> Document:
 
 def _hit(row: dict[str, Any]) -> Hit:
     return Hit(
-        row["key"], row["text"], row["label"], row["metadata"], row["distance"], row["score"], tuple(row["terms"])
+        row["key"], row["text"], row["label"], row["metadata"], row["score"], row["distance"], tuple(row["terms"])
     )
 
 
@@ -313,9 +304,7 @@ def _queries(queries: list[Any]) -> dict[str, Any]:
 
 
 def _numbers(vector: Any) -> list[float]:
-    if isinstance(vector, bytes):
-        raise TypeError("a query is bytes. Pass a str, or a vector of numbers.")
-    numbers: list[float] = np.asarray(vector, dtype=np.float32).reshape(-1).tolist()
+    numbers: list[float] = as_array(vector, "a query").reshape(-1).tolist()
     return numbers
 
 

@@ -37,11 +37,12 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from sthash.arrays import Vectors
 from sthash.baselines.baseline import Baseline, LearnedArrays, check_rank
 from sthash.baselines.matrices import Array, column_signs, dense, inverses
 from sthash.checks import check_whole
 from sthash.hashing.linear_hash import project
-from sthash.rows import Vectors, squared_norms
+from sthash.vectors.lengths import squared_norms
 
 # Eigenvalues below this are zero, apart from rounding: their vectors have no meaning.
 TINY = 1e-9
@@ -60,7 +61,7 @@ class AnchorGraphHashing(Baseline):
     n_nearest : int, default=2
         Anchors that a document is joined to.
     random_state : int, RandomState or None, default=0
-        Of the first centers of k-means.
+        Seed of the first centers of k-means.
     threads : int or None, default=None
         None takes one per available core. The codes do not depend on it.
 

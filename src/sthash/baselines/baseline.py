@@ -8,11 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from sthash import codes, model_file
+from sthash.arrays import Vectors
 from sthash.baselines.matrices import entries
 from sthash.blas import one_blas_thread
 from sthash.checks import check_whole, resolve_threads
 from sthash.hashing.hasher import Hasher, check_features, check_seed, saved_seed
-from sthash.rows import Vectors
 
 LearnedArrays: TypeAlias = dict[str, tuple[type[Any], tuple[str | int | None, ...]]]
 

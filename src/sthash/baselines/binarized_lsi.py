@@ -5,8 +5,8 @@ coordinate p is above its median over the corpus. This is the baseline of Salakh
 STH paper takes over the name "binarized LSI".
 
 The rows are not centered, as usual in LSI. The coordinates are in the order of their singular values. The first one is
-included, although all its values have the same sign for text: the median halves them nevertheless. Neither paper says
-so, but these choices reproduce the scores of an independent computation on Reuters to the third digit.
+included, although all its values have the same sign for text: the median still halves them. Neither paper mentions it,
+but these choices reproduce the scores of an independent computation on Reuters to the third digit.
 
 References
 ----------
@@ -21,11 +21,11 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from sthash.arrays import Vectors
 from sthash.baselines.baseline import Baseline, LearnedArrays, check_rank
 from sthash.baselines.decompositions import leading_svd
 from sthash.hashing.binarizer import median_thresholds
 from sthash.hashing.linear_hash import project
-from sthash.rows import Vectors
 
 
 class BinarizedLSI(Baseline):

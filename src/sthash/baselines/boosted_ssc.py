@@ -12,7 +12,7 @@ The answers of the stumps are the code. Σ_t c_t > 0 classifies a pair as simila
 of at most Π Z_t (Schapire & Singer 1999). The STH paper compares codes by plain Hamming distance, without votes.
 
 Two votes instead of ±α is the form that Torralba et al. (2008) use as well. With ±α no stump on TF-IDF rows is better
-than chance after a few rounds, because a term that both documents lack says almost nothing.
+than chance after a few rounds, because a term that both documents lack tells almost nothing.
 
 Shakhnarovich et al. have labeled pairs. Here similar pairs are drawn from near neighbors by cosine and dissimilar pairs
 at random, as usual without labels. The number of pairs is left open.
@@ -34,9 +34,9 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from sthash.arrays import Vectors
 from sthash.baselines.baseline import LearnedArrays
 from sthash.baselines.stumps import PairStumps, StumpHasher, dissimilar_pairs, similar_pairs, splits
-from sthash.rows import Vectors
 
 
 class BoostedSSC(StumpHasher):

@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, svds
 
+from sthash.arrays import Vectors
 from sthash.baselines.matrices import Array, column_signs, dense, sums
-from sthash.rows import Vectors, is_sparse, squared_norms
+from sthash.vectors.lengths import is_sparse, squared_norms
 
 # A matrix with at most this many entries is decomposed as a whole, which is exact and fast.
 DENSE_ENTRIES = 1 << 20

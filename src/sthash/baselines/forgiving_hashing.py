@@ -31,9 +31,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from sthash.arrays import Vectors
 from sthash.baselines.baseline import LearnedArrays
 from sthash.baselines.stumps import PairStumps, StumpHasher, similar_pairs, splits
-from sthash.rows import Vectors
 
 
 class ForgivingHashing(StumpHasher):

@@ -1,12 +1,12 @@
 """Iterative quantization after principal component analysis (PCA-ITQ).
 
 The centered corpus, projected onto its l principal axes, is V. A rotation R that brings V close to the corners of the
-cube {−1, 1}^l is found by turns, from a random start:
+cube {−1, 1}^l is found by alternating two steps, from a random start:
 
     B = sgn(V R);    R = S Ŝᵀ, where Vᵀ B = S Ω Ŝᵀ is a singular value decomposition.
 
 Either step lowers the loss ‖B − V R‖² or leaves it. The bits of x are the signs of (x − mean) W R. Gong & Lazebnik
-stop after 50 turns, as done here unless it has settled before. Bits are not ordered: a rotation mixes all axes.
+stop after 50 iterations, as here, unless it has converged before. Bits are not ordered: a rotation mixes all axes.
 
 References
 ----------
@@ -20,12 +20,12 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from sthash.arrays import Vectors
 from sthash.baselines.baseline import Baseline, LearnedArrays, check_rank
 from sthash.baselines.decompositions import principal_components
 from sthash.checks import check_whole
 from sthash.hashing.linear_hash import project
 from sthash.hashing.rotation import quantizing_rotation
-from sthash.rows import Vectors
 
 
 class IterativeQuantization(Baseline):
@@ -36,9 +36,9 @@ class IterativeQuantization(Baseline):
     n_bits : int, default=64
         At most the rank of the centered corpus.
     max_iter : int, default=50
-        Turns at most.
+        Largest number of iterations.
     random_state : int, RandomState or None, default=0
-        Of the first rotation.
+        Seed of the first rotation.
     threads : int or None, default=None
         None takes one per available core. The codes do not depend on it.
 
@@ -50,9 +50,9 @@ class IterativeQuantization(Baseline):
     offsets_ : array of float32, shape (n_bits,)
         The mean of the corpus, projected.
     losses_ : array of float64
-        ‖B − V R‖² at the start of each turn.
+        ‖B − V R‖² at the start of each iteration.
     n_iter_ : int
-        Turns taken.
+        Iterations taken.
 
     Examples
     --------
@@ -95,7 +95,7 @@ class IterativeQuantization(Baseline):
 
     @property
     def n_iter_(self) -> int:
-        """Turns taken."""
+        """Iterations taken."""
         return len(self.losses_)
 
     def _margins(self, X: Vectors) -> npt.NDArray[Any]:

@@ -29,12 +29,12 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from sthash.arrays import Vectors
 from sthash.baselines.baseline import Baseline, LearnedArrays, check_rank
 from sthash.baselines.decompositions import leading_svd
 from sthash.baselines.matrices import inverses, sums
 from sthash.hashing.binarizer import median_thresholds
 from sthash.hashing.linear_hash import project
-from sthash.rows import Vectors
 
 
 class LaplacianCoHashing(Baseline):

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sthash.rows import Vectors, is_sparse
+from sthash.arrays import Vectors
+from sthash.vectors.lengths import is_sparse
 
 Array = npt.NDArray[np.float64]
 

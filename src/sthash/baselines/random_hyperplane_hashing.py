@@ -25,10 +25,10 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from sthash.arrays import Vectors
 from sthash.baselines.baseline import Baseline, LearnedArrays
 from sthash.checks import check_positive
 from sthash.hashing.linear_hash import project
-from sthash.rows import Vectors
 
 
 class RandomHyperplaneHashing(Baseline):

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from sthash.arrays import Vectors
 from sthash.baselines.matrices import dense
-from sthash.rows import Vectors
 
 Array = npt.NDArray[np.float32]
 

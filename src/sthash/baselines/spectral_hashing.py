@@ -22,10 +22,10 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from sthash.arrays import Vectors
 from sthash.baselines.baseline import Baseline, LearnedArrays
 from sthash.baselines.decompositions import principal_components
 from sthash.hashing.linear_hash import project
-from sthash.rows import Vectors
 
 
 class SpectralHashing(Baseline):

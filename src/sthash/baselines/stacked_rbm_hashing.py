@@ -43,6 +43,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from sthash.arrays import Vectors
 from sthash.baselines.baseline import Baseline, LearnedArrays
 from sthash.baselines.matrices import dense, entries, sums
 from sthash.baselines.rbm import RBM, Array, Descent, minibatches, sigmoid, softmax, train_rbm
@@ -50,7 +51,6 @@ from sthash.checks import check_choice, check_whole
 from sthash.hashing.binarizer import median_thresholds
 from sthash.hashing.linear_hash import project
 from sthash.model_file import check_array
-from sthash.rows import Vectors
 
 RowKind = Literal["auto", "counts", "weights"]
 

@@ -13,11 +13,11 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from sthash.arrays import Vectors
 from sthash.baselines.baseline import Baseline, LearnedArrays, check_rank
 from sthash.baselines.matrices import dense
 from sthash.checks import check_whole
 from sthash.hashing.graph import knn_graph
-from sthash.rows import Vectors
 
 Pairs = npt.NDArray[np.int64]
 

@@ -28,7 +28,7 @@ def median_bits(embedding: npt.NDArray[Any]) -> Bits:
     Examples
     --------
     >>> import numpy as np
-    >>> from sthash import median_bits
+    >>> from sthash.hashing import median_bits
     >>> median_bits(np.array([[1.0, 5.0], [2.0, 5.0], [3.0, 5.0], [4.0, 1.0]])).astype(int).tolist()
     [[0, 1], [0, 1], [1, 1], [1, 0]]
     """
@@ -85,6 +85,6 @@ def separating_thresholds(values: npt.NDArray[Any], bits: Bits) -> npt.NDArray[A
         )
     finite = np.isfinite(highest_off) & np.isfinite(lowest_on)
     middle = np.where(finite, highest_off, 0) / 2 + np.where(finite, lowest_on, 0) / 2
-    # Between neighboring floats there is no middle: rounding may hit the value that is on.
+    # Neighboring floats have no midpoint: rounding may hit the value that is on.
     inside = finite & (middle >= highest_off) & (middle < lowest_on)
     return np.where(inside, middle, highest_off).astype(values.dtype)

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from sthash.arrays import Vectors
 from sthash.checks import check_whole
 from sthash.hashing.graph import knn_graph
-from sthash.rows import Vectors
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
+from sthash.arrays import Vectors
 from sthash.codes import Bits
-from sthash.rows import Vectors
 
 
 class ClassifierPerBit(BaseEstimator):  # type: ignore[misc]

@@ -1,11 +1,11 @@
 """The parts of `EmbeddingQuantizer`: codewords whose sums stand for vectors, and how they are learned.
 
 A *book* has 256 codewords, of which a byte of the code chooses one. A *sign vector* is added with the sign that a bit
-of the code gives. Books say more per bit, sign vectors take less time, so a long code has both.
+of the code gives. Books carry more information per bit, sign vectors take less time, so a long code has both.
 
-Books are learned one after the other, each by k-means for what the books before it leave; k-means starts in a few
-principal axes and takes in more and more of them. After each book all codewords so far are solved for together, by
-least squares.
+Books are learned one after the other, each by k-means on the residuals of the books before it; k-means starts in a few
+principal axes and adds more and more of them. After each book, all codewords so far are solved for together by least
+squares.
 """
 
 from __future__ import annotations
@@ -24,29 +24,29 @@ Floats = npt.NDArray[np.float32]
 Choices = npt.NDArray[np.uint8]
 
 WORDS = 256
-# Kept sums times books, while a vector goes through the books: with more books, fewer sums are kept. Where signs follow
-# and mend what is missed, two are kept.
+# Beam width times the number of books: with more books, fewer sums are kept. Where signs follow and correct the
+# residual, two are kept.
 BEAM_WORK, SHORT_BEAM = 30, 2
-# How many numbers of axes k-means goes through, the turns in each, and the turns of plain k-means.
+# Steps in which k-means adds axes, its iterations per step, and the iterations of plain k-means.
 AXIS_STEPS, AXIS_TURNS, KMEANS_TURNS = 10, 5, 8
-# Turns between choosing and solving: after each book, and at the end. Those of sign vectors.
+# Alternations between choosing and solving: after each book, at the end, and for sign vectors.
 BOOK_TURNS, LAST_TURNS, SIGN_TURNS, ROTATION_TURNS = 1, 3, 8, 30
 # Rows that a rotation is learned from, the most sign vectors that it gives, as a share of the dimensions, and the most
 # rotations.
 ROTATION_ROWS, ROTATION_SHARE, ROTATIONS = 10_000, 2 / 3, 6
-# Ridges, in units of rows that voted for zero.
+# Ridges, in units of rows whose target is zero.
 BOOK_RIDGE, SIGN_RIDGE = 1.0, 1e-3
 BATCH = 4096
 LEAST_LENGTH = 1e-18
 
 
 def no_books(width: int) -> Floats:
-    """Return books of which there are none."""
+    """Return an empty set of books."""
     return np.zeros((0, WORDS, width), dtype=np.float32)
 
 
 def no_signs(width: int) -> Floats:
-    """Return sign vectors of which there are none."""
+    """Return an empty set of sign vectors."""
     return np.zeros((width, 0), dtype=np.float32)
 
 
@@ -65,10 +65,10 @@ class Codewords:
     books : array of float32, shape (number of books, 256, d)
     signs : array of float32, shape (d, number of sign vectors)
     longest : float
-        Length that rows may have. The larger it is, the less exact are the choices of short rows. Longer rows are
-        shortened.
+        Greatest length of a row; longer rows are shortened. The larger it is, the less exact are the choices for short
+        rows.
     least_gain : float, default=0
-        What a flip of a sign must gain, as a share of four squares of a sign vector. Small gains take time.
+        Least gain of a flip of a sign, as a share of four squares of a sign vector. Small gains take time.
     """
 
     def __init__(self, books: Floats, signs: Floats, longest: float, least_gain: float = 0.0) -> None:
@@ -152,9 +152,9 @@ def solved_signs(rows: Floats, signs: Floats) -> Floats:
 
 
 def first_signs(rows: Floats, n_bits: int, rng: np.random.Generator) -> Floats:
-    """Return signs along rotated principal axes; where bits are many, also those of what the first ones leave.
+    """Return signs along rotated principal axes and, if there are many bits, of the residuals.
 
-    Where they are very many, the rest is drawn at random.
+    If there are very many, the rest is drawn at random.
     """
     signs = np.zeros((len(rows), 0), dtype=np.float32)
     left = rows

@@ -4,12 +4,12 @@ It is the paper's framework with one linear function per bit that is learned fro
 
 1. Start from directions whose signs lose little: principal axes, rotated by iterative quantization. More bits than
    dimensions take several frames.
-2. Take some documents and some of their neighbors in the graph. Within such a batch, angles say how near each is to
-   each, and so do codes. Both become probabilities, by a softmax: far ones hardly count, near ones have an order.
+2. Take some documents and some of their neighbors in the graph. Within such a batch, angles and codes both measure how
+   near each is to each. A softmax makes probabilities of both: distant ones hardly count, near ones have an order.
    Angles order documents as cosines do, and Hamming distances of signs grow in proportion to them.
 3. Move the directions and the thresholds such that the codes give the probabilities of the angles (stochastic gradient
-   descent with Adam; the loss is their cross entropy). Codes are signs while the loss is computed, so what is learned
-   is what Hamming distances will say. Only the derivative takes the sign for a hyperbolic tangent.
+   descent with Adam; the loss is their cross entropy). The loss is computed from signs, as
+   Hamming distances are. Only its derivative replaces the sign by a hyperbolic tangent.
 
 Without step 3 it is iterative quantization. All settings were chosen on held-out training vectors.
 
@@ -33,16 +33,17 @@ from sthash.codes import Bits
 from sthash.hashing.embedding import TooFewDocumentsError
 from sthash.hashing.linear_hash import LinearHash
 from sthash.hashing.rotation import quantizing_frames
-from sthash.rows import check_lengths, squared_norms, unit_rows
+from sthash.vectors.checks import check_lengths
+from sthash.vectors.lengths import squared_norms, unit_rows
 
 Floats = npt.NDArray[np.float32]
 
-# Batches: so many documents, and so many neighbors of each.
+# Batches: number of documents, and of neighbors of each.
 STEPS, ANCHORS, NEIGHBORS = 3000, 32, 16
 # A pair that is less close by this share of the standard deviation among all pairs has a probability e times as small.
 # Cosines of some models lie between 0 and 1, of others between 0.7 and 1, so that no fixed number fits both.
 TEMPERATURE = 0.3
-# Rows that the standard deviation is taken of, and the least that it may be: smaller ones are rounding.
+# Rows that the standard deviation is estimated from, and its least value: smaller ones are rounding.
 SPREAD_ROWS, LEAST_SPREAD = 1000, 1e-3
 # How steep the hyperbolic tangent is, in standard deviations of a margin.
 STEEPNESS = 2.0
@@ -101,7 +102,7 @@ def learn_contrast_codes(
     Examples
     --------
     >>> import numpy as np
-    >>> from sthash import knn_graph
+    >>> from sthash.hashing import knn_graph
     >>> from sthash.hashing.contrast import learn_contrast_codes
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(100, 8))
@@ -149,7 +150,7 @@ def first_directions(rows: Floats, mean: Floats, n_bits: int, rng: np.random.Gen
 
 
 def evenly_spaced(rows: Floats, most: int) -> Floats:
-    """Return at most so many of the rows."""
+    """Return at most ``most`` of the rows, evenly spaced."""
     return rows[np.linspace(0, len(rows) - 1, min(len(rows), most)).astype(np.int64)]
 
 

@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from sthash.arrays import Vectors
 from sthash.model_file import check_array
-from sthash.rows import Vectors, check_structure
+from sthash.vectors.checks import check_structure
 
 # Number of inner products in memory at once.
 BLOCK_ENTRIES = 1 << 23

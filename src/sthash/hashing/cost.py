@@ -1,4 +1,4 @@
-"""What learning costs: rough estimates of time and memory, so that one can say in advance how much to learn from.
+"""What learning costs: rough estimates of time and memory, to decide in advance how much to learn from.
 
 The constants were measured with TF-IDF rows of short texts on a virtual machine of two cores (AVX-512). They are
 estimates: another processor, or rows of another kind, may take half or twice as long.
@@ -82,37 +82,3 @@ def learning_cost(
     embedding = 4 * edges + 8 * n_rows * columns
     functions = 8 * nnz + 48 * TOPIC_COLUMNS * n_rows if recipe == "topics" else 14 * n_rows * n_bits
     return LearningCost(seconds / resolve_threads(threads), graph + max(embedding, functions))
-
-
-def largest_sample(
-    n_rows: int,
-    nnz: int,
-    n_bits: int,
-    recipe: Recipes = "neighbors",
-    *,
-    seconds: float | None = None,
-    memory: int | None = None,
-    threads: int | None = None,
-) -> int:
-    """Estimate from how many of the documents one can learn within limits of seconds and of bytes.
-
-    Examples
-    --------
-    >>> from sthash.hashing.cost import largest_sample
-    >>> largest_sample(1000, 30_000, 64)
-    1000
-    >>> 0 < largest_sample(10**8, 3 * 10**9, 64, memory=8 << 30) < 10**7
-    True
-    """
-    low, high = 0, n_rows
-
-    def fits(n: int) -> bool:
-        cost = learning_cost(n, nnz * n // max(n_rows, 1), n_bits, recipe, threads=threads)
-        return (seconds is None or cost.seconds <= seconds) and (memory is None or cost.bytes <= memory)
-
-    if fits(n_rows):
-        return n_rows
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if fits(middle) else (low, middle)
-    return low

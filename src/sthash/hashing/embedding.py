@@ -18,7 +18,7 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from sthash.blas import one_blas_thread
 from sthash.checks import check_whole
 from sthash.hashing.filtered import LARGE, NormalizedGraph, Report, degrees_of, filtered_pairs
-from sthash.rows import check_structure
+from sthash.vectors.checks import check_structure
 
 Array = npt.NDArray[np.float64]
 
@@ -34,7 +34,7 @@ LARGE_DEGREES, LARGE_TOLERANCE = (8, 12, 12, 12, 12), 3e-3
 
 
 class TooFewDocumentsError(ValueError):
-    """There are too few documents, or too few with neighbors, to learn so many bits from."""
+    """There are too few documents, or too few with neighbors, to learn this many bits."""
 
 
 class Eigenpairs(NamedTuple):
@@ -76,7 +76,7 @@ def laplacian_eigenmap(W: Any, n_components: int) -> npt.NDArray[Any]:
     Two triangles are joined by a weak edge. The sign of the first vector separates them:
 
     >>> import numpy as np
-    >>> from sthash import laplacian_eigenmap
+    >>> from sthash.hashing import laplacian_eigenmap
     >>> triangle = np.ones((3, 3)) - np.eye(3)
     >>> W = np.kron(np.eye(2), triangle)
     >>> W[2, 3] = W[3, 2] = 0.1

@@ -1,4 +1,4 @@
-"""Embeddings in a few bytes: codes made for the inner products that queries will ask for."""
+"""Embeddings in a few bytes: codes made to estimate inner products with queries."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ from sthash.hashing.codebooks import (
     sums_of,
 )
 from sthash.hashing.hasher import check_features, check_seed, learner_of, saved_seed
-from sthash.rows import check_dense, squared_norms, unit_rows
+from sthash.vectors.checks import check_rows
+from sthash.vectors.lengths import squared_norms, unit_rows
 
 Floats = npt.NDArray[np.float32]
 
@@ -37,7 +38,7 @@ BATCH = 1024
 MOST_BYTES = 256
 # Learning takes at most this many rows, drawn at random.
 LEARNING_ROWS = 20_000
-# A code of at most so many bytes has so many books. A longer one has more signs, which take less time.
+# Number of books of codes up to a length in bytes. Longer codes have more signs, which take less time.
 BOOKS = {16: 15, 32: 11, MOST_BYTES: 6}
 # Few rows cannot fill many books: (rows / 2500)² of them at most.
 ROWS_PER_BOOK = 2500
@@ -46,15 +47,15 @@ ROWS_PER_BOOK = 2500
 LONGEST, MOST_TIMES_AS_LONG = 2.0, 2.0
 # Flips of signs that gain less take a third of the time of long codes, and change the recall by less than .01.
 LEAST_GAIN = 0.3
-# A correction is chosen for the sum of both its errors, more than for each alone. That of the factor counts times the
-# product that neighbors minus the mean have: so much at most, or this share of their mean square.
+# A correction is chosen by the sum of its two errors, more than by each alone. The error of the factor is weighted by
+# the product of neighbors minus the mean: at most this much, or this share of their mean square.
 MOST_PRODUCT, PRODUCT_SHARE, SUM_WEIGHT = 0.5, 0.625, 2.0
 # All patterns of eight signs.
 PATTERNS: Floats = signs_of(np.arange(256, dtype=np.uint8)[:, None])
 
 
 class QueryTables(NamedTuple):
-    """What scores need to know of queries.
+    """Tables of queries, from which scores are computed.
 
     The score of a code c for query q is ``offsets[q] + factor * sum(tables[q, j, c[j]]) + shift``, where factor and
     shift are the entries of ``corrections_`` for the last byte of the code, and j runs over the other bytes.
@@ -67,7 +68,7 @@ class QueryTables(NamedTuple):
 class EmbeddingQuantizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Codes of embeddings, a few bytes each, from which a query estimates its cosines.
 
-    The query stays as it is; only the stored vectors are quantized. The code of a vector x chooses a sum h of codewords
+    Only the stored vectors are quantized, not the query. The code of a vector x chooses a sum h of codewords
     that comes close to x − mean (see `sthash.hashing.codebooks`). Its last byte chooses two numbers: a factor that
     gives h the length of x − mean, and the product of x − mean with the mean. So a query q estimates its cosine as
 
@@ -143,7 +144,7 @@ class EmbeddingQuantizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def transform(self, X: npt.ArrayLike) -> Codes:
         """Return the codes of vectors, one row of ``n_bytes`` bytes each."""
         check_is_fitted(self)
-        rows = check_dense(X, self.n_features_in_)
+        rows = check_rows(X, width=self.n_features_in_)
         codes = np.empty((len(rows), self.n_bytes), dtype=np.uint8)
         with one_blas_thread():
             for first in range(0, len(rows), BATCH):
@@ -153,7 +154,7 @@ class EmbeddingQuantizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def tables(self, queries: npt.ArrayLike) -> QueryTables:
         """Return the tables with which queries score codes."""
         check_is_fitted(self)
-        rows = unit_rows(check_dense(queries, self.n_features_in_))
+        rows = unit_rows(check_rows(queries, width=self.n_features_in_))
         from_mean = rows - self.mean_
         workers = resolve_threads(self.threads)
         of_words = _core.multiply(from_mean, self._turned, threads=workers).reshape(len(rows), -1, WORDS)
@@ -174,7 +175,8 @@ class EmbeddingQuantizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def search(self, queries: npt.ArrayLike, codes: Codes, k: int = 10) -> tuple[npt.NDArray[np.int64], Floats]:
         """Find the codes with the largest scores: their places and scores, best first, shape (queries, k).
 
-        The answer is that of sorting `scores`; of equal ones the first comes first. Fewer codes than k give less.
+        The answer is that of sorting `scores`; ties are broken by position. If there are fewer than k codes, all are
+        returned.
 
         Examples
         --------
@@ -207,7 +209,7 @@ class EmbeddingQuantizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return np.ascontiguousarray(codes)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the fitted model to a file for `sthash.load`. A write that is interrupted leaves no file."""
+        """Write the fitted model to a file for `load` and `sthash.load`. An interrupted write leaves no trace."""
         check_is_fitted(self)
         config = {
             "n_bytes": int(self.n_bytes),
@@ -218,17 +220,18 @@ class EmbeddingQuantizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         model_file.write(path, type(self).__name__, config, {name: getattr(self, name) for name in names})
 
     @classmethod
+    def load(cls, path: str | PathLike[str]) -> Self:
+        """Read a quantizer that `save` wrote."""
+        return model_file.load_as(cls, path)
+
+    @classmethod
     def _restored(cls, config: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Self:
         check_seed(config["random_state"])
         quantizer = cls(_check_bytes(config["n_bytes"]), random_state=config["random_state"])
-        quantizer._longest = check_positive("longest", config.get("longest", LONGEST), most=LONGEST)
+        quantizer._longest = check_positive("longest", config["longest"], most=LONGEST)
         n_books, d = len(arrays["books_"]), check_features(len(arrays["mean_"]))
         if n_books > max(BOOKS.values()):
             raise ValueError(f"it has {n_books} books")
-        if "axes_" in arrays:  # the first files give their books in the coordinates of at most 128 principal axes
-            model_file.check_array(arrays, "axes_", np.float32, (d, min(d, 128)))
-            model_file.check_array(arrays, "books_", np.float32, (n_books, WORDS, min(d, 128)))
-            arrays = arrays | {"books_": arrays["books_"] @ arrays["axes_"].T}
         shapes = {
             "mean_": (d,),
             "books_": (n_books, WORDS, d),
@@ -248,7 +251,7 @@ class EmbeddingQuantizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def _fit(self, X: npt.ArrayLike) -> None:
         n_bytes, threads = _check_bytes(self.n_bytes), resolve_threads(self.threads)
-        rows = unit_rows(check_dense(X))
+        rows = unit_rows(check_rows(X))
         if not rows.any():
             raise ValueError(f"all {len(rows)} vectors are zero, so they have no direction. Check how they were made.")
         rng = np.random.default_rng(int(check_random_state(self.random_state).randint(2**31)))
@@ -298,7 +301,7 @@ class EmbeddingQuantizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return np.column_stack([np.clip(factors, 1e-3, 1e3), shifts])
 
     def _places(self, corrections: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """Return corrections as points whose distances say how much a wrong one harms.
+        """Return corrections as points whose distances measure the harm of a wrong one.
 
         At the product c, an error of the logarithm of the factor harms c times as much as one of the shift, and if both
         go the same way, they add up.

@@ -18,6 +18,7 @@ import scipy.sparse as sp
 from sthash import _core
 from sthash.checks import resolve_threads
 from sthash.hashing.row_blocks import Tall, each_block, gram, over_blocks, turn
+from sthash.vectors.rows import Rows
 
 Array = npt.NDArray[np.float64]
 Report = Callable[[int, int], None]
@@ -66,7 +67,7 @@ class NormalizedGraph:
         values *= np.repeat(self.inverse, np.diff(W.indptr))
         values *= self.inverse[W.indices]
         columns = W.indices.astype(np.int32, copy=False)
-        self._matrix = _core.CsrView(W.indptr.astype(np.int64, copy=False), columns, values)
+        self._matrix = Rows.sparse(W.indptr.astype(np.int64, copy=False), columns, values, self.n).view()
         self._set_constants(np.zeros(self.n, dtype=np.int32) if parts is None else parts)
 
     def _set_constants(self, parts: npt.NDArray[Any]) -> None:

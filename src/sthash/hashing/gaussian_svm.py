@@ -13,12 +13,14 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from sthash.arrays import Vectors
 from sthash.blas import one_blas_thread
 from sthash.checks import check_positive, check_whole
 from sthash.codes import Bits
 from sthash.hashing.corpus_products import corpus_arrays, corpus_from, product_blocks
 from sthash.model_file import check_array
-from sthash.rows import Vectors, check_vectors, check_width, squared_norms
+from sthash.vectors.checks import check_vectors, check_width
+from sthash.vectors.lengths import squared_norms
 
 Array = npt.NDArray[np.float32]
 

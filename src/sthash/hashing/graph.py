@@ -15,9 +15,12 @@ import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
 from sthash import _core
+from sthash.arrays import Vectors
 from sthash.checks import check_choice, check_positive, check_whole, resolve_threads
 from sthash.hashing.embedding import TooFewDocumentsError
-from sthash.rows import Vectors, check_structure, check_vectors, row_parts, scaled_rows, squared_norms, unit_factors
+from sthash.vectors.checks import check_structure, check_vectors
+from sthash.vectors.lengths import scaled_rows, squared_norms, unit_factors
+from sthash.vectors.rows import Rows
 
 Metric = Literal["cosine", "euclidean"]
 
@@ -86,7 +89,7 @@ def knn_graph(
     Examples
     --------
     >>> import numpy as np
-    >>> from sthash import knn_graph
+    >>> from sthash.hashing import knn_graph
     >>> W = knn_graph(np.array([[1.0, 0.0], [0.8, 0.6], [0.0, 1.0]]), n_neighbors=1)
     >>> print(W.toarray())
     [[0.  0.8 0. ]
@@ -150,10 +153,8 @@ def nearest_rows(
     workers = resolve_threads(threads)
     penalty32 = penalty.astype(np.float32)
     if sp.issparse(X):
-        parts = row_parts(X)
         return _core.sparse_neighbors(
-            _core.CsrView(parts.indptr, parts.indices, parts.values),
-            n_columns=X.shape[1],
+            Rows.of(X).view(),
             penalty=penalty32,
             k=k,
             common_share=COMMON_SHARE,
@@ -188,10 +189,8 @@ def _nearly_nearest_rows(
     """Return, for each unit row of X, nearly the k other rows with the largest cosines, and these cosines."""
     if not sp.issparse(X) and X.shape[1] > MOST_DENSE_COLUMNS:
         X = sp.csr_array(X)
-    parts = row_parts(X)
     return _core.approximate_neighbors(
-        _core.CsrView(parts.indptr, parts.indices, parts.values, dense=parts.dense),
-        n_columns=X.shape[1],
+        Rows.of(X).view(),
         k=k,
         seed=int(check_random_state(random_state).randint(2**31)),
         threads=resolve_threads(threads),
@@ -204,7 +203,7 @@ def graph_recall(
     X: Vectors,
     n_neighbors: int = 25,
     *,
-    sample: int = 1000,
+    sample_size: int = 1000,
     random_state: int | np.random.RandomState | None = 0,
     threads: int | None = None,
 ) -> float:
@@ -216,13 +215,13 @@ def graph_recall(
     Parameters
     ----------
     W : sparse matrix of shape (n, n)
-        The graph, such as `knn_graph` returns it.
+        The graph, as returned by `knn_graph`.
     X : sparse or dense matrix of shape (n, m)
         The rows that it was built from.
     n_neighbors : int, default=25
         The number of neighbors that it was built with.
-    sample : int, default=1000
-        Number of rows that are looked at; all rows if there are fewer.
+    sample_size : int, default=1000
+        Number of rows in the sample; all rows if there are fewer.
     random_state : int, RandomState or None, default=0
         Seed of the sample.
     threads : int or None, default=None
@@ -236,7 +235,7 @@ def graph_recall(
     Examples
     --------
     >>> import numpy as np
-    >>> from sthash import graph_recall, knn_graph
+    >>> from sthash.hashing import graph_recall, knn_graph
     >>> X = np.random.default_rng(0).normal(size=(500, 8))
     >>> graph_recall(knn_graph(X, 10), X, 10)
     1.0
@@ -244,12 +243,12 @@ def graph_recall(
     X = check_vectors(X)
     W = _checked_square(W, X.shape[0])
     n_neighbors = check_whole("n_neighbors", n_neighbors, most=X.shape[0] - 1)
-    sample = min(check_whole("sample", sample), X.shape[0])
-    chosen = np.sort(check_random_state(random_state).permutation(X.shape[0])[:sample])
+    sample_size = min(check_whole("sample_size", sample_size), X.shape[0])
+    chosen = np.sort(check_random_state(random_state).permutation(X.shape[0])[:sample_size])
     unit = scaled_rows(X, unit_factors(squared_norms(X)))
     block = max(1, PRODUCTS_BYTES // (16 * X.shape[0]))
     found = true = 0
-    for rows in np.split(chosen, range(block, sample, block)):
+    for rows in np.split(chosen, range(block, sample_size, block)):
         products = unit[rows] @ unit.T
         cosines = np.ascontiguousarray(products.toarray() if sp.issparse(products) else products, dtype=np.float32)
         cosines[np.arange(len(rows)), rows] = 0

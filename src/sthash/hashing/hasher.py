@@ -15,9 +15,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sthash import codes, model_file
+from sthash.arrays import Vectors
 from sthash.checks import check_whole
 from sthash.hashing.embedding import TooFewDocumentsError
-from sthash.rows import Vectors, check_structure, check_vectors
+from sthash.vectors.checks import check_input, check_vectors
 
 Estimator = TypeVar("Estimator", bound=BaseEstimator)
 
@@ -70,10 +71,15 @@ class Hasher(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return np.array([f"{stem}{byte}" for byte in range(self.codes_.shape[1])], dtype=object)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the fitted model to a file for `sthash.load`. A write that is interrupted leaves no file."""
+        """Write the fitted model to a file for `load` and `sthash.load`. An interrupted write leaves no trace."""
         check_is_fitted(self)
         config, arrays = self._state()
         model_file.write(path, type(self).__name__, config, arrays)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Self:
+        """Read a hasher that `save` wrote."""
+        return model_file.load_as(cls, path)
 
     def _state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
         """Return what a file keeps: settings as JSON values, and arrays."""
@@ -89,9 +95,8 @@ class Hasher(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return np.random.default_rng(int(check_random_state(state).randint(2**31)))
 
     def _check(self, X: Vectors, *, reset: bool) -> Vectors:
-        check_structure(X)
         try:
-            X = validate_data(self, X, accept_sparse="csr", dtype=np.float32, order="C", reset=reset)
+            X = validate_data(self, check_input(X), accept_sparse="csr", dtype=np.float32, order="C", reset=reset)
         except ValueError as error:
             if "features, but" in str(error):
                 raise ValueError(
@@ -101,7 +106,7 @@ class Hasher(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return check_vectors(X)
 
     def _check_corpus(self, X: Vectors) -> None:
-        """Refuse what no hasher can learn from: a code length that is none, or documents without any weight."""
+        """Refuse what no hasher can learn from: an invalid code length, or documents without any weight."""
         check_whole("n_bits", self.n_bits)
         if not (X.data if hasattr(X, "indptr") else X).any():
             raise TooFewDocumentsError(

@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from sthash import _core
 from sthash.checks import resolve_threads
 from sthash.hashing.embedding import laplacian_eigenpairs
-from sthash.rows import unit_rows
+from sthash.vectors.lengths import unit_rows
 
 Array = npt.NDArray[np.float64]
 

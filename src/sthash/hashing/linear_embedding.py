@@ -6,11 +6,12 @@ from typing import Any, Self
 
 import numpy.typing as npt
 
+from sthash.arrays import Vectors
 from sthash.codes import Bits
 from sthash.hashing.binarizer import median_thresholds
 from sthash.hashing.linear_hash import LinearHash, project
 from sthash.hashing.ridge import ridge_map
-from sthash.rows import Vectors, check_vectors
+from sthash.vectors.checks import check_vectors
 
 
 class LinearEmbedding(LinearHash):

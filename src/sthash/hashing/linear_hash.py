@@ -10,9 +10,11 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
 from sthash import _core
+from sthash.arrays import Vectors
 from sthash.checks import resolve_threads
 from sthash.model_file import check_array
-from sthash.rows import Vectors, check_vectors, check_width, row_parts
+from sthash.vectors.checks import check_vectors, check_width
+from sthash.vectors.rows import Rows
 
 
 class LinearHash(BaseEstimator):  # type: ignore[misc]
@@ -64,10 +66,8 @@ class LinearHash(BaseEstimator):  # type: ignore[misc]
 
 def project(X: Vectors, weights: npt.NDArray[np.float32], threads: int | None) -> npt.NDArray[np.float32]:
     """Multiply rows by weights. Each sum is taken in the order of the row, whatever the threads or the SIMD path."""
-    rows = row_parts(X)
     n_outputs = weights.shape[1]
     missing = -n_outputs % _core.lanes_in_group
     padded = np.pad(weights, ((0, 0), (0, missing))) if missing else np.ascontiguousarray(weights)
-    view = _core.CsrView(rows.indptr, rows.indices, rows.values, dense=rows.dense)
-    margins = _core.project(view, padded, threads=resolve_threads(threads))
+    margins = _core.project(Rows.of(X).view(), padded, threads=resolve_threads(threads))
     return margins[:, :n_outputs]

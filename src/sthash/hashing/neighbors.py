@@ -27,6 +27,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from sthash.arrays import Vectors
 from sthash.blas import one_blas_thread
 from sthash.codes import Bits
 from sthash.hashing.filtered import NormalizedGraph, Report, degrees_of, filtered_pairs
@@ -35,7 +36,7 @@ from sthash.hashing.rotation import principal_axes, quantizing_frames, rotation_
 from sthash.hashing.row_blocks import Tall, each_block, over_blocks
 from sthash.hashing.subspace import WEAK, spectral_subspace
 from sthash.hashing.topics import balanced_thresholds
-from sthash.rows import Vectors, unit_rows
+from sthash.vectors.lengths import unit_rows
 
 Array = npt.NDArray[np.float64]
 RowSource = Callable[[slice], Tall]
@@ -50,7 +51,7 @@ SHORT, VECTOR_SHARE = 1024, 0.8
 SHORT_AXES_PER_BIT = 2
 # From this number of documents on, filters are weaker than `WEAK`, and the steps are taken in place.
 LARGE = 15_000
-# Degrees of its filters, up to so many documents per vector of the block.
+# Degrees of its filters, by the number of documents per vector of the block.
 LARGE_DEGREES: dict[float, tuple[int, int]] = {1000: (1, 2), 3000: (2, 2), np.inf: (2, 3)}
 
 
@@ -88,7 +89,7 @@ def neighbor_places(
     Examples
     --------
     >>> import numpy as np
-    >>> from sthash import knn_graph
+    >>> from sthash.hashing import knn_graph
     >>> from sthash.hashing.neighbors import neighbor_places
     >>> rng = np.random.default_rng(0)
     >>> neighbor_places(knn_graph(rng.normal(size=(100, 8)), 10), 16, rng).shape

@@ -11,12 +11,14 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
+from sthash.arrays import Vectors
 from sthash.checks import check_whole
 from sthash.codes import Bits
 from sthash.hashing.binarizer import separating_thresholds
 from sthash.hashing.corpus_products import corpus_arrays, corpus_from, product_blocks
 from sthash.model_file import check_array
-from sthash.rows import Vectors, check_vectors, check_width, squared_norms
+from sthash.vectors.checks import check_vectors, check_width
+from sthash.vectors.lengths import squared_norms
 
 
 class NystromExtension(BaseEstimator):  # type: ignore[misc]

@@ -9,9 +9,11 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from sthash.arrays import Vectors
 from sthash.checks import check_positive
 from sthash.hashing.linear_hash import project
-from sthash.rows import Vectors, check_vectors, squared_norms
+from sthash.vectors.checks import check_vectors
+from sthash.vectors.lengths import squared_norms
 
 Array = npt.NDArray[np.float32]
 
@@ -20,7 +22,7 @@ PROBES = 4
 
 
 class LeftOut(NamedTuple):
-    """A linear map, and about what it would predict for each document if the regression had left it out."""
+    """A linear map, and its approximate prediction for each document as if the regression had left it out."""
 
     weights: Array
     predictions: npt.NDArray[np.float64]
@@ -93,7 +95,7 @@ def left_out_predictions(
     tol: float = 1e-3,
     threads: int | None = None,
 ) -> LeftOut:
-    """Find the weights of `ridge_map`, and predict each document about as if it had been left out.
+    """Find the weights of `ridge_map`, and predict each document approximately as if it had been left out.
 
     A map predicts the documents that it was learned from better than unseen documents. The prediction ŷ contains a
     share h of the document's own target y; without the document it would be (ŷ − h y) / (1 − h). The mean of h is

@@ -12,7 +12,7 @@ from sthash.hashing.filtered import LARGE
 Array = npt.NDArray[np.float64]
 
 TURNS = 30
-# Of more rows, so many determine the rotation as well as all of them.
+# If there are more rows, this many determine the rotation as well as all of them.
 MOST_ROWS = 1 << 15
 
 

@@ -1,7 +1,7 @@
-"""Work on the rows of tall matrices, block by block on several threads, in place where it can be.
+"""Work on the rows of tall matrices, block by block on several threads, in place where possible.
 
-Blocks are the same for any number of threads and their results are added up in order, so the number of threads changes
-nothing. BLAS must have one thread meanwhile (`sthash.blas.one_blas_thread`).
+Blocks are the same for any number of threads and their results are added up in order, so the result does not depend on
+the number of threads. BLAS must be limited to one thread (`sthash.blas.one_blas_thread`).
 """
 
 from __future__ import annotations

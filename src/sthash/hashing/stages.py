@@ -8,9 +8,9 @@ from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy.typing as npt
 
+from sthash.arrays import Vectors
 from sthash.codes import Bits
 from sthash.progress import Progress, silent
-from sthash.rows import Vectors
 
 Graph = Callable[[Vectors], Any]
 Embedding = Callable[[Any, int], npt.NDArray[Any]]

@@ -12,6 +12,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from sthash import codes, model_file
+from sthash.arrays import Vectors
 from sthash.checks import check_choice, check_positive, check_whole, resolve_threads
 from sthash.codes import Bits
 from sthash.hashing.binarizer import median_bits
@@ -38,7 +39,7 @@ from sthash.hashing.stages import (
 from sthash.hashing.svm import LinearSVMBank
 from sthash.hashing.topics import learn_topic_codes
 from sthash.progress import Progress, silent
-from sthash.rows import Vectors, is_sparse
+from sthash.vectors.lengths import is_sparse
 
 Recipe = Literal["paper", "topics", "neighbors", "embeddings"]
 

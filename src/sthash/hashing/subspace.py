@@ -24,7 +24,7 @@ Block = npt.NDArray[np.float32]
 # Up to this number of nodes, or from a quarter of the nodes in vectors, the exact solution costs no more.
 EXACT_SIZE = 2000
 GUARDS = 16
-# Degrees of the first and the second filter. Weak filters leave the later vectors mixed; strong ones do so hardly.
+# Degrees of the first and the second filter. Weak filters leave the later vectors mixed; strong ones hardly do.
 WEAK, STRONG = (2, 4), (4, 8)
 # Upper bound of the unwanted end of the spectrum, before anything is known about it.
 FIRST_CUT = 0.3
@@ -51,7 +51,7 @@ def spectral_subspace(
     Examples
     --------
     >>> import numpy as np
-    >>> from sthash import knn_graph
+    >>> from sthash.hashing import knn_graph
     >>> from sthash.hashing.subspace import spectral_subspace
     >>> W = knn_graph(np.random.default_rng(0).normal(size=(2500, 8)), 10)
     >>> spectral_subspace(W, 20).vectors.shape

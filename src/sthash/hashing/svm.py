@@ -11,10 +11,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from sthash import _core
+from sthash.arrays import Vectors
 from sthash.checks import check_choice, check_positive, check_whole, resolve_threads
 from sthash.codes import Bits
 from sthash.hashing.linear_hash import LinearHash
-from sthash.rows import Vectors, check_lengths, check_vectors, row_parts, squared_norms
+from sthash.vectors.checks import check_lengths, check_vectors
+from sthash.vectors.lengths import squared_norms
+from sthash.vectors.rows import Rows
 
 Loss = Literal["squared_hinge", "hinge"]
 
@@ -51,7 +54,7 @@ class LinearSVMBank(LinearHash):
     Examples
     --------
     >>> import numpy as np
-    >>> from sthash import LinearSVMBank
+    >>> from sthash.hashing import LinearSVMBank
     >>> X = np.array([[1.0, 0.0], [0.9, 0.1], [0.0, 1.0], [0.1, 0.9]])
     >>> bits = np.array([[1, 0], [1, 0], [0, 1], [0, 1]], dtype=bool)
     >>> (LinearSVMBank().fit(X, bits).decision_function(X) > 0).tolist()
@@ -98,11 +101,9 @@ class LinearSVMBank(LinearHash):
         curvature = squares + bias**2 + diagonal
         # A zero row moves no weight; with the plain hinge its dual goes to the bound at the first step.
         inverse = (1 / np.maximum(curvature, np.finfo(np.float32).tiny)).astype(np.float32)
-        rows = row_parts(X)
         weights, intercept, n_iter = _core.fit_svm_bank(
-            _core.CsrView(rows.indptr, rows.indices, rows.values, dense=rows.dense),
+            Rows.of(X).view(),
             np.ascontiguousarray(bits).view(np.uint8),
-            n_features=X.shape[1],
             inverse_curvature=inverse,
             diagonal=diagonal,
             upper=np.inf if squared else self.C,

@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from sthash.arrays import Vectors
 from sthash.blas import one_blas_thread
 from sthash.codes import Bits
 from sthash.hashing.embedding import TooFewDocumentsError
@@ -31,7 +32,8 @@ from sthash.hashing.linear_hash import LinearHash
 from sthash.hashing.ridge import LeftOut, left_out_predictions
 from sthash.hashing.rotation import quantizing_frames, rotation_rows
 from sthash.hashing.subspace import spectral_subspace
-from sthash.rows import Vectors, check_lengths, scaled_rows, squared_norms, unit_rows
+from sthash.vectors.checks import check_lengths
+from sthash.vectors.lengths import scaled_rows, squared_norms, unit_rows
 
 Array = npt.NDArray[np.float64]
 

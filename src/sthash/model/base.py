@@ -6,8 +6,9 @@ import hashlib
 from collections.abc import Iterable
 from typing import Any, Protocol
 
-from sthash.index.stored_vectors import Metric
-from sthash.model.encoded import EncodedRows, Margins
+from sthash.model.encoded import Encoded, Margins
+from sthash.vectors.metric import Metric
+from sthash.vectors.rows import Rows
 
 
 class Model(Protocol):
@@ -38,17 +39,17 @@ class Model(Protocol):
 
     @property
     def fingerprint(self) -> str:
-        """The same for the same model, wherever it was loaded from; another one for any other model."""
+        """Identifies the model: equal wherever the model was loaded from, different for any other model."""
 
     @property
     def learned(self) -> bool:
         """Whether hash functions have been learned; without them all codes are zero."""
 
-    def encode(self, inputs: Any) -> EncodedRows:
+    def encode(self, inputs: Any) -> Encoded:
         """Return the rows and the margins of texts, or of vectors."""
 
-    def margins(self, rows: EncodedRows) -> Margins:
-        """Return the margins of unit rows."""
+    def margins(self, rows: Rows) -> Margins:
+        """Return the margins of rows."""
 
 
 def fingerprint(settings: bytes, checksums: Iterable[int] = ()) -> str:

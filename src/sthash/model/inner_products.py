@@ -5,11 +5,10 @@ queries, which have 0 there, then order the rows as inner products do (Bachrach 
 few rows exceed; these keep their directions only. A single row that is a thousand times as long as all others would
 otherwise leave them no room.
 
-Queries are no documents: no document lies where they lie, so hash functions that were learned from documents say little
-about them. What a bit tells about inner products with documents is learned instead, by least squares from the bits of
-documents to their rows. A query is so sure of a bit as the bit tells about its inner products. Long rows count more in
-this, because they are what is looked for; and the mean row is taken off in part, which prefers long rows where bits say
-nothing else.
+Queries do not lie among the documents, so hash functions that were learned from documents tell little about them.
+Instead, least squares from the bits of documents to their rows learn what each bit tells about inner products, and that
+is the weight of the bit for a query. Long rows count more in this, because they have the large inner products; and the
+mean row is subtracted in part, which prefers long rows where the bits are undecided.
 
 References
 ----------
@@ -26,12 +25,12 @@ import numpy as np
 import numpy.typing as npt
 
 from sthash.model.encoded import Margins
-from sthash.rows import completed_rows, squared_norms
+from sthash.vectors.lengths import completed_rows, squared_norms
 
 Floats = npt.NDArray[np.float32]
 
-# The share of rows that are at most as long as the common length; the part of the mean row that is taken off queries;
-# and how far least squares are held back, per row. Chosen on embeddings and on an SVD of package descriptions.
+# The share of rows that are at most as long as the common length; the part of the mean row that is subtracted from
+# queries; and the ridge of least squares, per row. Chosen on embeddings and on an SVD of package descriptions.
 SHARE_WITHIN, MEAN_PART, RIDGE = 0.999, 0.1, 1e-3
 ROWS_TOGETHER = 8192
 LEAST_TOTAL = 1e-30

@@ -11,46 +11,21 @@ import numpy.typing as npt
 
 from sthash import model_file
 from sthash.checks import check_choice, check_positive, check_whole
-from sthash.index.stored_vectors import METRICS
-from sthash.rows import LONGEST
+from sthash.model.learning import RECIPES
 from sthash.text.analyzer import check_stemmer, resolve_stop_words
 from sthash.text.weighting import WEIGHTINGS
+from sthash.vectors.checks import LONGEST
+from sthash.vectors.metric import METRICS
 
 if TYPE_CHECKING:
     from sthash.hashing import SelfTaughtHashing
-    from sthash.hashing.sth import Recipe
 
 LARGEST = float(np.finfo(np.float32).max)
-RECIPES = ("paper", "topics", "neighbors", "embeddings")
 
 
-def default_recipe(*, dense: bool) -> Recipe:
-    """Return the recipe whose codes find most of the nearest documents, for dense vectors or for texts."""
-    return "embeddings" if dense else "neighbors"
-
-
-def new_hasher(
-    hasher: SelfTaughtHashing | None,
-    n_bits: int,
-    n_neighbors: int,
-    recipe: Recipe,
-    random_state: int,
-    threads: int | None = None,
-) -> SelfTaughtHashing:
-    """Return a copy of the user's hasher, or one with these settings; not fitted."""
-    from sklearn.base import clone
-
-    from sthash.hashing import SelfTaughtHashing
-
-    if hasher is not None:
-        copy: SelfTaughtHashing = clone(hasher)
-        return copy
-    return SelfTaughtHashing(n_bits, n_neighbors, recipe=recipe, random_state=random_state, threads=threads)
-
-
-def sample(count: int, sample_size: int | None, random_state: int) -> npt.NDArray[np.int64]:
+def sample(count: int, sample_size: int, random_state: int) -> npt.NDArray[np.int64]:
     """Return all positions, or a random sample of them, ascending."""
-    if sample_size is None or check_whole("sample_size", sample_size) >= count:
+    if sample_size >= count:
         return np.arange(count, dtype=np.int64)
     return np.sort(np.random.default_rng(random_state).choice(count, sample_size, replace=False))
 
@@ -74,7 +49,7 @@ def check_settings(settings: Any, kind: str) -> None:
     Raises
     ------
     ValueError, TypeError, KeyError
-        A file from a stranger may state anything.
+        An untrusted file may state anything.
     """
     if not isinstance(settings, dict) or settings["kind"] != kind:
         raise ValueError(f"it does not hold a model of {kind}")
@@ -83,16 +58,16 @@ def check_settings(settings: Any, kind: str) -> None:
         raise ValueError("its intercept does not have one value per bit")
     for value in intercept:
         _check_number("intercept", value)
-    check_whole("n_neighbors", settings.get("n_neighbors", 1))
-    check_choice("recipe", settings.get("recipe", "paper"), RECIPES)  # models of format 1 have none
-    _check_number("scatter", settings.get("scatter", 0.0))
-    for name in ("generation", "learnt_on"):
-        if check_whole(name, settings.get(name, 0), 0) >= 1 << 62:
+    check_whole("n_neighbors", settings["n_neighbors"])
+    check_choice("recipe", settings["recipe"], RECIPES)
+    _check_number("scatter", settings["scatter"])
+    for name in ("generation", "learned_on"):
+        if check_whole(name, settings[name], 0) >= 1 << 62:
             raise ValueError(f"{name}={settings[name]} must be below 2**62.")
     if kind == "vectors":
         if check_whole("n_columns", settings["n_columns"]) >= 1 << 31:
             raise ValueError(f"n_columns={settings['n_columns']} must be below 2**31.")
-        if check_choice("metric", settings.get("metric", "cosine"), METRICS) == "ip":
+        if check_choice("metric", settings["metric"], METRICS) == "ip":
             check_positive("length", settings["length"], or_zero=True, most=LONGEST)
         return
     check_whole("n_documents", settings["n_documents"], 0)
@@ -100,13 +75,13 @@ def check_settings(settings: Any, kind: str) -> None:
     check_choice("weighting", settings["weighting"], WEIGHTINGS)
     check_stemmer(settings["stemmer"])
     for name in ("min_df", "max_df"):
-        _check_number(name, settings.get(name, 1))
-    if settings.get("max_features") is not None:
+        _check_number(name, settings[name])
+    if settings["max_features"] is not None:
         check_whole("max_features", settings["max_features"])
     if not isinstance(settings["stop_words"], list):
         raise TypeError("its stop words are not a list")
     resolve_stop_words(settings["stop_words"])
-    random = settings.get("random_weights", {"weight": 0.0, "seed": 0})  # models of format 1 have none
+    random = settings["random_weights"]
     _check_number("weight", random["weight"])
     if check_whole("seed", random["seed"], 0) >= 1 << 63 or len(random) != 2:
         raise ValueError("its random weights are malformed")

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from sthash import _core
 from sthash.checks import resolve_threads
 from sthash.model.encoded import Margins
+from sthash.vectors.rows import Rows
 
 
 @dataclass(frozen=True)
@@ -27,31 +28,23 @@ class Scatter:
 
     def __post_init__(self) -> None:
         if not isinstance(self.weight, Real) or not math.isfinite(self.weight):
-            raise ValueError(f"the weight of random hyperplanes is {self.weight!r}, no finite number. Learn again.")
+            raise ValueError(f"the weight of random hyperplanes is {self.weight!r}, not a finite number. Learn again.")
         if not isinstance(self.seed, Integral) or not 0 <= self.seed < 2**64:
             raise ValueError(f"the seed of random hyperplanes is {self.seed!r}. Use an int from 0 to 2**64 - 1.")
 
     @classmethod
     def relative_to(cls, weights: npt.NDArray[np.float32], scale: float, seed: int) -> Scatter:
-        """Return random weights that are ``scale`` times as large as learned ones are on average."""
+        """Return random weights whose size is ``scale`` times the average size of learned ones."""
         if weights.size == 0:
             return cls(0.0, seed)
         typical = np.sqrt(np.square(weights, dtype=np.float64).mean())
         return cls(float(scale * typical), seed)
 
-    def added(
-        self,
-        margins: Margins,
-        indptr: npt.NDArray[np.int64],
-        columns: npt.NDArray[np.int32],
-        values: npt.NDArray[np.float32],
-        threads: int | None = None,
-    ) -> Margins:
+    def added(self, margins: Margins, rows: Rows, threads: int | None = None) -> Margins:
         """Return the margins of rows with those of the random hyperplanes added."""
         if self.weight == 0:
             return margins
         words = -(-margins.shape[1] // 64)
-        rows = _core.CsrView(indptr, columns, values)
-        sums = _core.scatter(rows, words=words, seed=self.seed, threads=resolve_threads(threads))
+        sums = _core.scatter(rows.view(), words=words, seed=self.seed, threads=resolve_threads(threads))
         scattered: Margins = margins + np.float32(self.weight) * sums[:, : margins.shape[1]]
         return scattered

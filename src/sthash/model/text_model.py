@@ -15,26 +15,28 @@ import numpy.typing as npt
 from sthash import _core, model_file
 from sthash.batches import batched
 from sthash.checks import check_positive, check_whole, resolve_threads
-from sthash.index.stored_vectors import Metric
 from sthash.model import base
-from sthash.model.encoded import EncodedRows, Margins, Row, shared_columns, stacked
-from sthash.model.linear import check_settings, linear_parts, new_hasher, restored_weights, sample
+from sthash.model.encoded import Encoded, Margins, shared_columns
+from sthash.model.learning import CorpusSize, Learning
+from sthash.model.linear import check_settings, linear_parts, restored_weights, sample
 from sthash.model.scatter import Scatter
 from sthash.model.terms import MemoryTerms, TermRows, Terms
 from sthash.text.analyzer import WordAnalyzer, check_stemmer, resolve_stop_words
 from sthash.text.counters import WordCounter
+from sthash.text.options import TextOptions, new_vectorizer, refuse_callable
 from sthash.text.weighting import CorpusStatistics, Weighting, term_weights
+from sthash.vectors.metric import Metric
+from sthash.vectors.rows import Row, Rows
 
 if TYPE_CHECKING:
     from sthash.hashing import SelfTaughtHashing
-    from sthash.hashing.sth import Recipe
     from sthash.text import TextVectorizer
 
 
 class TextModel:
     """A vectorizer, a hasher and, if wanted, random hyperplanes: from a text to its unit row and its code.
 
-    Make one with `TextModel.fit`, or from a fitted vectorizer and hasher with `TextModel.of`. Every
+    Make one with `TextModel.build`, or from a fitted vectorizer and hasher with `TextModel.of`. Every
     `sthash.Collection` of texts has one; Spark and Milvus use it too. Encoding needs neither SciPy nor scikit-learn.
 
     Parameters
@@ -51,7 +53,7 @@ class TextModel:
     >>> import sthash, tempfile, pathlib
     >>> texts = [f"{animal} number {n} likes {food}" for n in range(6) for animal, food in
     ...          [("cat", "fish"), ("dog", "bones"), ("rabbit", "carrots")]]
-    >>> model = sthash.TextModel.fit(texts, n_bits=4, n_neighbors=5)
+    >>> model = sthash.TextModel.build(texts, learning=sthash.Learning(n_bits=4, n_neighbors=5))
     >>> codes = model.encode(["a dog that likes bones"]).codes
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     model.save(pathlib.Path(folder, "model"))
@@ -70,30 +72,19 @@ class TextModel:
         self.terms = terms
         self._threads = resolve_threads(threads)
         self._intercept = np.array(settings["intercept"], dtype=np.float32)
-        self._scatter = Scatter(**settings.get("random_weights", {}))  # models of format 1 have none
+        self._scatter = Scatter(**settings["random_weights"])
         self._weighting: Weighting = settings["weighting"]
-        analyzer = WordAnalyzer(
-            frozenset(settings["stop_words"]),
-            settings["stemmer"],
-            settings.get("fold_accents", False),
-            settings.get("segmentation", 1),  # models of version 0.1 have none
-        )
+        analyzer = WordAnalyzer(frozenset(settings["stop_words"]), settings["stemmer"], settings["fold_accents"])
         vocabulary = cast("dict[str, int]", terms)
         self._counter = WordCounter(analyzer, vocabulary, grow=False, threads=self._threads)
 
     @classmethod
-    def fit(
+    def build(
         cls,
         texts: Iterable[str],
-        n_bits: int = 64,
-        n_neighbors: int = 25,
         *,
-        recipe: Recipe = "neighbors",
-        scatter: float = 0.0,
-        sample_size: int | None = None,
-        vectorizer: TextVectorizer | None = None,
-        hasher: SelfTaughtHashing | None = None,
-        random_state: int = 0,
+        learning: Learning | None = None,
+        text_options: TextOptions | TextVectorizer | None = None,
         threads: int | None = None,
     ) -> Self:
         """Learn a model from texts.
@@ -101,31 +92,27 @@ class TextModel:
         Parameters
         ----------
         texts : iterable of str
-        n_bits, n_neighbors, recipe
-            Of the hasher; see `sthash.SelfTaughtHashing`.
-        scatter : float
-            How much random hyperplanes are mixed into the learned ones; see `sthash.Collection.create`.
-        sample_size : int or None
-            Learn the hash functions from a random sample of this size; None takes all texts. The vocabulary is always
-            that of all texts.
-        vectorizer, hasher : TextVectorizer, SelfTaughtHashing, optional
-            With settings of your own, not fitted. Those of the hasher replace ``n_bits``, ``n_neighbors`` and
-            ``recipe``.
-        random_state : int
-            Seed of the sample and the hasher.
+        learning : Learning, optional
+            How the hash functions are learned. The vocabulary is always that of all texts.
+        text_options : TextOptions or TextVectorizer, optional
+            How texts become words, as in a collection.
         threads : int or None
         """
-        from sklearn.base import clone
-
-        from sthash.text import TextVectorizer
-
-        made = TextVectorizer(threads=threads) if vectorizer is None else clone(vectorizer)
-        rows = made.fit_transform(texts)
-        chosen = sample(rows.shape[0], sample_size, random_state)
-        function = new_hasher(hasher, n_bits, n_neighbors, recipe, random_state, threads)
-        function.fit(rows if len(chosen) == rows.shape[0] else rows[chosen])
+        learning = (learning or Learning()).with_default("neighbors")
+        vectorizer = new_vectorizer(text_options, threads)
+        refuse_callable(vectorizer, "a model")
+        rows = vectorizer.fit_transform(texts)
+        size = CorpusSize(rows.shape[0], rows.nnz, rows.shape[1])
+        chosen = sample(size.documents, learning.n_documents(size), learning.random_state)
+        hasher = learning.new_hasher(threads=threads)
+        hasher.fit(rows if len(chosen) == size.documents else rows[chosen])
         return cls.of(
-            made, function, scatter=scatter, random_state=random_state, learned_on=len(chosen), threads=threads
+            vectorizer,
+            hasher,
+            scatter=learning.scatter,
+            random_state=learning.random_state,
+            learned_on=len(chosen),
+            threads=threads,
         )
 
     @classmethod
@@ -151,16 +138,15 @@ class TextModel:
         random_state : int
             Seed of the random hyperplanes.
         learned_on : int, optional
-            Number of documents that the hasher was fitted on, if it was not all of its own.
+            Number of documents that the hasher was fitted on. Default: the number of its codes.
         frequent_first : bool
-            Number the terms by falling document frequency, as collections do: what most documents need of a query then
-            lies close together in memory. Otherwise the columns are those of the vectorizer, and the codes are to
-            the bit ``hasher.transform(vectorizer.transform(texts))``.
+            Number the terms by descending document frequency, as collections do: what is needed most often then lies
+            close together in memory. Otherwise the columns are those of the vectorizer, and the codes equal
+            ``hasher.transform(vectorizer.transform(texts))`` to the bit.
         threads : int or None
         """
         check_positive("scatter", scatter, or_zero=True)
-        if callable(vectorizer.analyzer):
-            raise TypeError("a model cannot hold a vectorizer whose analyzer is a callable. Use analyzer='word'.")
+        refuse_callable(vectorizer, "a model")
         weights, intercept = linear_parts(hasher)
         frequency = vectorizer.statistics_.document_frequency
         if len(weights) != len(frequency):
@@ -177,7 +163,7 @@ class TextModel:
         learned = np.concatenate([np.zeros((1, weights.shape[1]), np.float32), weights[order[used[order]]]])
         terms = MemoryTerms(names, frequency[order], row, learned)
         settings = _settings(vectorizer, hasher, scatter) | {
-            "learnt_on": len(hasher.codes_) if learned_on is None else learned_on,
+            "learned_on": len(hasher.codes_) if learned_on is None else learned_on,
             "n_terms": len(frequency),
             "stop_words": sorted(vectorizer.stop_words_),
             "n_documents": vectorizer.statistics_.n_documents,
@@ -205,7 +191,7 @@ class TextModel:
         vectorizer._validate()
         n_bits = int(hasher.n_bits)
         settings = _settings(vectorizer, hasher, scatter) | {
-            "learnt_on": 0,
+            "learned_on": 0,
             "n_terms": 0,
             "stop_words": sorted(resolve_stop_words(vectorizer.stop_words, vectorizer.language)),
             "n_documents": 0,
@@ -233,7 +219,7 @@ class TextModel:
 
     @cached_property
     def fingerprint(self) -> str:
-        """The same for the same model, wherever it was loaded from; another one for any other model."""
+        """Identifies the model: equal wherever the model was loaded from, different for any other model."""
         return base.fingerprint(json.dumps(self.settings, sort_keys=True).encode(), self.terms.checksums())
 
     @property
@@ -244,58 +230,39 @@ class TextModel:
     @property
     def learned(self) -> bool:
         """Whether hash functions have been learned; without them all codes are zero."""
-        return bool(self.settings["learnt_on"])
+        return bool(self.settings["learned_on"])
 
-    def new_counter(self, columns: Any, *, grow: bool = False) -> WordCounter:
-        """Return a counter that analyzes texts as this model does, over another vocabulary; see `WordCounter`."""
-        return WordCounter(self._counter.analyzer, columns, grow=grow, threads=self._threads)
-
-    def encode(self, inputs: Iterable[str]) -> EncodedRows:
+    def encode(self, inputs: Iterable[str]) -> Encoded:
         """Return the unit rows and the margins of texts; a text without a known term has a row without a value."""
         if isinstance(inputs, str | bytes):
             raise TypeError(f"texts must be an iterable of str, got one {type(inputs).__name__}. Put it into a list.")
         texts = [_checked_text(position, text) for position, text in enumerate(inputs)]
-        parts = [self.encode_counts(*self._counter.count_parts(batch)) for batch in batched(texts, length=len)]
-        return stacked(parts or [self.encode_counts(*self._counter.count_parts([]))])
+        parts = [self.encode_counts(self._counted(batch)) for batch in batched(texts, length=len)]
+        return Encoded.stacked(parts or [self.encode_counts(self._counted([]))])
 
-    def encode_counts(
-        self, indptr: npt.NDArray[np.int64], indices: npt.NDArray[np.int32], counts: npt.NDArray[np.int32]
-    ) -> EncodedRows:
-        """Return the unit rows and the margins of term counts: the parts of a CSR matrix with sorted columns."""
-        terms, position = self.terms.look_up(indices)
-        return self.encode_terms(indptr, indices, counts, terms, position)
+    def _counted(self, texts: list[str]) -> Rows:
+        return Rows.sparse(*self._counter.count_parts(texts), self.n_columns)
 
-    def encode_terms(
-        self,
-        indptr: npt.NDArray[np.int64],
-        indices: npt.NDArray[np.int32],
-        counts: npt.NDArray[np.int32],
-        terms: TermRows,
-        position: npt.NDArray[np.integer],
-    ) -> EncodedRows:
+    def encode_counts(self, counts: Rows) -> Encoded:
+        """Return the unit rows and the margins of term counts."""
+        return self.encode_terms(counts, *self.terms.look_up(counts.columns))
+
+    def encode_terms(self, counts: Rows, terms: TermRows, position: npt.NDArray[np.integer]) -> Encoded:
         """Return the same as `encode_counts`, for terms that were looked up before."""
         n_documents, mean_length = self.settings["n_documents"], self.settings["mean_length"]
         statistics = CorpusStatistics(n_documents, terms.frequency, mean_length)
-        values = term_weights(indptr, position, counts, self._weighting, statistics)
-        return EncodedRows(indptr, indices, values, self._margins(indptr, indices, values, terms, position))
+        values = term_weights(counts.indptr, position, counts.values, self._weighting, statistics)
+        rows = Rows.sparse(counts.indptr, counts.columns, values, counts.n_columns)
+        return Encoded(rows, self._margins(rows, terms, position))
 
-    def margins(self, rows: EncodedRows) -> Margins:
+    def margins(self, rows: Rows) -> Margins:
         """Return the margins of unit rows."""
-        terms, position = self.terms.look_up(rows.indices)
-        return self._margins(rows.indptr, rows.indices, rows.values, terms, position)
+        return self._margins(rows, *self.terms.look_up(rows.columns))
 
-    def _margins(
-        self,
-        indptr: npt.NDArray[np.int64],
-        columns: npt.NDArray[np.int32],
-        values: npt.NDArray[np.float32],
-        terms: TermRows,
-        position: npt.NDArray[np.integer],
-    ) -> Margins:
-        rows = _core.CsrView(indptr, terms.row[position], values)
-        margins = _core.project(rows, terms.weights, threads=self._threads)
-        learned = margins[:, : self.n_bits] + self._intercept
-        return self._scatter.added(learned, indptr, columns, values, self._threads)
+    def _margins(self, rows: Rows, terms: TermRows, position: npt.NDArray[np.integer]) -> Margins:
+        weighted = Rows.sparse(rows.indptr, terms.row[position], rows.values, len(terms.weights))
+        margins = _core.project(weighted.view(), terms.weights, threads=self._threads)
+        return self._scatter.added(margins[:, : self.n_bits] + self._intercept, rows, self._threads)
 
     def matching_terms(self, query: Row, document: Row, most: int = 5) -> tuple[str, ...]:
         """Return the terms that two rows share, the one with the greatest part in their cosine first."""
@@ -354,7 +321,6 @@ def _settings(vectorizer: TextVectorizer, hasher: SelfTaughtHashing, scatter: fl
         "language": vectorizer.language,
         "stemmer": check_stemmer(vectorizer.stemmer, vectorizer.language),
         "fold_accents": bool(vectorizer.fold_accents),
-        "segmentation": vectorizer.segmentation,
         "min_df": vectorizer.min_df,
         "max_df": vectorizer.max_df,
         "max_features": vectorizer.max_features,

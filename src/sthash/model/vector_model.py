@@ -4,34 +4,35 @@ from __future__ import annotations
 
 import json
 import zlib
-from dataclasses import replace
 from functools import cached_property
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from sthash import _core, model_file
 from sthash.checks import check_choice, check_positive, check_whole, resolve_threads
-from sthash.index.stored_vectors import METRICS, Metric
 from sthash.model import base
-from sthash.model.encoded import EncodedRows, Margins
+from sthash.model.encoded import Encoded, Margins
 from sthash.model.inner_products import InnerProducts
-from sthash.model.linear import check_settings, default_recipe, linear_parts, new_hasher, restored_weights, sample
+from sthash.model.learning import CorpusSize, Learning
+from sthash.model.linear import check_settings, linear_parts, restored_weights, sample
 from sthash.model.scatter import Scatter
 from sthash.model.terms import padded
-from sthash.rows import check_dense, check_product_lengths, completed_rows, squared_norms, unit_rows
+from sthash.vectors.checks import check_rows
+from sthash.vectors.lengths import completed_rows, unit_rows
+from sthash.vectors.metric import METRICS, Metric
+from sthash.vectors.rows import Rows
 
 if TYPE_CHECKING:
     from sthash.hashing import SelfTaughtHashing
-    from sthash.hashing.sth import Recipe
 
 
 class VectorModel:
     """A hasher over dense vectors that the user brings: from a vector to its row and its code.
 
-    Make one with `VectorModel.fit`, or from a fitted hasher with `VectorModel.of`.
+    Make one with `VectorModel.build`, or from a fitted hasher with `VectorModel.of`.
 
     Parameters
     ----------
@@ -46,13 +47,13 @@ class VectorModel:
     Attributes
     ----------
     metric : {"cosine", "ip"}
-        What vectors are compared by. With cosines, rows have unit length; with inner products, they are as they came.
+        What vectors are compared by. With cosines, rows have unit length; with inner products, they are unchanged.
 
     Examples
     --------
     >>> import numpy as np, sthash
     >>> vectors = np.random.default_rng(0).normal(size=(100, 8))
-    >>> model = sthash.VectorModel.fit(vectors, n_bits=8, n_neighbors=5)
+    >>> model = sthash.VectorModel.build(vectors, learning=sthash.Learning(n_bits=8, n_neighbors=5))
     >>> model.encode(vectors[:3]).codes.shape
     (3, 1)
     """
@@ -64,7 +65,7 @@ class VectorModel:
     ) -> None:
         self.settings = settings
         self.weights = weights
-        self.metric: Metric = settings.get("metric", "cosine")
+        self.metric: Metric = settings["metric"]
         self._threads = resolve_threads(threads)
         self._padded = padded(weights)
         if self.metric == "ip":
@@ -72,18 +73,12 @@ class VectorModel:
         self._intercept = np.array(settings["intercept"], dtype=np.float32)
 
     @classmethod
-    def fit(
+    def build(
         cls,
         vectors: npt.ArrayLike,
-        n_bits: int = 64,
-        n_neighbors: int = 25,
         *,
         metric: Metric = "cosine",
-        recipe: Recipe | None = None,
-        scatter: float = 0.0,
-        sample_size: int | None = None,
-        hasher: SelfTaughtHashing | None = None,
-        random_state: int = 0,
+        learning: Learning | None = None,
         threads: int | None = None,
     ) -> Self:
         """Learn a model from vectors, one row per document.
@@ -93,18 +88,21 @@ class VectorModel:
         vectors : array of shape (n, d)
         metric : {"cosine", "ip"}
             What vectors are compared by; "ip" is the inner product, in which lengths count.
-        recipe : str or None
-            Of the hasher; None takes ``embeddings``, which finds the most among dense vectors.
-        n_bits, n_neighbors, scatter, sample_size, hasher, random_state, threads
-            As of `sthash.TextModel.fit`.
+        learning : Learning, optional
+            How the hash functions are learned. The default recipe is ``embeddings``, which finds the most among dense
+            vectors.
+        threads : int or None
         """
         check_choice("metric", metric, METRICS)
+        learning = (learning or Learning()).with_default("embeddings")
         rows = rows_of(vectors, metric)
-        chosen = rows[sample(len(rows), sample_size, random_state)]
-        function = new_hasher(hasher, n_bits, n_neighbors, recipe or default_recipe(dense=True), random_state, threads)
+        size = CorpusSize(len(rows), rows.size, rows.shape[1])
+        chosen = rows[sample(len(rows), learning.n_documents(size), learning.random_state)]
         products = InnerProducts.of(chosen) if metric == "ip" else None
-        function.fit(chosen if products is None else products.rows)
-        return cls.of(function, products=products, scatter=scatter, random_state=random_state, threads=threads)
+        hasher = learning.new_hasher(threads=threads).fit(chosen if products is None else products.rows)
+        return cls.of(
+            hasher, products=products, scatter=learning.scatter, random_state=learning.random_state, threads=threads
+        )
 
     @classmethod
     def of(
@@ -125,24 +123,26 @@ class VectorModel:
         products : InnerProducts, optional
             For inner products: it was fitted on the rows of these.
         scatter, random_state, learned_on, threads
-            As of `sthash.TextModel.of`.
+            As in `sthash.TextModel.of`.
         """
         check_positive("scatter", scatter, or_zero=True)
         weights, intercept = linear_parts(hasher)
         # There are few columns: here the random weights are kept with the learned ones.
-        every = np.arange(len(weights) + 1, dtype=np.int64)
-        ones = np.ones(len(weights), dtype=np.float32)
-        mixed = Scatter.relative_to(weights, scatter, random_state).added(
-            weights, every, every[:-1].astype(np.int32), ones, threads
+        every = np.arange(len(weights) + 1)
+        one_per_column = Rows.sparse(
+            every, every[:-1].astype(np.int32), np.ones(len(weights), np.float32), len(weights)
         )
+        mixed = Scatter.relative_to(weights, scatter, random_state).added(weights, one_per_column, threads)
         settings = _settings(hasher, int(hasher.n_features_in_), scatter) | {
-            "learnt_on": len(hasher.codes_) if learned_on is None else learned_on,
+            "learned_on": len(hasher.codes_) if learned_on is None else learned_on,
             "intercept": [float(value) for value in intercept],
         }
         model = cls(settings, np.ascontiguousarray(mixed, dtype=np.float32), threads=threads)
         if products is None:
             return model
-        both = np.vstack([model.weights, products.query_weights(model.n_bits, model._margins)])
+        both = np.vstack(
+            [model.weights, products.query_weights(model.n_bits, lambda rows: model._margins(Rows.dense(rows)))]
+        )
         settings |= {"n_columns": settings["n_columns"] - 1, "metric": "ip", "length": products.length}
         return cls(settings, both, threads=threads)
 
@@ -159,7 +159,7 @@ class VectorModel:
         """Make a model of a hasher that is not fitted: all codes are zero; see `sthash.TextModel.unlearned`."""
         check_positive("scatter", scatter, or_zero=True)
         n_bits = int(hasher.n_bits)
-        settings = _settings(hasher, n_columns, scatter) | {"learnt_on": 0, "intercept": [0.0] * n_bits}
+        settings = _settings(hasher, n_columns, scatter) | {"learned_on": 0, "intercept": [0.0] * n_bits}
         if metric == "ip":
             settings |= {"metric": metric, "length": 0.0}
         return cls(settings, np.zeros(weights_shape(settings), np.float32), threads=threads)
@@ -167,7 +167,7 @@ class VectorModel:
     @property
     def learned(self) -> bool:
         """Whether hash functions have been learned; without them all codes are zero."""
-        return bool(self.settings["learnt_on"])
+        return bool(self.settings["learned_on"])
 
     def with_threads(self, threads: int | None) -> VectorModel:
         """Return the same model with another number of threads."""
@@ -185,16 +185,16 @@ class VectorModel:
 
     @cached_property
     def fingerprint(self) -> str:
-        """The same for the same model, wherever it was loaded from; another one for any other model."""
+        """Identifies the model: equal wherever the model was loaded from, different for any other model."""
         settings = json.dumps(self.settings, sort_keys=True).encode()
         return base.fingerprint(settings, [zlib.crc32(self.weights.tobytes())])
 
-    def encode(self, inputs: npt.ArrayLike) -> EncodedRows:
+    def encode(self, inputs: npt.ArrayLike) -> Encoded:
         """Return the rows and the margins of documents, given by their vectors."""
         rows = self._rows(inputs)
-        return replace(rows, margins=self.margins(rows))
+        return Encoded(rows, self.margins(rows))
 
-    def encode_queries(self, inputs: npt.ArrayLike) -> EncodedRows:
+    def encode_queries(self, inputs: npt.ArrayLike) -> Encoded:
         """Return the rows and the margins of queries. With inner products they have other margins than documents.
 
         Examples
@@ -202,7 +202,7 @@ class VectorModel:
         >>> import numpy as np, sthash
         >>> rng = np.random.default_rng(0)
         >>> vectors = rng.normal(size=(300, 8)) * rng.uniform(1, 9, size=(300, 1))
-        >>> model = sthash.VectorModel.fit(vectors, n_bits=16, metric="ip")
+        >>> model = sthash.VectorModel.build(vectors, metric="ip", learning=sthash.Learning(n_bits=16))
         >>> index = sthash.HammingIndex(16)
         >>> ids = index.add(model.encode(vectors).codes)
         >>> query = model.encode_queries(vectors[0])
@@ -211,38 +211,29 @@ class VectorModel:
         True
         """
         rows = self._rows(inputs)
-        return replace(rows, margins=self.query_margins(rows))
+        return Encoded(rows, self.query_margins(rows))
 
-    def _rows(self, inputs: npt.ArrayLike) -> EncodedRows:
-        rows = rows_of(inputs, self.metric, self.n_columns)
-        n, m = rows.shape
-        indptr, columns = np.arange(n + 1, dtype=np.int64) * m, np.tile(np.arange(m, dtype=np.int32), n)
-        return EncodedRows(indptr, columns, rows.reshape(-1), np.zeros((n, self.n_bits), dtype=np.float32))
+    def _rows(self, inputs: npt.ArrayLike) -> Rows:
+        return Rows.dense(rows_of(inputs, self.metric, self.n_columns))
 
-    def margins(self, rows: EncodedRows) -> Margins:
+    def margins(self, rows: Rows) -> Margins:
         """Return the margins of documents: of rows that are dense or, with cosines, sparse."""
-        if len(rows.values) == len(rows) * self.n_columns:
-            values = rows.values.reshape(-1, self.n_columns)
-            return self._margins(values if self.metric == "cosine" else completed_rows(values, self.settings["length"]))
-        view = _core.CsrView(rows.indptr, rows.indices, rows.values)
-        margins = _core.project(view, self._padded, threads=self._threads)
-        return cast("Margins", margins[:, : self.n_bits] + self._intercept)
+        if self.metric == "cosine":
+            return self._margins(rows)
+        return self._margins(Rows.dense(completed_rows(rows.values, self.settings["length"])))
 
-    def query_margins(self, rows: EncodedRows) -> Margins:
+    def query_margins(self, rows: Rows) -> Margins:
         """Return the margins of queries. Their lengths do not change the order of documents, so they do not count."""
         if self.metric == "cosine":
-            return self.margins(rows)
-        units = unit_rows(rows.values.reshape(-1, self.n_columns))
-        return self._projected(np.column_stack([units, np.ones(len(units), np.float32)]), self._of_queries)
+            return self._margins(rows)
+        units = unit_rows(rows.values)
+        return self._projected(Rows.dense(np.column_stack([units, np.ones(len(units), np.float32)])), self._of_queries)
 
-    def _margins(self, rows: npt.NDArray[np.float32]) -> Margins:
+    def _margins(self, rows: Rows) -> Margins:
         return self._projected(rows, self._padded) + self._intercept
 
-    def _projected(self, rows: npt.NDArray[np.float32], weights: npt.NDArray[np.float32]) -> Margins:
-        n, m = rows.shape
-        indptr, columns = np.arange(n + 1, dtype=np.int64) * m, np.arange(m, dtype=np.int32)
-        view = _core.CsrView(indptr, columns, rows.reshape(-1), dense=True)
-        return _core.project(view, weights, threads=self._threads)[:, : self.n_bits]
+    def _projected(self, rows: Rows, weights: npt.NDArray[np.float32]) -> Margins:
+        return _core.project(rows.view(), weights, threads=self._threads)[:, : self.n_bits]
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model to a file, which `load` and `sthash.load` read. An interrupted write leaves no trace."""
@@ -260,19 +251,18 @@ class VectorModel:
 
 
 def rows_of(vectors: npt.ArrayLike, metric: Metric, width: int | None = None) -> npt.NDArray[np.float32]:
-    """Return vectors as rows that are compared by a metric: of unit length for cosines, else as they are."""
-    rows = check_dense(vectors, width)
-    if metric == "cosine":
-        units: npt.NDArray[np.float32] = unit_rows(rows)
-        return units
-    check_product_lengths(squared_norms(rows))
-    return rows
+    """Return vectors as rows that are compared by a metric: of unit length for cosines, otherwise unchanged."""
+    rows = check_rows(vectors, metric, width=width, zeros=True)
+    if metric == "ip":
+        return rows
+    units: npt.NDArray[np.float32] = unit_rows(rows)
+    return units
 
 
 def weights_shape(settings: dict[str, Any]) -> tuple[int, int]:
     """Return how many rows and columns the weights of a model with these settings have."""
     n_columns, n_bits = check_whole("n_columns", settings["n_columns"]), check_whole("n_bits", settings["n_bits"])
-    return 2 * (n_columns + 1) if settings.get("metric") == "ip" else n_columns, n_bits
+    return 2 * (n_columns + 1) if settings["metric"] == "ip" else n_columns, n_bits
 
 
 def _settings(hasher: SelfTaughtHashing, n_columns: int, scatter: float) -> dict[str, Any]:

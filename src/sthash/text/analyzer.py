@@ -15,8 +15,6 @@ from sthash import _core
 from sthash.text.folding import fold_accents
 from sthash.text.languages import function_words, language_names, language_stemmer, language_stop_words
 
-# The rule by which new models find words.
-SEGMENTATION = 2
 FUNCTION_WORDS = "function words"
 
 
@@ -29,13 +27,10 @@ class WordAnalyzer:
     stop_words : frozenset of str
         Lower-cased words that are not counted.
     stemmer : str or None
-        Name of a Snowball algorithm, such as ``english`` or ``german``; ``porter`` is the one of 1980. None keeps
-        words as they are.
+        Name of a Snowball algorithm, such as ``english`` or ``german``; ``porter`` is the one of 1980. None keeps words
+        unchanged.
     fold_accents : bool
-        Whether accents are taken off before stop words are looked up and stems are taken.
-    segmentation : {1, 2}
-        How the scanner finds words. 2 cuts text of unspaced scripts (Han, kana, Hangul, Thai, Lao, Khmer, Myanmar) into
-        overlapping pairs of letters; 1, of files before version 0.3, takes each run of them as one word.
+        Whether accents are removed before stop words and stems are looked up.
 
     Examples
     --------
@@ -48,16 +43,14 @@ class WordAnalyzer:
     stop_words: frozenset[str]
     stemmer: str | None
     fold_accents: bool = False
-    segmentation: int = SEGMENTATION
 
     def __post_init__(self) -> None:
         check_stemmer(self.stemmer)
-        check_segmentation(self.segmentation)
 
     def words(self, text: str) -> list[str]:
         """Return the different words of a text, in the order in which they are first found."""
         table = _core.WordTable()
-        table.scan([text], segmentation=self.segmentation, threads=1)
+        table.scan([text], threads=1)
         return table.words_from(0)
 
     def terms(self, words: list[str]) -> tuple[list[str], npt.NDArray[np.bool_]]:
@@ -78,13 +71,6 @@ class WordAnalyzer:
         return Stemmer.Stemmer(self.stemmer, 0)
 
 
-def check_segmentation(segmentation: object) -> int:
-    """Return the number of a rule by which the scanner finds words, if there is such a rule."""
-    if isinstance(segmentation, bool) or segmentation not in (1, 2):
-        raise ValueError(f"segmentation={segmentation!r} is not known. Use {SEGMENTATION}, or 1 for old models.")
-    return int(segmentation)
-
-
 def check_stemmer(stemmer: object, language: str = "english") -> str | None:
     """Return the name of the stemmer if there is such an algorithm; ``"auto"`` is the one of the language."""
     if stemmer is None:
@@ -98,10 +84,10 @@ def check_stemmer(stemmer: object, language: str = "english") -> str | None:
 
 
 def resolve_stop_words(stop_words: str | Iterable[str] | None, language: str = "english") -> frozenset[str]:
-    """Return the stop words that are meant.
+    """Return the stop words for a setting.
 
-    ``"auto"`` are those of the language, ``"function words"`` those of them that tell nothing of what a text is about;
-    the name of a language are its own; None are none; else the words themselves.
+    ``"auto"`` means those of the language, ``"function words"`` only those that do not tell what a text is about, and
+    the name of a language its own. None means none. Otherwise they are the given words.
     """
     if stop_words is None:
         return frozenset()

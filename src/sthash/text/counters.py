@@ -28,7 +28,7 @@ CountParts = tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.
 # A frozen counter remembers up to this many bytes of words between calls: about a million words. Beyond that it forgets
 # all of them and looks them up again.
 MAX_REMEMBERED_BYTES = 64 << 20
-# A growing counter keeps a sample of about so many words.
+# A growing counter keeps a sample of about this many words.
 SAMPLED_WORDS = 20_000
 SAMPLED_WORDS_OF_BATCH = 2_000
 
@@ -84,6 +84,19 @@ class GrowingVocabulary:
         """Return the column of each term that is counted, and −1 for the others."""
         return self._table.add(terms, counted)
 
+    def find(self, terms: list[str]) -> npt.NDArray[np.int32]:
+        """Return the column of each term, and −1 for those that were never added."""
+        return self._table.find(terms)
+
+    def at(self, columns: npt.NDArray[np.int32]) -> list[str]:
+        """Return the terms of some columns."""
+        return self._table.words_at(columns)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes in memory."""
+        return self._table.nbytes()
+
 
 class WordCounter:
     """Counts the terms that an analyzer makes of the words of a text.
@@ -100,7 +113,7 @@ class WordCounter:
     Attributes
     ----------
     sample : Counter of str or None
-        If it grows, some of the words as they were found, stop words too: enough to tell the language.
+        If it grows, some of the words, including stop words: enough to recognize the language.
     """
 
     def __init__(
@@ -125,7 +138,7 @@ class WordCounter:
     def count_parts(self, texts: list[str]) -> CountParts:
         """Return the parts of the count matrix: row bounds, columns, counts."""
         with self._lock:
-            starts, words = self._words.scan(texts, segmentation=self.analyzer.segmentation, threads=self._threads)
+            starts, words = self._words.scan(texts, threads=self._threads)
             new_words = self._words.words_from(len(self._column_of_word))
             if new_words:
                 self._column_of_word = np.concatenate([self._column_of_word, self._look_up(new_words)])

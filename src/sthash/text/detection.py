@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from sthash.text.languages import language_names, language_stop_words
 from sthash.text.stop_words import STOP_WORDS
 
-# Fewer words than this tell nothing.
+# Fewer words than this are not enough.
 _ENOUGH = 100
-# A language is told by its stop words if they make up this share of the words, and twice that of the chosen language's.
+# A language is recognized by its stop words if they make up this share, and twice the share of the chosen language's.
 _TELLING_SHARE = 0.15
-# Letters of neighbors that share stop words: with them it is not the language that the stop words tell.
+# Letters of neighbors that share stop words: a text with them is not in the language that the stop words suggest.
 _FOREIGN_LETTERS = {"russian": set("іїєґўјљњћђџ")}
 _SCRIPTS = {
     "CJK": "chinese",
@@ -49,7 +49,7 @@ def guess_language(words: Mapping[str, int], chosen: str) -> str | None:
         return None
     shares = {
         language: sum(words[word] for word in language_stop_words(language) if word in words) / total
-        for language in {*STOP_WORDS, "english"}.intersection(language_names())
+        for language in set(STOP_WORDS).intersection(language_names())
     }
     best = max(sorted(shares), key=shares.__getitem__)
     if best != chosen and shares[best] >= max(_TELLING_SHARE, 2 * shares.get(chosen, 0)):

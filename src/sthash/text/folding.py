@@ -1,4 +1,4 @@
-"""Accents folded away, for those who type without them: ``café`` and ``cafe`` become one word."""
+"""Accent folding, for people who type without accents: ``café`` and ``cafe`` become one word."""
 
 from __future__ import annotations
 

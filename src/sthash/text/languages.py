@@ -10,7 +10,7 @@ from sthash.text.stop_words import CONTENT_WORDS, STOP_WORDS
 
 # Written without spaces between words, or with many endings: the scanner cuts them into pairs of letters.
 UNSPACED_LANGUAGES = ("burmese", "chinese", "japanese", "khmer", "korean", "lao", "thai")
-# Their names in Snowball that are algorithms, not languages.
+# Names in Snowball that are algorithms, not languages.
 _VARIANTS = {"dutch_porter", "porter"}
 
 
@@ -37,7 +37,7 @@ def check_language(language: object) -> str:
 def language_stemmer(language: str) -> str | None:
     """Return the Snowball algorithm of a language.
 
-    English has the algorithm of Porter (1980), as the paper has it.
+    English has the algorithm of Porter (1980), as in the paper.
 
     Examples
     --------
@@ -60,16 +60,12 @@ def language_stop_words(language: str) -> frozenset[str]:
     >>> {"und", "der"} <= language_stop_words("german")
     True
     """
-    if language == "english":
-        from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
-
-        return frozenset(ENGLISH_STOP_WORDS)
     return frozenset(STOP_WORDS.get(language, "").split())
 
 
 @cache
 def function_words(language: str) -> frozenset[str]:
-    """Return the stop words of a language that tell nothing of what a text is about; what a search leaves out.
+    """Return the stop words of a language that do not tell what a text is about; a search ignores them.
 
     They are the stop words. Only English differs: the list of scikit-learn has words such as "system" and "fire".
 

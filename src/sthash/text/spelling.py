@@ -33,7 +33,7 @@ def closest(
         In lower case, as the vocabulary is; a stem if the vocabulary has stems. Words of more than 64 letters have no
         similar ones.
     vocabulary : sequence of str
-        A list is taken as it is; anything else is copied.
+        A list is used directly; anything else is copied.
     n : int
         Largest number of words to return.
     frequencies : array of int, optional

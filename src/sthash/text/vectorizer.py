@@ -17,14 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from sthash import model_file
 from sthash.checks import check_choice, check_whole, resolve_threads
 from sthash.tables import texts_of
-from sthash.text.analyzer import (
-    FUNCTION_WORDS,
-    SEGMENTATION,
-    WordAnalyzer,
-    check_segmentation,
-    check_stemmer,
-    resolve_stop_words,
-)
+from sthash.text.analyzer import FUNCTION_WORDS, WordAnalyzer, check_stemmer, resolve_stop_words
 from sthash.text.counters import (
     CorpusCounts,
     GrowingVocabulary,
@@ -47,8 +40,8 @@ class TextVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     Khmer and Myanmar, which have no spaces between words or many endings, become overlapping pairs of letters:
     東京都 has the terms 東京 and 京都. A text without a known term becomes a zero row.
 
-    Texts may be any iterable of str, also a generator; a pandas or polars Series; or a DataFrame, whose column
-    ``text`` is taken, or the one that ``text=`` names. They are read once, in batches, and not kept.
+    Texts are any iterable of str, including a generator; a pandas or polars Series; or a DataFrame, from which the
+    column ``text`` is taken, or the one that ``text=`` names. They are read once, in batches, and not kept.
 
     Parameters
     ----------
@@ -58,22 +51,19 @@ class TextVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Picks stop words and stemmer where these are "auto"; `sthash.text.languages.language_names` lists all. "none"
         picks neither. If most words seem to be of another language, fitting warns.
     stop_words : "auto", "function words", name of a language, None or collection of str, default="auto"
-        "function words" leaves out what people search for: English has "system" and "fire" in its usual list.
+        "function words" are those that people do not search for; the usual English list also has "system" and "fire".
     stemmer : str or None, default="auto"
         Name of a Snowball algorithm; for English "auto" is ``porter``.
     fold_accents : bool, default=False
-        Take accents off first, so that ``café`` and ``cafe`` are one term.
+        Remove accents first, so that ``café`` and ``cafe`` are one term.
     min_df, max_df : int or float, default=1, 1.0
         Terms in fewer or in more documents are left out. An int is a number of documents, a float their share.
     max_features : int or None, default=None
-        Largest number of terms. Those with the highest count in the corpus are kept; ties go by the alphabet.
+        Largest number of terms. Those with the highest count in the corpus are kept; ties are broken alphabetically.
     weighting : {"tfidf", "bm25", "tf"}, default="tfidf"
         ``tfidf`` is (1 + ln tf) · ln(N / df).
     threads : int or None, default=None
         Threads to scan with; None takes one per available core.
-    segmentation : {1, 2}, default=2
-        How words are found; 1 takes a run of unspaced letters as one word, as versions before 0.3 did. Loaded models
-        keep theirs.
 
     Attributes
     ----------
@@ -108,7 +98,6 @@ class TextVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         max_features: int | None = None,
         weighting: Weighting = "tfidf",
         threads: int | None = None,
-        segmentation: int = SEGMENTATION,
     ) -> None:
         self.analyzer = analyzer
         self.language = language
@@ -120,7 +109,6 @@ class TextVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.max_features = max_features
         self.weighting = weighting
         self.threads = threads
-        self.segmentation = segmentation
 
     def fit(self, raw_documents: Any, y: object = None, *, text: str | None = None) -> Self:
         """Learn the vocabulary and the document frequencies; ``text`` names the column of a table."""
@@ -138,7 +126,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return counter.rows(counts)
 
     def transform(self, raw_documents: Any, *, text: str | None = None) -> sp.csr_array:
-        """Return one row per text; terms that were not learned count for nothing."""
+        """Return one row per text; terms that were not learned are ignored."""
         check_is_fitted(self)
         counter = self._frozen_counter()
         batches = text_batches(texts_of(raw_documents, text))
@@ -158,11 +146,11 @@ class TextVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return np.array(list(self.vocabulary_), dtype=object)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the fitted vectorizer to a file for `sthash.load`. A write that is interrupted leaves no file."""
+        """Write the fitted vectorizer to a file for `load` and `sthash.load`. An interrupted write leaves no trace."""
         check_is_fitted(self)
         if callable(self.analyzer):
             raise TypeError("a vectorizer whose analyzer is a callable cannot be saved. Use analyzer='word' to save.")
-        names = ("language", "fold_accents", "segmentation", "min_df", "max_df", "max_features", "weighting", "threads")
+        names = ("language", "fold_accents", "min_df", "max_df", "max_features", "weighting", "threads")
         config = {
             "settings": {name: getattr(self, name) for name in names} | {"stemmer": self.stemmer_},
             "stop_words": sorted(self.stop_words_),
@@ -177,9 +165,14 @@ class TextVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         model_file.write(path, "TextVectorizer", config, arrays)
 
     @classmethod
+    def load(cls, path: str | PathLike[str]) -> Self:
+        """Read a vectorizer that `save` wrote."""
+        return model_file.load_as(cls, path)
+
+    @classmethod
     def _restored(cls, config: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Self:
         stop_words = frozenset(config["stop_words"])
-        vectorizer = cls(stop_words=sorted(stop_words) or None, **({"segmentation": 1} | config["settings"]))
+        vectorizer = cls(stop_words=sorted(stop_words) or None, **config["settings"])
         terms = json.loads(arrays["terms"].tobytes())
         model_file.check_array(arrays, "document_frequency", np.int64, (len(terms),))
         vectorizer.vocabulary_ = {term: column for column, term in enumerate(terms)}
@@ -193,7 +186,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if len(frequency) and not 1 <= frequency.min() <= frequency.max() <= n_documents:
             raise ValueError("its document frequencies are not those of its documents")
         if not 0 <= float(config["mean_length"]) < np.inf:
-            raise ValueError("its mean length is no number of terms")
+            raise ValueError("its mean length is not a valid number of terms")
         vectorizer.statistics_ = CorpusStatistics(
             config["n_documents"], arrays["document_frequency"], config["mean_length"]
         )
@@ -245,7 +238,6 @@ class TextVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _validate(self) -> None:
         check_choice("weighting", self.weighting, WEIGHTINGS)
         check_language(self.language)
-        check_segmentation(self.segmentation)
         if not isinstance(self.fold_accents, bool | np.bool_):
             raise TypeError(f"fold_accents={self.fold_accents!r} must be True or False.")
         if self.analyzer != "word" and not callable(self.analyzer):
@@ -265,7 +257,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if callable(self.analyzer):
             return TokenCounter(self.analyzer, {} if columns is None else columns, grow=grow)
         stemmer = check_stemmer(self.stemmer, self.language)
-        analyzer = WordAnalyzer(stop_words, stemmer, bool(self.fold_accents), self.segmentation)
+        analyzer = WordAnalyzer(stop_words, stemmer, bool(self.fold_accents))
         known = GrowingVocabulary() if columns is None else columns
         return WordCounter(analyzer, known, grow=grow, threads=resolve_threads(self.threads))
 
@@ -292,7 +284,7 @@ class CorpusCounter:
 
     Terms get provisional columns in the order in which they appear. When all texts have been counted, the vocabulary
     is settled, and the kept counts turn into the rows that ``vectorizer.transform`` gives for the same texts, equal
-    to the bit. It is up to the caller where the counts are kept until then.
+    to the bit. The caller decides where to keep the counts until then.
 
     Parameters
     ----------
@@ -344,7 +336,7 @@ class CorpusCounter:
     def finish(self) -> TextVectorizer:
         """Settle the vocabulary and return the vectorizer, fitted to all texts that were added.
 
-        If no term is left, it raises ValueError, and the vectorizer stays as it was.
+        If no term is left, it raises ValueError, and the vectorizer does not change.
         """
         kept = self._vectorizer._learn(self.totals, self._stop_words)
         self._vectorizer._frozen = self._counter.frozen(self._vectorizer.vocabulary_)

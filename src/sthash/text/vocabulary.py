@@ -53,7 +53,7 @@ def kept_terms(
 
 
 def take_columns(counts: sp.csr_array, column_of: npt.NDArray[np.int32], n_columns: int) -> sp.csr_array:
-    """Move counts to other columns, ascending in each row; the given matrix stays as it was.
+    """Move counts to other columns, ascending in each row; the given matrix does not change.
 
     Parameters
     ----------

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from sthash.rows import row_sums, unit_factors
+from sthash.vectors.lengths import row_sums, unit_factors
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
