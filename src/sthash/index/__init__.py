@@ -1,6 +1,19 @@
-"""Search: exact in Hamming space, and among embeddings."""
+"""Search: by words, exact in Hamming space, and among embeddings."""
 
-from sthash.index.hamming import HammingIndex, IndexStats, Pairs
-from sthash.index.vectors import VectorIndex
+from sthash.index.hamming import HammingIndex, HammingStats, Pairs
+from sthash.index.interface import Allowed, Index, IndexStats
+from sthash.index.vectors import VectorIndex, VectorStats
+from sthash.index.words import WordIndex, WordStats
 
-__all__ = ["HammingIndex", "IndexStats", "Pairs", "VectorIndex"]
+__all__ = [
+    "Allowed",
+    "HammingIndex",
+    "HammingStats",
+    "Index",
+    "IndexStats",
+    "Pairs",
+    "VectorIndex",
+    "VectorStats",
+    "WordIndex",
+    "WordStats",
+]

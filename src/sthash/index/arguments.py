@@ -9,14 +9,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sthash.arrays import Ids
 from sthash.checks import check_whole
+from sthash.index.interface import Allowed, Index
 
-Ids = npt.NDArray[np.int64]
-_GREATEST_ID = np.iinfo(np.int64).max
+GREATEST_ID = np.iinfo(np.int64).max
 
 
-def check_ids(ids: npt.ArrayLike | Set[int], name: str = "ids", count: int | None = None) -> Ids:
-    """Return ``ids`` as a contiguous int64 vector; ``count`` says how many there must be."""
+def check_ids(ids: npt.ArrayLike | Set[int], name: str = "ids", count: int | None = None, of: str = "codes") -> Ids:
+    """Return ``ids`` as a contiguous int64 vector; ``count`` is their required number, ``of`` what they belong to."""
     if isinstance(ids, Set):
         ids = sorted(ids)
     array = np.asarray(ids)
@@ -30,12 +31,30 @@ def check_ids(ids: npt.ArrayLike | Set[int], name: str = "ids", count: int | Non
         array = _from_objects(array, name)
     if array.dtype.kind not in "iu":
         raise TypeError(f"{name} must be whole numbers, got dtype {array.dtype}. Convert them to int64.")
-    if array.size and (int(array.min()) < 0 or int(array.max()) > _GREATEST_ID):
+    if array.size and (int(array.min()) < 0 or int(array.max()) > GREATEST_ID):
         wrong = int(array.min()) if int(array.min()) < 0 else int(array.max())
         raise ValueError(f"{name} must be from 0 to 2**63 - 1 (-1 marks a missing result), got {wrong}. Use other ids.")
     if count is not None and len(array) != count:
-        raise ValueError(f"{name} must be as many as the codes, got {len(array)} for {count} codes. Give one per code.")
-    return np.ascontiguousarray(array, dtype=np.int64)
+        raise ValueError(f"{name} must be as many as the {of}, got {len(array)} for {count} {of}. Give one for each.")
+    return np.require(array, dtype=np.int64, requirements=["C_CONTIGUOUS", "ALIGNED"])
+
+
+def check_allowed(allowed: Allowed | None, index: Index) -> Ids | None:
+    """Return the ids that a search may find, if they are not all of the index; a mask is in the order of its ids."""
+    if allowed is None:
+        return None
+    if not isinstance(allowed, Set):
+        mask = np.asarray(allowed)
+        if mask.dtype == np.bool_:
+            ids = index.ids
+            if mask.shape != ids.shape:
+                raise ValueError(
+                    f"a mask must have one value per id of the index, shape {ids.shape}, got shape {mask.shape}. "
+                    "Make it in the order of index.ids."
+                )
+            chosen: Ids = ids[mask]
+            return chosen
+    return check_ids(allowed, "allowed")
 
 
 def check_id(value: Any) -> int | None:
@@ -44,7 +63,7 @@ def check_id(value: Any) -> int | None:
         number = operator.index(value)
     except TypeError:
         return None
-    return number if 0 <= number <= _GREATEST_ID else None
+    return number if 0 <= number <= GREATEST_ID else None
 
 
 def check_radius(radius: Any, n_bits: int) -> int:
@@ -77,7 +96,7 @@ def _from_objects(array: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
     for value in array:
         if not isinstance(value, int | np.integer) or isinstance(value, bool):
             raise TypeError(f"{name} must be whole numbers, got {value!r}. Convert them to int64.")
-        if not 0 <= value <= _GREATEST_ID:
+        if not 0 <= value <= GREATEST_ID:
             raise ValueError(
                 f"{name} must be from 0 to 2**63 - 1 (-1 marks a missing result), got {value}. Use other ids."
             )

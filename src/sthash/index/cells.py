@@ -1,162 +1,238 @@
-"""Learning the cells of an index of embeddings, and the codes of the vectors within them."""
+"""The coder of an index of embeddings: what was learned, and how vectors become rows of the index.
+
+Vectors are grouped into cells around centers. Within its cell a vector has a code: the signs with which sign vectors
+are added up to what the center leaves of it.
+"""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from sthash.blas import one_blas_thread
-from sthash.hashing.codebooks import LEAST_LENGTH, Codewords, k_means, learn_signs, nearest, no_books, signs_of
+from sthash.checks import check_choice, check_whole, resolve_threads
+from sthash.index.stored_vectors import (
+    PRECISIONS,
+    Precision,
+    checked_rows,
+    rounded,
+    steps_of,
+)
+from sthash.vectors.metric import METRICS, Metric
+
+if TYPE_CHECKING:
+    from sthash.index.cell_learning import CellEncoder
 
 Floats = npt.NDArray[np.float32]
-Bytes = npt.NDArray[np.uint8]
-Cells = npt.NDArray[np.int64]
 Arrays = dict[str, npt.NDArray[Any]]
 
-BLOCK = 32
-BATCH = 8192
-LEARNING_ROWS = 20_000
-ROWS_PER_CENTER = 40
-CENTER_TURNS = 6
-RATED_ROWS = 1000
-REACH = 3.0  # what centers leave may be so many times as long as it is on average
+CELLS_PER_ROOT = 1.3
+MOST_VALUES, MOST_CELLS, MOST_BYTES = 1 << 15, 1 << 22, 128
+LARGEST = 1e18  # number in the arrays of a coder
 
 
-def learn_cells(
-    rows: Floats, n_bytes: int, n_cells: int, random_state: int, threads: int, *, by_angle: bool = True
-) -> Arrays:
-    """Return the arrays of an index, as the kernel takes them; ``by_angle`` says whether lengths do not matter."""
-    rng = np.random.default_rng(random_state)
-    with one_blas_thread():
-        some = _sample(rows, ROWS_PER_CENTER * n_cells, rng)
-        bytes_, units = _rounded(k_means(np.asarray(some), rng, n_cells, CENTER_TURNS))
-        centers = bytes_ * units[:, None]
-        cells = _nearest(rows, centers)
-        chosen = _sample(np.arange(len(rows)), LEARNING_ROWS, rng)
-        left = rows[chosen] - centers[cells[chosen]]
-        longest = REACH * math.sqrt(float(np.einsum("ij,ij->i", left, left).mean(dtype=np.float64)))
-        signs = learn_signs(left, 8 * n_bytes, rng, longest, threads)
-        codes, factors, shifts = _encode(rows, centers, cells, signs, threads)
-        squares = np.einsum("ij,ij->i", centers, centers)
-        inverse = np.where(squares > 0, 1 / np.maximum(squares, 1e-30), 0)
-        # Between the angle and the product, in which the longest centers would always come first.
-        weights = inverse ** (0.5 if by_angle else 0.25)
-        margins = np.empty(0, dtype=np.float32)
-        if by_angle:  # products with centers of different lengths say too little of how far cells are
-            margins = _margins(_sample(rows, RATED_ROWS, rng), (centers * weights[:, None]).astype(np.float32))
-    scales = np.concatenate([_scale(factors), _scale(shifts)])
-    return {
-        "centers": bytes_,
-        "lengths": np.column_stack([units, inverse, weights]).astype(np.float32),
-        "signs": signs,
-        "scales": scales,
-        "margins": margins,
-        **_lay_out(cells, _packed(codes, factors, shifts, scales), np.arange(len(rows), dtype=np.int32), n_cells),
-    }
+@dataclass(frozen=True, eq=False)
+class EncodedVectors:
+    """Vectors as an index holds them.
 
-
-def with_rows(arrays: Arrays, rows: Floats, first: int, threads: int) -> Arrays:
-    """Return the arrays of an index with more rows, whose ids start at ``first``."""
-    centers = arrays["centers"] * arrays["lengths"][:, :1]
-    with one_blas_thread():
-        cells = _nearest(rows, centers)
-        parts = _encode(rows, centers, cells, arrays["signs"], threads)
-    old_cells, old, old_ids = _taken_apart(arrays)
-    ids = np.concatenate([old_ids, np.arange(first, first + len(rows), dtype=np.int32)])
-    packed = np.concatenate([old, _packed(*parts, arrays["scales"])])
-    return arrays | _lay_out(np.concatenate([old_cells, cells]), packed, ids, len(centers))
-
-
-def without_ids(arrays: Arrays, ids: npt.NDArray[np.int64]) -> Arrays:
-    """Return the arrays of an index without some ids."""
-    cells, packed, old = _taken_apart(arrays)
-    kept = ~np.isin(old, ids)
-    return arrays | _lay_out(cells[kept], packed[kept], old[kept], len(arrays["sizes"]))
-
-
-def _rounded(centers: Floats) -> tuple[npt.NDArray[np.int8], Floats]:
-    """Round centers to bytes; return these, and what 1 stands for in each."""
-    units = np.maximum(np.abs(centers).max(axis=1), 1e-20).astype(np.float32) / np.float32(127)
-    return np.rint(centers / units[:, None]).astype(np.int8), units
-
-
-def _sample(rows: npt.NDArray[Any], size: int, rng: np.random.Generator) -> npt.NDArray[Any]:
-    return rows if len(rows) <= size else rows[np.sort(rng.choice(len(rows), size, replace=False))]
-
-
-def _nearest(rows: Floats, centers: Floats) -> Cells:
-    """Return the nearest center of each row, also of rows that are in a file."""
-    parts = [nearest(np.asarray(rows[first : first + BATCH]), centers) for first in range(0, len(rows), BATCH)]
-    return np.concatenate(parts)
-
-
-def _margins(rows: Floats, centers: Floats) -> Floats:
-    """Return for 1, 2, ... cells the margin within which so many are on average, if rows are the queries."""
-    rated = rows @ centers.T
-    gaps = np.sort(rated.max(axis=1, keepdims=True) - rated, axis=None)
-    return gaps[len(rows) - 1 :: len(rows)].astype(np.float32)
-
-
-def _encode(rows: Floats, centers: Floats, cells: Cells, signs: Floats, threads: int) -> tuple[Bytes, Floats, Floats]:
-    """Return the codes, and the factor and shift with which q · x = q · center + factor · (q · h) + shift, about.
-
-    The shift is what the code misses in the direction of the center; a query that has more or less of this direction
-    than the center itself takes more or less of it.
+    Attributes
+    ----------
+    cells : array of int32, shape (n,)
+        The cell of each vector.
+    packed : array of uint8, shape (n, n_bytes + 2)
+        Its code, and two numbers that correct estimates from it.
+    vectors : array of float32, float16 or int8, shape (n, d)
+        The vector itself, in the precision of the coder.
     """
-    # The sums have about the lengths of what they stand for.
-    length = float(np.linalg.norm(signs))
-    codewords, of_centers = Codewords(no_books(rows.shape[1]), signs, REACH * length), centers @ signs
-    codes = np.empty((len(rows), signs.shape[1] // 8), dtype=np.uint8)
-    factors, shifts = np.empty(len(rows), dtype=np.float32), np.empty(len(rows), dtype=np.float32)
-    for first in range(0, len(rows), BATCH):
-        part = slice(first, first + BATCH)
-        centers_here = centers[cells[part]]
-        left = rows[part] - centers_here
-        codes[part], squares = codewords.choose(left, threads)
-        lengths = np.sqrt(np.einsum("ij,ij->i", left, left))
-        factors[part] = lengths / np.sqrt(np.maximum(squares, (1e-6 * length + LEAST_LENGTH) ** 2))
-        in_common = np.einsum("ij,ij->i", signs_of(codes[part]), of_centers[cells[part]])
-        shifts[part] = np.einsum("ij,ij->i", centers_here, left) - factors[part] * in_common
-    return codes, np.where(np.isfinite(factors), np.minimum(factors, 1e3), 1).astype(np.float32), shifts
+
+    cells: npt.NDArray[np.int32]
+    packed: npt.NDArray[np.uint8]
+    vectors: npt.NDArray[Any]
+
+    def __len__(self) -> int:
+        return len(self.cells)
 
 
-def _scale(values: Floats) -> Floats:
-    """Return where 256 steps between the extremes of values start, and how long one is; a few far ones are left out."""
-    low, high = (float(value) for value in np.quantile(values, [0.0005, 0.9995]))
-    return np.array([low, max(high - low, 1e-12) / 255], dtype=np.float32)
+@dataclass(frozen=True, eq=False)
+class CellCoder:
+    """What an index of embeddings has learned: cells, and the sign vectors of the codes.
+
+    Attributes
+    ----------
+    centers : array of int8, shape (n_cells, d)
+    lengths : array of float32, shape (n_cells, 3)
+        Per cell, what 1 stands for in its center, 1 / |center|², and the weight by which the cell is rated.
+    signs : array of float32, shape (d, 8 n_bytes)
+        The sign vectors.
+    scales : array of float32, shape (4,)
+        Start and step of the two numbers behind each code.
+    margins : array of float32, shape (n_cells,) or (0,)
+        Per number of cells, the margin within which that many are on average; empty for inner products.
+    steps : array of float32, shape (d,) or (0,)
+        What 1 stands for in each dimension of vectors of int8; empty for other precisions.
+    metric : {"cosine", "ip"}
+    precision : {"float32", "float16", "int8"}
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sthash.index.cells import CellCoder
+    >>> vectors = np.random.default_rng(0).normal(size=(500, 16)).astype(np.float32)
+    >>> coder = CellCoder.learn(vectors, n_bytes=4)
+    >>> encoded = coder.encode(vectors[:3])
+    >>> encoded.cells.shape, encoded.packed.shape, encoded.vectors.shape
+    ((3,), (3, 6), (3, 16))
+    """
+
+    centers: npt.NDArray[np.int8]
+    lengths: Floats
+    signs: Floats
+    scales: Floats
+    margins: Floats
+    steps: Floats
+    metric: Metric = "cosine"
+    precision: Precision = "float32"
+
+    @classmethod
+    def learn(
+        cls,
+        vectors: Any,
+        *,
+        metric: Metric = "cosine",
+        precision: Precision = "float32",
+        n_bytes: int = 24,
+        n_cells: int | None = None,
+        random_state: int = 0,
+        threads: int | None = None,
+    ) -> Self:
+        """Learn from vectors, at least one; the parameters are those of `VectorIndex.build`."""
+        check_choice("metric", metric, METRICS)
+        check_choice("precision", precision, PRECISIONS)
+        if check_whole("n_bytes", n_bytes, 2) % 2 or n_bytes > MOST_BYTES:
+            raise ValueError(f"n_bytes={n_bytes} must be an even number from 2 to {MOST_BYTES}. Use another length.")
+        rows = checked_rows(vectors, metric)
+        if not len(rows):
+            raise ValueError("there are no vectors. Give at least one.")
+        if rows.shape[1] > MOST_VALUES:
+            raise ValueError(f"vectors have {rows.shape[1]:,} values, more than {MOST_VALUES:,}. Use fewer dimensions.")
+        if n_cells is None:
+            n_cells = max(1, round(CELLS_PER_ROOT * math.sqrt(len(rows)) / 16)) * 16
+        n_cells = min(check_whole("n_cells", n_cells, 1), len(rows), MOST_CELLS)
+        from sthash.index.cell_learning import learn_cells  # which needs SciPy, unlike a search
+
+        by_angle = metric == "cosine"
+        arrays = learn_cells(rows, n_bytes, n_cells, random_state, resolve_threads(threads), by_angle=by_angle)
+        return cls(**arrays, steps=steps_of(rows, precision), metric=metric, precision=precision)
+
+    @classmethod
+    def restored(cls, arrays: Arrays, metric: Metric, precision: Precision) -> Self:
+        """Make a coder of what `arrays` returned. The arrays may be untrusted.
+
+        Raises
+        ------
+        ValueError
+            If they are not the arrays of a coder.
+        """
+        check_choice("metric", metric, METRICS)
+        check_choice("precision", precision, PRECISIONS)
+        for name in _NAMES:
+            if name not in arrays:
+                raise ValueError(f"there is no array {name}")
+        n_cells, width = _shape(arrays, "centers", 2)
+        n_bits = _shape(arrays, "signs", 2)[1]
+        n_margins = _shape(arrays, "margins", 1)[0]
+        if not (1 <= n_cells <= MOST_CELLS and 1 <= width <= MOST_VALUES):
+            raise ValueError(f"centers have the shape {(n_cells, width)}")
+        if n_bits % 16 or not 16 <= n_bits <= 8 * MOST_BYTES:
+            raise ValueError(f"there are {n_bits} sign vectors")
+        if n_margins not in (0, n_cells):
+            raise ValueError(f"there are {n_margins} margins for {n_cells} cells")
+        kept = {
+            "centers": _checked(arrays, "centers", np.int8, (n_cells, width)),
+            "lengths": _checked(arrays, "lengths", np.float32, (n_cells, 3)),
+            "signs": _checked(arrays, "signs", np.float32, (width, n_bits)),
+            "scales": _checked(arrays, "scales", np.float32, (4,)),
+            "margins": _checked(arrays, "margins", np.float32, (n_margins,)),
+            "steps": _checked(arrays, "steps", np.float32, (width if precision == "int8" else 0,)),
+        }
+        for name in ("lengths", "margins", "steps"):
+            if (kept[name] < 0).any():
+                raise ValueError(f"{name} is negative")
+        if (kept["scales"][1::2] <= 0).any():
+            raise ValueError("scales have no step")
+        return cls(**kept, metric=metric, precision=precision)
+
+    def arrays(self) -> Arrays:
+        """Return the learned arrays by their names, to be stored."""
+        return {name: getattr(self, name) for name in _NAMES}
+
+    @property
+    def n_cells(self) -> int:
+        """Number of cells."""
+        return int(self.centers.shape[0])
+
+    @property
+    def n_features(self) -> int:
+        """Number of values per vector."""
+        return int(self.centers.shape[1])
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes per code."""
+        return int(self.signs.shape[1]) // 8
+
+    @cached_property
+    def _encoder(self) -> CellEncoder:
+        from sthash.index.cell_learning import CellEncoder  # which needs SciPy, unlike a search
+
+        return CellEncoder(self.centers, self.lengths, self.signs)
+
+    def encode(self, vectors: Any, threads: int | None = None) -> EncodedVectors:
+        """Encode vectors. Rows of float32 that need no change are referred to, not copied."""
+        rows = checked_rows(vectors, self.metric, self.n_features)
+        cells, packed = self._encoder.encode(rows, self.scales, resolve_threads(threads))
+        return EncodedVectors(cells, packed, rounded(rows, self.precision, self.steps))
+
+    def check_encoded(self, encoded: EncodedVectors) -> EncodedVectors:
+        """Return encoded vectors as the kernel reads them; refuse those of another coder."""
+        n = len(encoded.cells)
+        shapes: dict[str, tuple[Any, tuple[int, ...]]] = {
+            "cells": (np.int32, (n,)),
+            "packed": (np.uint8, (n, self.n_bytes + 2)),
+            "vectors": (self.precision, (n, self.n_features)),
+        }
+        checked = {}
+        for name, (dtype, shape) in shapes.items():
+            array = getattr(encoded, name)
+            if array.dtype != dtype or array.shape != shape:
+                raise ValueError(
+                    f"{name} must be {np.dtype(dtype)} of shape {shape}, got {array.dtype} of shape {array.shape}. "
+                    "Encode the vectors with the coder of the index."
+                )
+            checked[name] = np.require(array, requirements=["C_CONTIGUOUS", "ALIGNED"])
+        if n and not 0 <= checked["cells"].min() <= checked["cells"].max() < self.n_cells:
+            raise ValueError(f"cells must be from 0 to {self.n_cells - 1}. Encode the vectors with the coder.")
+        return EncodedVectors(**checked)
 
 
-def _packed(codes: Bytes, factors: Floats, shifts: Floats, scales: Floats) -> Bytes:
-    """Return the bytes of rows: the code, and the steps of factor and shift."""
-    steps = [
-        np.rint(np.clip((values - low) / step, 0, 255)).astype(np.uint8)
-        for values, (low, step) in ((factors, scales[:2]), (shifts, scales[2:]))
-    ]
-    return np.column_stack([codes, *steps])
+_NAMES = tuple(field.name for field in fields(CellCoder) if field.name not in ("metric", "precision"))
 
 
-def _lay_out(cells: Cells, packed: Bytes, ids: npt.NDArray[np.int32], n_cells: int) -> Arrays:
-    """Order rows by cell, each cell from a new block on."""
-    sizes = np.bincount(cells, minlength=n_cells)
-    starts = np.concatenate([[0], np.cumsum(-(-sizes // BLOCK))]).astype(np.int64)
-    order = np.argsort(cells, kind="stable")
-    before = np.cumsum(sizes) - sizes
-    places = np.arange(len(cells)) - np.repeat(before - starts[:-1] * BLOCK, sizes)
-    held = np.full(starts[-1] * BLOCK, -1, dtype=np.int32)
-    held[places] = ids[order]
-    blocks = np.zeros((len(held), packed.shape[1]), dtype=np.uint8)
-    blocks[places] = packed[order]
-    blocks = np.ascontiguousarray(blocks.reshape(-1, BLOCK, packed.shape[1]).transpose(0, 2, 1))
-    return {"starts": starts, "sizes": sizes.astype(np.int32), "blocks": blocks.ravel(), "ids": held}
+def _shape(arrays: Arrays, name: str, axes: int) -> tuple[int, ...]:
+    shape = np.shape(arrays[name])
+    if len(shape) != axes:
+        raise ValueError(f"{name} has the shape {shape}")
+    return shape
 
 
-def _taken_apart(arrays: Arrays) -> tuple[Cells, Bytes, npt.NDArray[np.int32]]:
-    """Return the cell, the bytes and the id of each row."""
-    width = arrays["signs"].shape[1] // 8 + 2
-    packed = arrays["blocks"].reshape(-1, width, BLOCK).transpose(0, 2, 1).reshape(-1, width)
-    held = arrays["ids"] >= 0
-    cells = np.repeat(np.arange(len(arrays["sizes"])), np.diff(arrays["starts"]) * BLOCK)
-    return cells[held], packed[held], arrays["ids"][held]
+def _checked(arrays: Arrays, name: str, dtype: Any, shape: tuple[int, ...]) -> npt.NDArray[Any]:
+    array = arrays[name]
+    if array.dtype != dtype or array.shape != shape:
+        raise ValueError(f"{name} has dtype {array.dtype} and shape {array.shape}, not {np.dtype(dtype)} and {shape}")
+    if dtype is np.float32 and not (np.abs(array) <= LARGEST).all():
+        raise ValueError(f"{name} is not finite")
+    return np.require(array, requirements=["C_CONTIGUOUS", "ALIGNED"])

@@ -1,6 +1,6 @@
 """The index of packed codes: exact search in Hamming space.
 
-An index scans all codes, or it looks into hash tables over parts of the codes (multi-index hashing; for codes of up to
+An index scans all codes, or probes hash tables over parts of the codes (multi-index hashing; for codes of up to
 24 bits, one table over the whole code, in which the codes around the query are enumerated). Both give the same, exact
 answers: which of them a call uses, and when tables are built, only changes the time it takes.
 """
@@ -11,21 +11,22 @@ import os
 from collections.abc import Iterator, Set
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, NamedTuple, get_args, overload
+from typing import Literal, NamedTuple, Self, get_args, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from sthash import _core
 from sthash import codes as packed
+from sthash.arrays import Ids
 from sthash.checks import check_choice, check_whole, resolve_threads
 from sthash.codes import Codes
 from sthash.files import replacing
-from sthash.index.arguments import Ids, check_id, check_ids, check_radius, check_weights
+from sthash.index.arguments import check_allowed, check_id, check_ids, check_radius, check_weights
+from sthash.index.interface import Allowed
 
 Distances = npt.NDArray[np.int32]
 WeightedDistances = npt.NDArray[np.float32]
-SomeIds = npt.ArrayLike | Set[int]
 Strategy = Literal["auto", "scan", "tables"]
 
 MAX_BITS = 1024
@@ -40,15 +41,17 @@ class Pairs(NamedTuple):
 
 
 @dataclass(frozen=True)
-class IndexStats:
+class HammingStats:
     """What an index holds, and how it has answered its queries so far.
 
     Attributes
     ----------
     size, dead
         Codes held; removed codes that still take memory, until they are a quarter of all.
+    nbytes
+        Memory that the index takes, or has mapped.
     code_bytes, id_bytes, table_bytes
-        Memory of the codes, of the ids with the map from ids to codes, and of the tables.
+        Its parts: the codes, the ids with the map from ids to codes, and the tables.
     in_tables
         Codes that the tables cover, removed ones included; the others are scanned.
     scanned_in_batches, scanned_singly, probed, enumerated
@@ -60,6 +63,7 @@ class IndexStats:
 
     size: int
     dead: int
+    nbytes: int
     code_bytes: int
     id_bytes: int
     table_bytes: int
@@ -75,7 +79,7 @@ class HammingIndex:
     """Exact nearest-neighbor, radius and all-pairs search over packed binary codes.
 
     Any number of threads may search while one changes the index: a search sees all of a change or nothing of it.
-    Searches run on ``threads`` threads, by default one per available core.
+    Searches run on ``threads`` threads. Default: one per available core.
 
     Parameters
     ----------
@@ -108,6 +112,46 @@ class HammingIndex:
         self._n_bits = n_bits
         self._core = _core.HammingCore(n_bits, _core_strategy(strategy))
 
+    @classmethod
+    def build(
+        cls,
+        codes: Codes,
+        ids: npt.ArrayLike | None = None,
+        *,
+        n_bits: int | None = None,
+        strategy: Strategy = "auto",
+        threads: int | None = None,
+    ) -> Self:
+        """Build the index of codes.
+
+        Parameters
+        ----------
+        codes : array of uint8, one row per code
+        ids : whole numbers, optional
+            Default: the positions of the rows.
+        n_bits : int, optional
+            Bits per code. Default: all bits of a row, 8 per byte.
+        strategy : {"auto", "scan", "tables"}
+            As in the class.
+        threads : int, optional
+            As in `add`.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import sthash
+        >>> index = sthash.HammingIndex.build(np.array([[1], [2]], dtype=np.uint8), ids=[7, 9])
+        >>> index, index.ids.tolist()
+        (HammingIndex(n_bits=8, size=2), [7, 9])
+        """
+        if n_bits is None:
+            if np.ndim(codes) != 2:
+                raise ValueError(f"codes must have two dimensions, one row per code, got shape {np.shape(codes)}.")
+            n_bits = 8 * np.shape(codes)[1]
+        index = cls(n_bits, strategy=strategy)
+        index.add(codes, ids, threads=threads)
+        return index
+
     @property
     def n_bits(self) -> int:
         """Bits per code."""
@@ -123,20 +167,23 @@ class HammingIndex:
     def __repr__(self) -> str:
         return f"HammingIndex(n_bits={self._n_bits}, size={len(self)})"
 
-    def add(self, codes: Codes, ids: npt.ArrayLike | None = None) -> Ids:
+    def add(self, codes: Codes, ids: npt.ArrayLike | None = None, *, threads: int | None = None) -> Ids:
         """Add codes, and return their ids.
 
         Parameters
         ----------
         codes : array of uint8, one row per code
         ids : whole numbers, optional
-            New to the index, none negative. By default they continue from the greatest id ever held.
+            New to the index, none negative. By default they continue from the greatest id ever given.
+        threads : int, optional
+            For consistency with the other indexes; one thread copies the codes.
         """
+        resolve_threads(threads)
         codes = packed.check(codes, self._n_bits)
         return self._core.add(codes, None if ids is None else check_ids(ids, count=len(codes)))
 
-    def remove(self, ids: SomeIds) -> None:
-        """Remove codes by their ids, in constant time each. Other ids stay as they are."""
+    def remove(self, ids: npt.ArrayLike | Set[int]) -> None:
+        """Remove codes by their ids, in constant time each; none if one is missing. Other ids do not change."""
         self._core.remove(check_ids(ids))
 
     def update(self, codes: Codes, ids: npt.ArrayLike) -> None:
@@ -144,8 +191,9 @@ class HammingIndex:
         codes = packed.check(codes, self._n_bits)
         self._core.update(codes, check_ids(ids, count=len(codes)))
 
+    @property
     def ids(self) -> Ids:
-        """Return all ids, ascending."""
+        """All ids, ascending."""
         return self._core.ids()
 
     def codes(self, ids: npt.ArrayLike) -> Codes:
@@ -156,32 +204,32 @@ class HammingIndex:
     def search(
         self,
         codes: Codes,
-        k: int,
+        k: int = 10,
         *,
         weights: None = None,
         radius: int | None = None,
-        allowed: SomeIds | None = None,
+        allowed: Allowed | None = None,
         threads: int | None = None,
     ) -> tuple[Ids, Distances]: ...
     @overload
     def search(
         self,
         codes: Codes,
-        k: int,
+        k: int = 10,
         *,
         weights: npt.ArrayLike,
         radius: int | None = None,
-        allowed: SomeIds | None = None,
+        allowed: Allowed | None = None,
         threads: int | None = None,
     ) -> tuple[Ids, WeightedDistances]: ...
     def search(
         self,
         codes: Codes,
-        k: int,
+        k: int = 10,
         *,
         weights: npt.ArrayLike | None = None,
         radius: int | None = None,
-        allowed: SomeIds | None = None,
+        allowed: Allowed | None = None,
         threads: int | None = None,
     ) -> tuple[Ids, Distances | WeightedDistances]:
         """Find the k nearest codes of each query.
@@ -189,24 +237,24 @@ class HammingIndex:
         Parameters
         ----------
         codes : array of uint8, one row per query
-        k : int
+        k : int, default=10
         weights : array of float32, shape (queries, n_bits), optional
-            How much it counts that a bit differs from the bit of the query, not negative; usually how sure the query
-            is of the bit, ``np.abs(hasher.decision_function(X))``. The distance of a code is then the sum of the
-            weights of the bits that differ. The answer is as exact as without weights. It is found by a scan, never
-            by tables.
+            Cost of each bit that differs from the query's, not negative; usually the margins of the query,
+            ``np.abs(hasher.decision_function(X))``. The distance of a code is then the sum of the weights of the bits
+            that differ. The answer is exact, too. It always takes a scan, never tables.
         radius : int, optional
-            Only codes that differ in at most this many bits, with weights too.
-        allowed : whole numbers, optional
-            Only codes with these ids. Ids that are not in the index are ignored. The time grows with their number.
+            Only codes that differ in at most this many bits, also with weights.
+        allowed : whole numbers or boolean mask, optional
+            Only codes with these ids, or those that a mask in the order of `ids` selects. Ids that are not in the
+            index are ignored. The time grows with their number.
         threads : int, optional
-            By default one per available core.
+            Default: one per available core.
 
         Returns
         -------
         ids, distances : arrays of shape (queries, k)
             Ordered by distance, then id; -1 where there are fewer than k. Distances are int32; with weights they are
-            float32, and the order of the additions is fixed, so that every machine gives the same.
+            float32, and the order of the additions is fixed, so that all machines give the same result.
 
         Examples
         --------
@@ -225,14 +273,14 @@ class HammingIndex:
         codes = packed.check(codes, self._n_bits)
         k = check_whole("k", k, 1, "ask for at least one neighbor")
         bound = None if radius is None else check_radius(radius, self._n_bits)
-        ids, workers = _optional_ids(allowed), resolve_threads(threads)
+        ids, workers = check_allowed(allowed, self), resolve_threads(threads)
         if weights is None:
             return self._core.search(codes, k=k, radius=bound, allowed=ids, threads=workers)
         checked = check_weights(weights, (len(codes), self._n_bits))
         return self._core.weighted_search(codes, checked, k=k, radius=bound, allowed=ids, threads=workers)
 
     def radius_search(
-        self, codes: Codes, radius: int, *, allowed: SomeIds | None = None, threads: int | None = None
+        self, codes: Codes, radius: int, *, allowed: Allowed | None = None, threads: int | None = None
     ) -> tuple[Ids, Ids, Distances]:
         """Find all codes at most ``radius`` bits from each query.
 
@@ -243,15 +291,15 @@ class HammingIndex:
             then id.
         """
         codes, radius = packed.check(codes, self._n_bits), check_radius(radius, self._n_bits)
-        ids, workers = _optional_ids(allowed), resolve_threads(threads)
+        ids, workers = check_allowed(allowed, self), resolve_threads(threads)
         return self._core.radius_search(codes, radius=radius, allowed=ids, threads=workers)
 
     def count(
-        self, codes: Codes, radius: int, *, allowed: SomeIds | None = None, threads: int | None = None
+        self, codes: Codes, radius: int, *, allowed: Allowed | None = None, threads: int | None = None
     ) -> npt.NDArray[np.int64]:
         """Count the codes at most ``radius`` bits from each query."""
         codes, radius = packed.check(codes, self._n_bits), check_radius(radius, self._n_bits)
-        ids, workers = _optional_ids(allowed), resolve_threads(threads)
+        ids, workers = check_allowed(allowed, self), resolve_threads(threads)
         return self._core.count(codes, radius=radius, allowed=ids, threads=workers)
 
     def pairs(self, radius: int, other: HammingIndex | None = None, *, threads: int | None = None) -> Iterator[Pairs]:
@@ -261,10 +309,10 @@ class HammingIndex:
         ----------
         radius : int
         other : HammingIndex, optional
-            Pairs of a code of this index, on the left, and a code of the other index. By default pairs within this
-            index, each pair once, the smaller id on the left. Both indexes are seen as they are at the call.
+            Pairs of a code of this index, on the left, and a code of the other index. Default: pairs within this index,
+            each pair once, the smaller id on the left. Both indexes are seen as they are at the call.
         threads : int, optional
-            By default one per available core.
+            Default: one per available core.
 
         Examples
         --------
@@ -288,36 +336,38 @@ class HammingIndex:
         return _blocks(_core.HammingJoin(self._core, other._core, radius=radius, threads=resolve_threads(threads)))
 
     def build_tables(self, *, threads: int | None = None) -> None:
-        """Build the hash tables now instead of when they have become worth it."""
+        """Build the hash tables now instead of later, when they pay off."""
         self._core.build_tables(threads=resolve_threads(threads))
 
-    def stats(self) -> IndexStats:
-        """Return what the index holds and how it has answered its queries."""
-        return IndexStats(**self._core.stats())
+    @property
+    def stats(self) -> HammingStats:
+        """What the index holds, and how it has answered its queries."""
+        parts = self._core.stats()
+        return HammingStats(**parts, nbytes=parts["code_bytes"] + parts["id_bytes"] + parts["table_bytes"])
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the index to one file. After a crash the file is either the whole new one or the old one.
 
-        Tables and removed codes are not written. A file that exists is replaced by renaming; whoever has the old one
-        open, mapped or not, keeps it.
+        Tables and removed codes are not written. A file that exists is replaced by renaming; processes that have the
+        old file open, mapped or not, keep it.
         """
         with replacing(path) as temporary, temporary.open("r+b") as file:
             self._core.save(file.fileno())
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str], *, mmap: bool = False, strategy: Strategy = "auto") -> HammingIndex:
+    def open(cls, path: str | os.PathLike[str], *, mmap: bool = True, strategy: Strategy = "auto") -> Self:
         """Open a file that ``save`` has written.
 
         Parameters
         ----------
         path : path
-        mmap : bool, default=False
-            By default the file is read and verified at once; afterwards it may be changed or deleted. With True it is
-            mapped, which takes milliseconds for a file of any size; its checksums are verified before the codes are
-            first used. A mapped file may be renamed, deleted, or replaced by ``save``. It must not be changed in
-            place (``cp`` over it, ``truncate``, ``rsync --inplace``): each call compares its size and its time of
-            change and raises ValueError, but a change in the middle of a call may end the process (SIGBUS) or give
-            wrong answers. Do not map files that others may write, or files on a network file system.
+        mmap : bool, default=True
+            Whether the codes stay in the file, memory-mapped: opening takes milliseconds for a file of any size, and
+            its checksums are verified before the codes are first used. The file may be renamed, deleted, or replaced
+            by ``save``. It must not be changed in place (``cp`` over it, ``truncate``, ``rsync --inplace``): each call
+            compares its size and its time of change and raises ValueError, but a change in the middle of a call may
+            end the process (SIGBUS) or give wrong answers. Use False for files that others may write, or on a network
+            file system: the file is then read and verified at once.
 
             Changes to the index stay in memory until ``save``, either way.
         strategy : {"auto", "scan", "tables"}
@@ -326,7 +376,7 @@ class HammingIndex:
         Raises
         ------
         ValueError
-            If the file is no index, is damaged, or has a version that this release does not know. With ``mmap``,
+            If the file is not an index, is damaged, or has a version that this release does not know. With ``mmap``,
             damage to the codes is raised at the first use, and a change of the file at the next one.
         OSError
             If the file cannot be read.
@@ -359,10 +409,6 @@ def _blocks(join: _core.HammingJoin) -> Iterator[Pairs]:
         if len(block.left) == 0:
             return
         yield block
-
-
-def _optional_ids(allowed: SomeIds | None) -> Ids | None:
-    return None if allowed is None else check_ids(allowed, "allowed")
 
 
 def _core_strategy(strategy: str) -> _core.Strategy:

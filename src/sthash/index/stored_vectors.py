@@ -1,6 +1,6 @@
-"""The vectors that an index of embeddings refers to: checked, of unit length where lengths do not matter, and rounded.
+"""The vectors of an index of embeddings: checked, of unit length where lengths do not matter, and rounded.
 
-They are float32, float16, or bytes. Of bytes, each dimension has a step, which 1 stands for.
+They are float32, float16, or bytes. With bytes, each dimension has a step, which 1 stands for.
 """
 
 from __future__ import annotations
@@ -11,42 +11,27 @@ import numpy as np
 import numpy.typing as npt
 
 from sthash.checks import check_choice
-from sthash.rows import as_array, check_dense, check_product_lengths, squared_norms, unit_rows
+from sthash.vectors.checks import check_rows
+from sthash.vectors.lengths import rows_of_unit_length
+from sthash.vectors.metric import Metric
 
 Floats = npt.NDArray[np.float32]
-Metric = Literal["cosine", "ip"]
 Precision = Literal["float32", "float16", "int8"]
-METRICS = ("cosine", "ip")
 PRECISIONS = ("float32", "float16", "int8")
 
 BATCH = 8192
-SAMPLE = 1000
+
+
+def dense_rows(vectors: Any, width: int | None = None) -> Floats:
+    """Return vectors as rows of float32 that a kernel can read; the array itself, if it needs no change."""
+    rows = check_rows(vectors, width=width)
+    return rows if rows.flags.aligned else rows.copy()
 
 
 def checked_rows(vectors: Any, metric: Metric, width: int | None = None) -> Floats:
-    """Return vectors as float32, of unit length for cosines; the array itself, if nothing has to be changed."""
-    rows = check_dense(as_array(vectors), width)
-    if rows.shape[1] == 0:
-        raise ValueError("vectors have no values. Give each at least one.")
-    if metric == "cosine":
-        return _unit(rows)
-    for first in range(0, len(rows), BATCH):
-        check_product_lengths(squared_norms(rows[first : first + BATCH]))
-    return rows
-
-
-def _unit(rows: Floats) -> Floats:
-    unit = True
-    for first in range(0, len(rows), BATCH):
-        part = rows[first : first + BATCH]
-        squares = np.einsum("ij,ij->i", part, part, dtype=np.float64)
-        if not squares.all():
-            raise ValueError(
-                f"vector {first + int(np.argmin(squares))} is zero, which is similar to nothing. "
-                "Leave it out, or use metric='ip'."
-            )
-        unit = unit and float(np.abs(squares - 1).max(initial=0)) <= 1e-5
-    return rows if unit else np.ascontiguousarray(unit_rows(rows), dtype=np.float32)
+    """Return vectors as float32, of unit length for cosines; the array itself, if it needs no change."""
+    rows = check_rows(vectors, metric, width=width)
+    return rows if metric == "ip" else rows_of_unit_length(rows)
 
 
 def steps_of(rows: Floats, precision: Precision) -> Floats:
@@ -75,16 +60,3 @@ def rounded(rows: Floats, precision: Precision, steps: Floats) -> npt.NDArray[An
         else:
             kept[first : first + BATCH] = np.clip(np.rint(part / steps), -127, 127)
     return kept
-
-
-def same_kind(vectors: npt.NDArray[Any], metric: Metric) -> bool:
-    """Tell whether vectors, of the type that they are kept in, can be referred to as they are.
-
-    Of vectors in a file only some are looked at, because reading all would take the time that mapping saves.
-    """
-    if vectors.ndim != 2 or not vectors.flags.c_contiguous:
-        return False
-    if metric == "ip" or vectors.dtype != np.float32:
-        return True
-    some = np.asarray(vectors[:: max(1, len(vectors) // SAMPLE)])
-    return bool((np.abs(np.einsum("ij,ij->i", some, some) - 1) <= 1e-5).all())

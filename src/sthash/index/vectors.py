@@ -9,62 +9,69 @@ vectors themselves rank them.
 from __future__ import annotations
 
 import math
+from collections.abc import Set
+from dataclasses import dataclass
 from os import PathLike
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from sthash import _core, model_file
-from sthash.checks import check_choice, check_whole, resolve_threads
-from sthash.files import replacing
-from sthash.index.stored_vectors import (
-    METRICS,
-    PRECISIONS,
-    Metric,
-    Precision,
-    checked_rows,
-    rounded,
-    same_kind,
-    steps_of,
-)
-from sthash.rows import as_array, check_dense
+from sthash.arrays import Ids
+from sthash.checks import check_whole, resolve_threads
+from sthash.index.arguments import GREATEST_ID, check_allowed, check_id, check_ids
+from sthash.index.cells import CellCoder, EncodedVectors
+from sthash.index.interface import Allowed
+from sthash.index.stored_vectors import PRECISIONS, Precision, dense_rows
+from sthash.vectors.metric import Metric
 
 Floats = npt.NDArray[np.float32]
 Arrays = dict[str, npt.NDArray[Any]]
 
-CELLS_PER_ROOT = 1.3
-MOST_ROWS, MOST_VALUES = 1 << 29, 1 << 15
-# What is looked at by default: one cell of so many, but at least some, and so many candidates per neighbor. Cells say
-# less about inner products than about cosines.
+# Default search effort: n_cells / 12 cells (n_cells / 6 for inner products, about which cells tell less), but at least
+# 64, and 12 candidates per neighbor.
 CELLS_PER_PROBE, LEAST_PROBES, CANDIDATES_PER_NEIGHBOR = {"cosine": 12, "ip": 6}, 64, 12
-MOST_PROBES = 3  # times as many cells as on average
-# What a file holds, besides the vectors.
-STORED: dict[str, tuple[Any, int]] = {
-    "centers": (np.int8, 2),
-    "lengths": (np.float32, 2),
-    "signs": (np.float32, 2),
-    "starts": (np.int64, 1),
-    "sizes": (np.int32, 1),
-    "blocks": (np.uint8, 1),
-    "scales": (np.float32, 1),
-    "margins": (np.float32, 1),
-    "ids": (np.int32, 1),
-    "steps": (np.float32, 1),
-}
+MOST_PROBES = 3  # cells per query, relative to their average number
 
 
-class VectorIndex:
-    """Nearest neighbors among embeddings, from a few bytes per vector and the vectors of few candidates.
-
-    The index keeps about ``n_bytes`` + 9 bytes per vector, and refers to the vectors, which may be memory-mapped. Make
-    one with `build`.
+@dataclass(frozen=True)
+class VectorStats:
+    """What an index of embeddings holds.
 
     Attributes
     ----------
-    metric, precision : str
-        As of `build`.
+    size, dead
+        Vectors held; removed vectors that still take memory, until they are a quarter of all.
+    nbytes
+        Memory that the index takes, without vectors that are mapped or that it only refers to.
+    code_bytes, vector_bytes
+        Its parts: codes, ids and cells; vectors that the index holds itself.
+    """
+
+    size: int
+    dead: int
+    nbytes: int
+    code_bytes: int
+    vector_bytes: int
+
+
+class VectorIndex:
+    """Approximate or exact nearest neighbors among embeddings.
+
+    The index keeps about ``n_bytes`` + 10 bytes per vector (8 more with ids of your own), and the vectors, which may be
+    memory-mapped. Make one with
+    `build`; one that is made from a coder is empty. Any number of threads may search while one changes the index: a
+    search sees all of a change or nothing of it.
+
+    Parameters
+    ----------
+    coder : CellCoder
+        What was learned from vectors of the same kind.
+
+    Attributes
+    ----------
+    coder : CellCoder
 
     Examples
     --------
@@ -75,35 +82,30 @@ class VectorIndex:
     >>> ids, cosines = index.search(vectors[:2], k=3)
     >>> ids[:, 0].tolist(), cosines[:, 0].round(3).tolist()
     ([0, 1], [1.0, 1.0])
-    >>> index.add(2 * vectors[:1])
-    array([500])
+    >>> index.add(2 * vectors[:1]).tolist()
+    [500]
     >>> index.remove([0])
     >>> index.search(vectors[0], k=1)[0].tolist()
     [[500]]
     """
 
-    def __init__(
-        self,
-        arrays: Arrays,
-        *,
-        n_rows: int,
-        metric: Metric = "cosine",
-        precision: Precision = "float32",
-        vectors: Any = None,
-    ) -> None:
-        self.metric: Metric = metric
-        self.precision: Precision = precision
-        self._arrays = arrays
-        self._n_rows = n_rows
-        self._vectors: npt.NDArray[Any] | None = None
-        self._core: _core.CellIndex | None = None
-        if vectors is not None:
-            self.attach(vectors)
+    def __init__(self, coder: CellCoder) -> None:
+        self.coder = coder
+        self._file: model_file.MappedFile | None = None
+        self._core = _core.CellIndex(
+            centers=coder.centers,
+            lengths=coder.lengths,
+            signs=coder.signs,
+            scales=coder.scales,
+            steps=coder.steps,
+            precision=PRECISIONS.index(coder.precision),
+        )
 
     @classmethod
     def build(
         cls,
         vectors: Any,
+        ids: npt.ArrayLike | None = None,
         *,
         metric: Metric = "cosine",
         precision: Precision = "float32",
@@ -112,209 +114,231 @@ class VectorIndex:
         random_state: int = 0,
         threads: int | None = None,
     ) -> Self:
-        """Build the index of vectors; their ids are the numbers of their rows.
+        """Learn from vectors, and build the index of them.
 
         Parameters
         ----------
         vectors : array or tensor of shape (n, d)
-            Rows of float32, for cosines of unit length, are referred to, also in a memory-mapped file; others are
-            copied. Anything that has ``__array__`` or ``__dlpack__`` will do.
+            Many rows of float32, for cosines of unit length, are referred to, not copied; they may be memory-mapped,
+            and must not be changed while the index lives. Anything that has ``__array__`` or ``__dlpack__`` is
+            accepted.
+        ids : whole numbers, optional
+            Default: the positions of the rows.
         metric : {"cosine", "ip"}, default="cosine"
             "ip" is the inner product, in which lengths count.
         precision : {"float32", "float16", "int8"}, default="float32"
-            How the vectors are kept that the last stage reads. With "float16" and "int8" the index makes a copy of
-            half and a quarter of the size, `vectors`, and scores are of the rounded vectors.
+            How the index keeps the vectors that the last stage reads. "float16" and "int8" take half and a quarter of
+            the memory, and scores are those of the rounded vectors.
         n_bytes : int, default=24
             Bytes per code, an even number from 2 to 128.
         n_cells : int, optional
-            By default 1.3 times the square root of n.
+            Default: 1.3 times the square root of n.
         random_state : int, default=0
         threads : int, optional
-            By default one per available core. The answers do not depend on it.
+            Default: one per available core. The answers do not depend on it.
         """
-        check_choice("metric", metric, METRICS)
-        check_choice("precision", precision, PRECISIONS)
-        if check_whole("n_bytes", n_bytes, 2) % 2 or n_bytes > 128:
-            raise ValueError(f"n_bytes={n_bytes} must be an even number from 2 to 128. Use another length.")
-        rows = checked_rows(vectors, metric)
-        if not len(rows):
-            raise ValueError("there are no vectors. Give at least one.")
-        _check_number(len(rows))
-        if rows.shape[1] > MOST_VALUES:
-            raise ValueError(f"vectors have {rows.shape[1]:,} values, more than {MOST_VALUES:,}. Use fewer dimensions.")
-        if n_cells is None:
-            n_cells = max(1, round(CELLS_PER_ROOT * math.sqrt(len(rows)) / 16)) * 16
-        n_cells = min(check_whole("n_cells", n_cells, 1), len(rows))
-        from sthash.index.cells import learn_cells  # which needs SciPy, unlike a search
-
-        by_angle = metric == "cosine"
-        arrays = learn_cells(rows, n_bytes, n_cells, random_state, resolve_threads(threads), by_angle=by_angle)
-        arrays["steps"] = steps_of(rows, precision)
-        kept = rounded(rows, precision, arrays["steps"])
-        return cls(arrays, n_rows=len(rows), metric=metric, precision=precision, vectors=kept)
+        rows = dense_rows(vectors)
+        own_ids = None if ids is None else check_ids(ids, count=len(rows), of="vectors")
+        coder = CellCoder.learn(
+            rows,
+            metric=metric,
+            precision=precision,
+            n_bytes=n_bytes,
+            n_cells=n_cells,
+            random_state=random_state,
+            threads=threads,
+        )
+        index = cls(coder)
+        index.add_encoded(coder.encode(rows, threads), own_ids)
+        return index
 
     @classmethod
-    def load(cls, path: str | PathLike[str], vectors: Any = None) -> Self:
-        """Read an index that `save` wrote.
+    def open(cls, path: str | PathLike[str], *, mmap: bool = True) -> Self:
+        """Open a file that `save` wrote.
 
         Parameters
         ----------
         path : path
-        vectors : array, optional
-            The vectors that it was built of, for example an ``np.memmap``. By default those that `save` wrote beside
-            it, which are memory-mapped.
+        mmap : bool, default=True
+            Whether the vectors stay in the file, memory-mapped. The file is read once to verify its checksum. It may be
+            renamed, deleted, or replaced by `save`. It must not be changed in place (``cp`` over it, ``truncate``,
+            ``rsync --inplace``): each call compares its size and its time of change and raises ModelFileError, but a
+            change in the middle of a call may end the process (SIGBUS) or give wrong answers. Use False for files that
+            others may write, or on a network file system: the vectors are then read into memory.
+
+            Changes to the index stay in memory until `save`, either way.
+
+        Raises
+        ------
+        ModelFileError
+            If the file is not an index of vectors, is damaged, or was written by a newer version. It is a ValueError.
+        OSError
+            If the file cannot be read.
+
+        Examples
+        --------
+        >>> import numpy as np, pathlib, tempfile
+        >>> from sthash import VectorIndex
+        >>> vectors = np.random.default_rng(0).normal(size=(500, 16)).astype(np.float32)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     VectorIndex.build(vectors, precision="float16").save(pathlib.Path(folder, "vectors.index"))
+        ...     again = VectorIndex.open(pathlib.Path(folder, "vectors.index"))
+        >>> again
+        VectorIndex(size=500, metric='cosine', precision='float16')
         """
-        index = model_file.load_as(cls, path)
-        if vectors is None:
-            beside = _beside(path)
-            if not beside.exists():
-                raise FileNotFoundError(f"{beside} is not there. Pass the vectors, or save the index with them.")
-            vectors = np.load(beside, mmap_mode="r", allow_pickle=False)
-        index.attach(vectors)
+        if not mmap:
+            return model_file.load_as(cls, path)
+        index, file = model_file.load_mapped(cls, path, ("vectors",))
+        index._file = file
         return index
 
-    def attach(self, vectors: Any) -> None:
-        """Give the index the vectors that it was built of, or what `vectors` of it was."""
-        shape, width = (self._n_rows, self._arrays["centers"].shape[1]), self._arrays["centers"].shape[1]
-        same = isinstance(vectors, np.ndarray) and vectors.dtype == self.precision and same_kind(vectors, self.metric)
-        found = tuple(np.shape(vectors))
-        if found != shape:
-            raise ValueError(
-                f"the index was built of {shape[0]} vectors of {shape[1]} values, got shape {found}. "
-                "Pass the same vectors."
-            )
-        if not same:
-            vectors = rounded(checked_rows(vectors, self.metric, width), self.precision, self._arrays["steps"])
-        self._connect(self._arrays, vectors)
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the index with its vectors to one file. After a crash the path holds the old file or the new one.
 
-    def _connect(self, arrays: Arrays, vectors: npt.NDArray[Any]) -> None:
-        words = vectors.view(np.uint16) if vectors.dtype == np.float16 else vectors
-        self._core = _core.CellIndex(
-            **{name: array for name, array in arrays.items() if name != "margins"}, vectors=words
-        )
-        self._arrays, self._vectors, self._n_rows = arrays, vectors, len(vectors)
-
-    def save(self, path: str | PathLike[str], *, vectors: bool = False) -> None:
-        """Write the index; with ``vectors``, also the vectors, to a ``.npy`` file beside it.
-
-        The two belong together: after `add`, write both again.
+        Processes that have the old file open, mapped or not, keep it.
         """
-        if vectors:
-            with replacing(_beside(path)) as temporary, temporary.open("wb") as file:
-                np.save(file, self.vectors)
-        config = {"size": len(self), "rows": self._n_rows, "metric": self.metric, "precision": self.precision}
-        model_file.write(path, type(self).__name__, config, self._arrays)
+        table = self._unchanged().table()
+        dtype = np.dtype(self.coder.precision)
+        ids = table.ids()
+        config = {"max_id": table.max_id(), "metric": self.coder.metric, "precision": self.coder.precision}
+        arrays: dict[str, npt.NDArray[Any] | model_file.Streamed] = {
+            **self.coder.arrays(),
+            "ids": ids,
+            "cells": table.cells(),
+            "packed": table.packed(),
+            "vectors": model_file.Streamed(
+                dtype, (len(ids), self.coder.n_features), lambda first, last: table.vectors(first, last).view(dtype)
+            ),
+        }
+        model_file.write(path, type(self).__name__, config, arrays)
 
     @classmethod
     def _restored(cls, config: dict[str, Any], arrays: Arrays) -> Self:
-        arrays = {"margins": np.empty(0, dtype=np.float32), **arrays}  # the first files have none
-        for name, (dtype, axes) in STORED.items():
-            model_file.check_array(arrays, name, dtype, (None,) * axes)
-            if dtype is np.float32 and not np.isfinite(arrays[name]).all():
-                raise ValueError(f"{name} is not finite")
-        if len(arrays["margins"]) not in (0, len(arrays["sizes"])) or (arrays["margins"] < 0).any():
-            raise ValueError("margins are not those of the cells")
-        metric, precision = config["metric"], config["precision"]
-        check_choice("metric", metric, METRICS)
-        check_choice("precision", precision, PRECISIONS)
-        n_rows = check_whole("rows", config["rows"], 0, most=MOST_ROWS)
-        index = cls({name: arrays[name] for name in STORED}, n_rows=n_rows, metric=metric, precision=precision)
-        if len(index) != config["size"]:
-            raise ValueError(f"it has {len(index)} ids, not {config['size']}")
+        coder = CellCoder.restored(arrays, config["metric"], config["precision"])
+        max_id = check_whole("max_id", config["max_id"], -1, most=GREATEST_ID)
+        ids = arrays["ids"]
+        model_file.check_array(arrays, "ids", np.int64, (None,))
+        if len(ids) and (ids[0] < 0 or (ids[1:] <= ids[:-1]).any() or ids[-1] > max_id):
+            raise ValueError("the ids do not ascend from 0 to the greatest one")
+        index = cls(coder)
+        index.add_encoded(EncodedVectors(arrays["cells"], arrays["packed"], arrays["vectors"]), ids)
+        index._core.raise_max_id(max_id)
         return index
 
+    def _unchanged(self) -> _core.CellIndex:
+        """Return the index; refuse it if its file, if any, has changed."""
+        if self._file is not None:
+            self._file.check()
+        return self._core
+
     def __len__(self) -> int:
-        return int(self._arrays["sizes"].sum(dtype=np.int64))
+        return self._core.size()
+
+    def __contains__(self, key: object) -> bool:
+        number = check_id(key)
+        return number is not None and self._core.contains(number)
+
+    def __repr__(self) -> str:
+        return f"VectorIndex(size={len(self)}, metric={self.coder.metric!r}, precision={self.coder.precision!r})"
 
     @property
-    def vectors(self) -> npt.NDArray[Any]:
-        """The vectors that the index refers to, in the type that it reads; row i has the id i."""
-        if self._vectors is None:
-            raise ValueError("the index has no vectors yet. Read it with VectorIndex.load, or attach them.")
-        return self._vectors
+    def ids(self) -> Ids:
+        """All ids, ascending."""
+        return self._core.ids()
 
     @property
-    def nbytes(self) -> int:
-        """Bytes that the index takes besides the vectors."""
-        return sum(array.nbytes for array in self._arrays.values())
+    def stats(self) -> VectorStats:
+        """What the index holds."""
+        parts = self._core.stats()
+        coder_bytes = sum(array.nbytes for array in self.coder.arrays().values())
+        return VectorStats(**parts, nbytes=parts["code_bytes"] + parts["vector_bytes"] + coder_bytes)
 
-    @property
-    def n_cells(self) -> int:
-        """Number of cells."""
-        return len(self._arrays["sizes"])
+    def vectors(self, ids: npt.ArrayLike) -> Floats:
+        """Return the vectors of some ids as float32, in the order of the ids; for cosines they have unit length."""
+        rows = self._unchanged().vectors(check_ids(ids)).view(self.coder.precision)
+        return rows * self.coder.steps if self.coder.precision == "int8" else rows.astype(np.float32)
 
-    def add(self, vectors: Any, *, threads: int | None = None) -> npt.NDArray[np.int64]:
-        """Add vectors, and return their ids, which go on from the last one.
+    def add(self, vectors: Any, ids: npt.ArrayLike | None = None, *, threads: int | None = None) -> Ids:
+        """Add vectors, and return their ids.
 
-        The cells stay as they are: once there are several times as many vectors, a new index finds more. All vectors
-        are then in memory. The codes are copied, so many vectors at once take much less time than one by one.
+        The cells do not change: once there are several times as many vectors as were learned from, a new index finds
+        more.
+
+        Parameters
+        ----------
+        vectors : array or tensor of shape (n, d)
+        ids : whole numbers, optional
+            New to the index, none negative. By default they continue from the greatest id ever given.
+        threads : int, optional
+            Default: one per available core.
         """
-        old = self.vectors
-        rows = checked_rows(vectors, self.metric, self._arrays["centers"].shape[1])
-        ids = np.arange(len(old), len(old) + len(rows), dtype=np.int64)
-        if not len(rows):
-            return ids
-        _check_number(len(old) + len(rows))
-        from sthash.index.cells import with_rows
+        rows = dense_rows(vectors, self.coder.n_features)
+        own_ids = None if ids is None else check_ids(ids, count=len(rows), of="vectors")
+        return self._add(self.coder.encode(rows, threads), own_ids, borrow=False)
 
-        new = rounded(rows, self.precision, self._arrays["steps"])
-        arrays = with_rows(self._arrays, rows, len(old), resolve_threads(threads))
-        self._connect(arrays, np.concatenate([old, new]))
-        return ids
+    def add_encoded(self, encoded: EncodedVectors, ids: npt.ArrayLike | None = None) -> Ids:
+        """Add vectors that the coder of the index has encoded, and return their ids.
 
-    def remove(self, ids: npt.ArrayLike) -> None:
-        """Remove vectors by their ids; none if one is not there. Those of the others stay as they are."""
-        wanted = np.atleast_1d(np.asarray(ids))
-        if wanted.size and wanted.dtype.kind not in "iu":
-            raise TypeError(f"ids are {wanted.dtype}. Pass whole numbers.")
-        missing = ~np.isin(wanted, self._arrays["ids"][self._arrays["ids"] >= 0])
-        if missing.any():
-            raise KeyError(f"there is no vector with the id {wanted[missing][0]}; nothing was removed.")
-        from sthash.index.cells import without_ids
+        Many vectors are referred to, not copied: they must not be changed while the index lives.
+        """
+        own_ids = None if ids is None else check_ids(ids, count=len(encoded), of="vectors")
+        return self._add(encoded, own_ids, borrow=True)
 
-        self._connect(without_ids(self._arrays, wanted), self.vectors)
+    def _add(self, encoded: EncodedVectors, ids: Ids | None, *, borrow: bool) -> Ids:
+        rows = self.coder.check_encoded(encoded)
+        words = rows.vectors.view(np.uint16) if rows.vectors.dtype == np.float16 else rows.vectors
+        return self._core.add(cells=rows.cells, packed=rows.packed, vectors=words, ids=ids, borrow=borrow)
+
+    def remove(self, ids: npt.ArrayLike | Set[int]) -> None:
+        """Remove vectors by their ids; none if one is missing. Other ids do not change."""
+        self._core.remove(check_ids(ids))
 
     def search(
         self,
         queries: Any,
         k: int = 10,
         *,
+        allowed: Allowed | None = None,
+        exact: bool = False,
         probes: int | None = None,
         candidates: int | None = None,
         threads: int | None = None,
-    ) -> tuple[npt.NDArray[np.int64], Floats]:
+    ) -> tuple[Ids, Floats]:
         """Find the vectors with the largest cosines or inner products.
 
         Parameters
         ----------
         queries : array or tensor of shape (queries, d)
         k : int, default=10
+        allowed : whole numbers or boolean mask, optional
+            Only vectors with these ids, or those that a mask in the order of `ids` selects. Ids that are not in the
+            index are ignored. If they are few, exactly these vectors are scored.
+        exact : bool, default=False
+            Score all vectors.
         probes : int, optional
-            Cells that are looked into, by default one of twelve (of six for inner products), but at least 64. All of
-            them make the search as good as the codes are. For cosines this is an average per query: a query
-            looks into the cells whose centers are almost as close as the nearest one, and these may be few or many.
+            Cells that are searched. Default: n_cells / 12 (n_cells / 6 for inner products), at least 64. For cosines
+            this is an average per query: a query searches the cells whose centers are almost as close as the nearest
+            one, which may be few or many.
         candidates : int, optional
-            Vectors per query whose scores are computed, by default 12 k.
+            Vectors per query whose scores are computed. Default: 12 k.
         threads : int, optional
-            By default one per available core.
+            Default: one per available core. The answers do not depend on it.
 
         Returns
         -------
         ids, scores : arrays of shape (queries, k)
-            Best first, equal ones by id; -1 and -infinity where fewer were found.
+            Best first, equal ones by id; -1 and -infinity where fewer vectors are in the index or allowed.
         """
-        if self._core is None:
-            raise ValueError("the index has no vectors yet. Read it with VectorIndex.load, or attach them.")
-        rows = check_dense(as_array(queries), self._arrays["centers"].shape[1])
+        rows = dense_rows(queries, self.coder.n_features)
         # Estimates are of unit queries; the lengths come in at the end.
         lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))[:, None]
         if not lengths.all():
-            if self.metric == "cosine":
-                raise ValueError("a query is zero, which is similar to nothing. Leave it out.")
+            if self.coder.metric == "cosine":
+                raise ValueError("queries must not be zero, because a zero vector is similar to nothing. Leave it out.")
             lengths[lengths == 0] = 1
         k = check_whole("k", k, 1, "ask for at least one neighbor")
         if probes is None:
-            probes = max(LEAST_PROBES, -(-self.n_cells // CELLS_PER_PROBE[self.metric]))
+            probes = max(LEAST_PROBES, -(-self.coder.n_cells // CELLS_PER_PROBE[self.coder.metric]))
         else:
             check_whole("probes", probes, 1)
         if candidates is None:
@@ -322,21 +346,18 @@ class VectorIndex:
         else:
             candidates = max(k, check_whole("candidates", candidates, 1))
         margin = math.inf
-        if probes < len(self._arrays["margins"]):
-            margin, probes = float(self._arrays["margins"][probes - 1]), MOST_PROBES * probes
-        units = (rows / lengths).astype(np.float32)
-        ids, scores = self._core.search(
-            units, k=k, probes=probes, margin=margin, candidates=candidates, threads=resolve_threads(threads)
+        if probes < len(self.coder.margins):
+            margin, probes = float(self.coder.margins[probes - 1]), MOST_PROBES * probes
+        ids, scores = self._unchanged().search(
+            (rows / lengths).astype(np.float32),
+            k=k,
+            probes=probes,
+            margin=margin,
+            candidates=candidates,
+            exact=exact,
+            allowed=check_allowed(allowed, self),
+            threads=resolve_threads(threads),
         )
-        if self.metric == "ip":
+        if self.coder.metric == "ip":
             scores *= lengths.astype(np.float32)
         return ids, scores
-
-
-def _beside(path: str | PathLike[str]) -> Path:
-    return Path(f"{Path(path)}.npy")
-
-
-def _check_number(rows: int) -> None:
-    if rows > MOST_ROWS:
-        raise ValueError(f"there are {rows:,} vectors, but an index holds at most {MOST_ROWS:,}. Make several.")
