@@ -1,4 +1,4 @@
-"""What people do with codes: classify.
+"""What people do with collections and codes: classify, recognize copies.
 
 The public names are listed in ``__init__.pyi`` and imported when they are first used: only the classifier needs
 scikit-learn.

@@ -10,12 +10,13 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from sthash.applications.votes import Voting, vote_weights
+from sthash.arrays import Vectors
 from sthash.checks import check_choice, check_whole
+from sthash.collection import Voting, vote_weights
 from sthash.hashing import SelfTaughtHashing
 from sthash.hashing.hasher import learner_of
 from sthash.index import HammingIndex
-from sthash.rows import Vectors, check_structure
+from sthash.vectors.checks import check_input
 
 
 class KNNHashClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -25,11 +26,11 @@ class KNNHashClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     hasher : hasher or None, default=None
         It learns the codes; None takes `SelfTaughtHashing` with 24 bits.
-    radius : int or None, default=3
-        Radius of the ball. If the ball is empty, the documents with the nearest codes vote instead. None takes the
-        ``n_neighbors`` nearest codes, whatever their distance.
-    n_neighbors : int, default=25
+    k : int, default=25
         Number of voters if the radius is None or the ball is empty.
+    radius : int or None, default=3
+        Radius of the ball. If the ball is empty, the documents with the ``k`` nearest codes vote instead. None always
+        takes the ``k`` nearest codes, whatever their distance.
     voting : {"majority", "distance"}, default="majority"
         ``distance`` gives a document at d bits the weight 1 / (1 + d).
     threads : int or None, default=None
@@ -58,14 +59,14 @@ class KNNHashClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self,
         hasher: Any = None,
         *,
+        k: int = 25,
         radius: int | None = 3,
-        n_neighbors: int = 25,
         voting: Voting = "majority",
         threads: int | None = None,
     ) -> None:
         self.hasher = hasher
+        self.k = k
         self.radius = radius
-        self.n_neighbors = n_neighbors
         self.voting = voting
         self.threads = threads
 
@@ -79,12 +80,11 @@ class KNNHashClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def _fit(self, X: Vectors, y: npt.ArrayLike) -> None:
-        check_whole("n_neighbors", self.n_neighbors)
+        check_whole("k", self.k)
         check_choice("voting", self.voting, get_args(Voting))
         if self.radius is not None:
             check_whole("radius", self.radius, least=0)
-        check_structure(X)
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float32)
+        X, y = validate_data(self, check_input(X), y, accept_sparse="csr", dtype=np.float32)
         check_classification_targets(y)
         self.classes_, self._labels = np.unique(np.asarray(y), return_inverse=True)
         self.hasher_ = SelfTaughtHashing(24, threads=self.threads) if self.hasher is None else clone(self.hasher)
@@ -92,10 +92,9 @@ class KNNHashClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._index = _index_of(self.hasher_)
 
     def predict_proba(self, X: Vectors) -> npt.NDArray[np.float64]:
-        """Give each class's share of the votes."""
+        """Return the share of the votes for each class."""
         check_is_fitted(self)
-        check_structure(X)
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float32, reset=False)
+        X = validate_data(self, check_input(X), accept_sparse="csr", dtype=np.float32, reset=False)
         codes = self.hasher_.transform(X)
         votes = np.zeros((len(codes), len(self.classes_)))
         if self.radius is not None:
@@ -104,7 +103,7 @@ class KNNHashClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             np.add.at(votes, (voters, self._labels[ids]), vote_weights(distances, self.voting))
         alone = np.flatnonzero(votes.sum(axis=1) == 0)
         if len(alone):
-            ids, distances = self._index.search(codes[alone], self.n_neighbors, threads=self.threads)
+            ids, distances = self._index.search(codes[alone], self.k, threads=self.threads)
             voters = np.repeat(alone, ids.shape[1])[ids.ravel() >= 0]
             held = ids >= 0
             np.add.at(votes, (voters, self._labels[ids[held]]), vote_weights(distances[held], self.voting))
@@ -112,7 +111,7 @@ class KNNHashClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return shares
 
     def predict(self, X: Vectors) -> npt.NDArray[Any]:
-        """Give the class with most votes; of equals, the first."""
+        """Return the class with the most votes; of equals, the first."""
         check_is_fitted(self)
         winners: npt.NDArray[Any] = self.classes_[self.predict_proba(X).argmax(axis=1)]
         return winners
@@ -133,6 +132,4 @@ class KNNHashClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def _index_of(hasher: Any) -> HammingIndex:
-    index = HammingIndex(hasher.n_bits)
-    index.add(hasher.codes_)
-    return index
+    return HammingIndex.build(hasher.codes_, n_bits=hasher.n_bits)

@@ -1,19 +1,35 @@
-"""A collection of documents in one file: model, codes, texts, and what re-ranking needs."""
+"""A collection: documents and the indexes over them, in one file.
+
+``__all__`` has the public names; those imported with ``as`` are for the packages above.
+"""
 
 from __future__ import annotations
 
+from sthash.collection.build.options import VectorOptions
 from sthash.collection.collection import Collection
-from sthash.collection.conditions import Condition, FieldKinds, Filter, Where
-from sthash.collection.display import facts_html, hits_frame, hits_html, matched_words
-from sthash.collection.document_table import AnswerTooLargeError, StoredDocument
-from sthash.collection.embedder import EmbedderError
-from sthash.collection.hits import Hit, Hits
-from sthash.collection.learning_plan import LearningPlan
-from sthash.collection.packed_vectors import PackedVectors, packed
+from sthash.collection.collection import Embedding as Embedding
+from sthash.collection.duplicates import gathered as gathered
+from sthash.collection.duplicates import named as named
+from sthash.collection.file.connection import CollectionBusyError, CollectionError
+from sthash.collection.file.documents import AnswerTooLargeError, StoredDocument
+from sthash.collection.indexes.embedder import Embedder, EmbedderError
 from sthash.collection.protocol import DocumentCollection
-from sthash.collection.search_options import SearchKeywords, SearchOptions
+from sthash.collection.search.answer import answer as answer
+from sthash.collection.search.answer import answer_like as answer_like
+from sthash.collection.search.conditions import Condition, FieldKinds, Filter, Where
+from sthash.collection.search.display import facts_html, hits_frame, hits_html, matched_words
+from sthash.collection.search.filters import ids_where
+from sthash.collection.search.hit import Hit
+from sthash.collection.search.hits import HitRanking as HitRanking
+from sthash.collection.search.hits import Hits
+from sthash.collection.search.hits import Strategy as Strategy
+from sthash.collection.search.options import Ranking as Ranking
+from sthash.collection.search.options import SearchKeywords, SearchOptions
+from sthash.collection.search.votes import Neighborhood as Neighborhood
+from sthash.collection.search.votes import Prediction, Voting
+from sthash.collection.search.votes import Vote as Vote
+from sthash.collection.search.votes import vote_weights as vote_weights
 from sthash.collection.snapshot import Snapshot
-from sthash.collection.store import CollectionBusyError, CollectionError
 from sthash.collection.verification import Verification
 
 __all__ = [
@@ -23,22 +39,24 @@ __all__ = [
     "CollectionError",
     "Condition",
     "DocumentCollection",
+    "Embedder",
     "EmbedderError",
     "FieldKinds",
     "Filter",
     "Hit",
     "Hits",
-    "LearningPlan",
-    "PackedVectors",
+    "Prediction",
     "SearchKeywords",
     "SearchOptions",
     "Snapshot",
     "StoredDocument",
+    "VectorOptions",
     "Verification",
+    "Voting",
     "Where",
     "facts_html",
     "hits_frame",
     "hits_html",
+    "ids_where",
     "matched_words",
-    "packed",
 ]

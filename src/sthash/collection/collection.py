@@ -1,53 +1,60 @@
-"""`Collection`: documents in one file, found by what they are about."""
+"""`Collection`: documents in one file, and the indexes that find them."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
+import numpy as np
 import numpy.typing as npt
 
+from sthash.checks import resolve_threads
 from sthash.codes import Codes
-from sthash.collection import builder
-from sthash.collection.conditions import Where
-from sthash.collection.corrections import answer_corrected
-from sthash.collection.display import facts_html
-from sthash.collection.document_table import StoredDocument, remove
-from sthash.collection.embedder import Embedder
-from sthash.collection.export import export_documents
-from sthash.collection.hits import Hits
-from sthash.collection.learning_facts import collection_facts, learning_facts
-from sthash.collection.learning_plan import LearningPlan
-from sthash.collection.open_file import OpenFile
-from sthash.collection.packed_vectors import Ids
-from sthash.collection.posting_table import settle
-from sthash.collection.replacement import copy_file
-from sthash.collection.search import answer_by_key
-from sthash.collection.search_options import SearchKeywords, SearchOptions
+from sthash.collection.build import builder
+from sthash.collection.build.builder import Source
+from sthash.collection.build.facts import collection_facts, learning_facts
+from sthash.collection.build.options import VectorOptions
+from sthash.collection.duplicates import gathered, named
+from sthash.collection.file.documents import StoredDocument
+from sthash.collection.file.export import export_documents
+from sthash.collection.file.replacement import copy_file
+from sthash.collection.file.store import WAIT_SECONDS, Store
+from sthash.collection.indexes.cells import LoadedCells
+from sthash.collection.indexes.embedder import Embedder, check_name
+from sthash.collection.indexes.stored_model import SETTING as CODES
+from sthash.collection.search.answer import answer, answer_like
+from sthash.collection.search.display import facts_html
+from sthash.collection.search.hits import Hits
+from sthash.collection.search.options import SearchKeywords, SearchOptions
+from sthash.collection.search.votes import Prediction, Vote, Voting, predict
 from sthash.collection.snapshot import Snapshot
-from sthash.collection.term_table import next_column
 from sthash.collection.verification import Verification, verify
-from sthash.index.stored_vectors import Metric
-from sthash.model import Margins, Model
-from sthash.model.learning_limits import LEARNING_SECONDS
-from sthash.model.linear import default_recipe
+from sthash.duplicates import DuplicateKeywords, DuplicateOptions, Duplicates
+from sthash.duplicates.detection import compared
+from sthash.model import Learning, Model
 from sthash.progress import Progress, silent
 from sthash.sources import Document, FieldNames, with_fields
 
 if TYPE_CHECKING:
-    from sthash.hashing import SelfTaughtHashing
-    from sthash.hashing.sth import Recipe
     from sthash.text import TextVectorizer
+    from sthash.text.options import TextOptions
+
+Embedding = Callable[[list[str]], Any] | Embedder
 
 
-class Collection(OpenFile):
-    """Documents in one file, with the model that was learned from them and their codes.
+class Collection:
+    """Documents in one file, with the indexes that find them.
 
-    Made by `Collection.create` or `Collection.open`. Each change is one transaction: after a crash the file is as it
-    was before the change or after it. Other processes can read meanwhile, and see a change from the next call on; a
-    second one that wants to change the file waits. Several threads can use one object.
+    Use `Collection.create` or `Collection.open` to get one. Each change is one transaction: after a crash, the file is
+    in the state before the change or after it. Readers are not blocked by a writer, and see its changes from the next
+    call on; a second writer waits. Several threads can use one object.
+
+    A collection of texts has an index of words and one of binary codes, which Self-Taught Hashing learns. A collection
+    of vectors has an index of cells, and one of the words of its texts.
 
     Examples
     --------
@@ -56,11 +63,23 @@ class Collection(OpenFile):
     ...          [("cat", "fish"), ("dog", "bones"), ("rabbit", "carrots")]]
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "animals.sth")
-    ...     with sthash.Collection.create(path, texts, n_bits=4, n_neighbors=5) as animals:
+    ...     with sthash.Collection.create(path, texts) as animals:
     ...         hit = animals.search("a dog with bones", k=1, explain=True)[0]
     >>> hit.key, hit.terms
-    ('1', ('bone', 'dog'))
+    ('1', ('dog', 'bone'))
     """
+
+    def __init__(self, store: Store, *, threads: int | None = None, embedder: Embedder | None = None) -> None:
+        self._store = store
+        self._threads = resolve_threads(threads)
+        self._embedder = embedder
+        self._forget()
+
+    def _forget(self) -> None:
+        self._current: Snapshot | None = None
+        self._model: Model | None = None
+        self._origin: tuple[int, int] | None = None
+        self._loaded = LoadedCells()
 
     @classmethod
     def create(
@@ -69,193 +88,258 @@ class Collection(OpenFile):
         documents: Any = None,
         *,
         vectors: Any = None,
-        embedder: Callable[[list[str]], Any] | None = None,
-        embedder_name: str | None = None,
-        text_search: bool = False,
-        n_bits: int = 64,
-        n_neighbors: int = 25,
-        metric: Metric = "cosine",
-        recipe: Recipe | None = None,
-        sample_size: int | None = None,
-        learning_seconds: float = LEARNING_SECONDS,
-        learning_bytes: int | None = None,
-        scatter: float = 0.0,
-        language: str | None = None,
-        fold_accents: bool = False,
-        vectorizer: TextVectorizer | None = None,
-        hasher: SelfTaughtHashing | None = None,
+        embedder: Embedding | None = None,
+        learning: Learning | None = None,
+        text_options: TextOptions | TextVectorizer | None = None,
+        vector_options: VectorOptions | None = None,
         model: Model | None = None,
-        random_state: int = 0,
         replace: bool = False,
         overwrite: bool = False,
         threads: int | None = None,
         progress: Progress | None = None,
         **fields: Unpack[FieldNames],
     ) -> Self:
-        """Learn, encode and store documents in a new file, and open it.
+        """Create a collection from documents, and open it.
 
-        The documents are read once and not kept in memory. Vocabulary and hash functions are learned from all of them,
-        the latter within limits of time and memory, and beyond these from a random sample. A build that is interrupted
-        leaves nothing at the path.
-
-        There may be any number of documents, also none. Hash functions need two more than ``n_bits``, and more than
-        ``n_neighbors``, that share words with others. Without hash functions all codes are zero, and a search compares
-        the query with all documents. The `add` that brings a collection to 1,000 documents then learns them.
+        The documents are read once and not kept in memory. A build that is interrupted leaves nothing at the path. Any
+        number of documents is allowed, including zero. Learning hash functions takes at least ``n_bits + 2`` documents
+        that share words with others, and more than ``n_neighbors``. With fewer documents, searches scan all of them;
+        the `add` that brings a collection to 1,000 documents learns the hash functions.
 
         Parameters
         ----------
         path : path
         documents : iterable of str, dict or Document; path object; DataFrame or Series
-            As `sthash.sources.open_documents` takes them; not needed where there are vectors.
+            See `sthash.sources.open_documents`. Optional if ``vectors`` are given.
         vectors : array, tensor, iterable of arrays, str or path, optional
-            Dense vectors of your own, one per document, which are compared instead of the texts. A str is the field of
-            the documents, or the column of the table, that holds them; a path, or a str that ends with ``.npy``, is a
-            NumPy file. A vector of zeros, with NaN or infinity, or not as wide as the first is an error.
-        embedder, embedder_name : callable, str, optional
+            Your own dense vectors, one per document. A str names the field of the documents, or the column of the
+            table, that holds them; a path, or a str that ends with ``.npy``, is a NumPy file. Zero vectors, NaN,
+            infinity and vectors of different widths are errors.
+        embedder : callable or Embedder, optional
             Any function from a list of str to an array with one row per text, such as ``encode`` of a
-            sentence-transformers model. It makes the vectors of queries, and of the documents unless there are
-            ``vectors``. The file keeps its name, by default ``module:qualname``; pass it again to `open`.
-        text_search : bool
-            Index the words of texts beside vectors: searches are then by both; see ``ranking`` of `SearchOptions`.
-        n_bits, n_neighbors : int
-            Of the hasher. More bits find more of the nearest documents in a ball of the same size.
-        metric : {"cosine", "ip"}
-            What vectors are compared by. With "ip", the inner product, their lengths count: scores are inner products,
-            and a vector of zeros is allowed. Near-duplicates are still found by cosine.
-        recipe : str, optional
-            Of the hasher. By default the one that finds the most of the nearest documents: "neighbors" for texts
-            (docs/better-codes.md), "embeddings" for vectors (docs/embedding-codes.md). `sthash.evaluation.tune` finds
-            which is best for documents like yours.
-        sample_size : int or None
-            Learn from a random sample of at most this size; None takes all documents. From fewer documents the hash
-            functions are learned sooner, and codes find less: on 244,163 texts the 100 nearest codes hold .38 of the
-            true 10 nearest documents if 20,000 were learned from, and .64 if all were (docs/scaling.md).
-        learning_seconds : float
-            Learn from as many documents as take about so long on two cores. The time is estimated from the numbers of
-            documents, terms and bits, not measured, so that the same arguments give the same codes.
-        learning_bytes : int or None
-            Learn from as many documents as take about so much memory; None takes half of the machine's.
-        scatter : float
-            How much random hyperplanes are mixed into the learned ones: so many times as large as these on average.
-            With 0, as published, codes bring together what is about the same topic. With about 4 and long codes
-            (``n_bits=512``) a small ball holds most of the nearest documents by cosine, also those that are near
-            because of rare terms; codes of 64 bits gain little.
-        language : str, optional
-            Which stems and stop words the texts have: English by default; "none" for neither. See
-            `sthash.text.languages.language_names`. Not with ``vectorizer``, which has its own.
-        fold_accents : bool
-            Whether accents make no difference, so that "cafe" finds "café". Not with ``vectorizer``.
-        vectorizer, hasher : TextVectorizer, SelfTaughtHashing, optional
-            With settings of your own. Those of the hasher replace ``n_bits``, ``n_neighbors`` and ``recipe``. Limits of
-            the vectorizer (``min_df``, ``max_df``, ``max_features``) limit the hash functions, not the search.
+            sentence-transformers model. It embeds queries, and the documents unless ``vectors`` are given. The file
+            stores its name, by default ``module:qualname``; pass the function again to `open`. Use
+            ``Embedder.of(function, name)`` to choose another name.
+        learning : Learning, optional
+            How to learn the hash functions. Texts have codes by default; vectors have codes only if this is given.
+        text_options : TextOptions or TextVectorizer, optional
+            How to split texts into words. The limits of a vectorizer (``min_df``, ``max_df``, ``max_features``) apply
+            to the hash functions, not to the search.
+        vector_options : VectorOptions, optional
+            How to compare and store vectors.
         model : TextModel or VectorModel, optional
-            Encode by this model; nothing is learned, and the parameters of learning are not used.
-        random_state : int
-            Seed of the sample and the hasher.
-        replace : bool
-            Let a later document replace an earlier one with the same key; otherwise that is an error.
-        overwrite : bool
-            Replace the file if there is one at the path.
+            Encode with this model instead of learning one.
+        replace : bool, default=False
+            Whether a document replaces an earlier one with the same key. If False, a repeated key is an error.
+        overwrite : bool, default=False
+            Replace an existing file.
         threads : int or None
-            None takes one thread per available core. The codes do not depend on it.
+            Number of threads; None uses all available cores. The codes do not depend on it.
         progress : callable, optional
-            Called with the name of the stage (reading, graph, embedding, hash functions, encoding, posting lists), how
-            much of it is done, and of how much (None if not known).
+            Called with the name of the stage, the amount done, and the total (None if unknown).
         key, text, label : str, optional
-            Which field of a dict, or column of a DataFrame, holds what; all others are metadata.
+            Names of the fields of a dict, or columns of a DataFrame, to use. All others are metadata.
         """
         target = Path(path)
         if target.exists() and not overwrite:
             raise FileExistsError(
-                f"{target} exists already. Pass overwrite=True (--force) to replace it, or add to it."
+                f"{target} exists already. Pass overwrite=True (--overwrite) to replace it, or add to it."
             )
-        learning = LearningPlan(
-            n_bits,
-            n_neighbors,
-            recipe or default_recipe(dense=vectors is not None or embedder is not None),
-            sample_size,
-            learning_seconds,
-            learning_bytes,
-            scatter,
-            vectorizer,
-            hasher,
-            random_state,
-            threads,
-            language,
-            fold_accents,
-            metric,
-        )
-        if model is not None and metric != "cosine" and model.metric != metric:
-            raise ValueError(f"the model has metric={model.metric!r}, but got {metric!r}. Leave metric out.")
+        made = None if embedder is None else Embedder.of(embedder)
         builder.build(
             target,
-            with_fields(documents, fields, vectors),
-            vectors,
-            model or learning,
+            Source(with_fields(documents, fields, vectors), vectors, made),
+            learning=learning,
+            text_options=text_options,
+            vector_options=vector_options,
+            model=model,
             replace_keys=replace,
-            progress=progress,
             overwrite=overwrite,
-            embedder=None if embedder is None else Embedder.of(embedder, embedder_name),
-            text_search=learning if text_search else None,
+            threads=threads,
+            report=progress or silent,
         )
-        return cls.open(target, threads=threads, embedder=embedder, embedder_name=embedder_name)
+        return cls.open(target, threads=threads, embedder=made)
+
+    @classmethod
+    def open(
+        cls,
+        path: str | PathLike[str],
+        *,
+        wait: float = WAIT_SECONDS,
+        threads: int | None = None,
+        max_read_bytes: int | None = None,
+        embedder: Embedding | None = None,
+    ) -> Self:
+        """Open a collection.
+
+        Parameters
+        ----------
+        path : path
+        wait : float
+            Seconds to wait for another process that is changing the file.
+        threads : int or None
+            Number of threads; None uses all available cores.
+        max_read_bytes : int, optional
+            Maximum bytes of documents read per answer. Larger answers raise `AnswerTooLargeError`; a page ends before
+            the limit. Default: no limit.
+        embedder : callable or Embedder, optional
+            The function that a collection of vectors was built with. It is needed to search for texts by vector, and to
+            add texts. A function with another name than the file states is an error; nothing is imported or run because
+            of the file.
+        """
+        writable = os.access(path, os.W_OK) and os.access(Path(path).absolute().parent, os.W_OK)
+        made = None if embedder is None else Embedder.of(embedder)
+        collection = cls(Store(path, "rw" if writable else "ro", wait), threads=threads, embedder=made)
+        collection._store.max_read_bytes = max_read_bytes
+        try:
+            with collection._store.reading():
+                if made is not None:
+                    check_name(collection._store, made)
+        except BaseException:
+            collection.close()
+            raise
+        return collection
+
+    def close(self) -> None:
+        """Close the file."""
+        self._store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    # One state of the file
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Snapshot]:
+        """Read one state of the file; concurrent changes are not visible.
+
+        Other threads that use the same object wait until the ``with`` statement ends.
+        """
+        with self._store.reading():
+            version = self._store.version()
+            if self._current is None or self._current.version != version:
+                self._current = Snapshot(
+                    self._store,
+                    version,
+                    self._threads,
+                    model=self._present_model(),
+                    embedder=self._embedder,
+                    loaded=self._loaded,
+                )
+            yield self._current
+
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        """Make all changes of the block or none of them."""
+        try:
+            with self._store.writing():
+                yield
+        except BaseException:
+            self._forget()
+            raise
+
+    def _present_model(self) -> Model | None:
+        """Return the hash functions of the file: those in memory, if the file still has them."""
+        origin = self._store.origin()
+        if self._origin != origin:  # another file
+            self._loaded = LoadedCells()
+        known = self._model
+        if not self._store.has_setting(CODES):
+            known = None
+        elif known is None or self._origin != origin or known.settings["generation"] != self._generation():
+            known = builder.present_model(self._store, self._threads)
+        self._origin, self._model = origin, known
+        return known
+
+    def _generation(self) -> Any:
+        return self._store.setting(CODES).get("generation")
+
+    @property
+    def n_bits(self) -> int:
+        """Number of bits of a code; 0 if the documents have none."""
+        with self.snapshot() as now:
+            return now.codes.n_bits if now.has_codes else 0
+
+    def __len__(self) -> int:
+        with self.snapshot() as now:
+            return len(now)
+
+    def __contains__(self, key: object) -> bool:
+        with self.snapshot() as now:
+            return isinstance(key, str) and now.documents.find(key) is not None
+
+    @property
+    def takes_texts(self) -> bool:
+        """Whether texts can be added. False for a collection of vectors that was opened without an embedder."""
+        with self.snapshot() as now:
+            return self._embedder is not None or now.cells is None
+
+    @property
+    def version(self) -> int:
+        """A number that increases with every change of the file while it is open."""
+        with self._store.reading():
+            return self._store.version()
+
+    @property
+    def path(self) -> Path:
+        """Path of the file."""
+        return self._store.path
+
+    # Documents
 
     def get(self, key: str) -> Document:
-        """Return a document; KeyError if there is none with this key."""
+        """Return the document with this key; raise KeyError if there is none."""
         with self.snapshot() as now:
-            number = self._id(now, key)
-            return now.documents([number])[number]
+            return now.documents.get(self._id(now, key))
 
     def _id(self, snapshot: Snapshot, key: str, consequence: str = "") -> int:
-        number = snapshot.find(key)
+        number = snapshot.documents.find(key)
         if number is None:
             raise KeyError(f"there is no document with the key {key!r} in {self.path}{consequence}")
         return number
 
     def page(self, after: int = -1, limit: int = 1000) -> list[StoredDocument]:
-        """Return the first documents whose ids are greater than ``after``, at most ``limit`` of them.
+        """Return up to ``limit`` documents with ids greater than ``after``, in order.
 
-        The id of the last one is where the next page starts.
+        Pass the id of the last one as ``after`` to get the next page.
         """
         with self.snapshot() as now:
-            return now.page(after, limit)
+            return now.documents.page(after, limit)
 
     def __iter__(self) -> Iterator[Document]:
         return self.export()
 
     def export(self) -> Iterator[Document]:
-        """Iterate over all documents in the order in which they came.
+        """Iterate over all documents in insertion order.
 
-        They are those of one state of the file, when the first is asked for; who changes the file meanwhile does not
-        wait. They are copied to a temporary file for that, if they are many.
+        The documents are a snapshot taken when iteration starts; writers are not blocked. A large collection is copied
+        to a temporary file first.
         """
         return export_documents(self._store)
 
     def copy_to(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
-        """Copy the file, in one state of it, to another path; also to restore a copy over a collection.
+        """Copy a snapshot of the file to another path. Use it for backups, and to restore a collection from one.
 
-        Other processes may use both files. After a crash the target is as it was before, or the whole copy.
+        Other processes may use both files. After a crash, the target is either unchanged or complete.
 
         Parameters
         ----------
         path : path
-        overwrite : bool
-            Replace the file if there is one at the path.
+        overwrite : bool, default=False
+            Replace an existing file.
         """
         copy_file(self._store, Path(path), overwrite=overwrite)
 
-    def ids_where(self, where: Where) -> Ids:
-        """Return the ids of the documents that meet conditions; see `SearchOptions`."""
-        with self.snapshot() as now:
-            return now.ids_where(where)
-
     def info(self) -> dict[str, Any]:
-        """Return what the file holds and how it was learned.
+        """Describe the contents of the file, and how its hash functions were learned.
 
-        ``learned`` says whether there are hash functions, and ``learned_on`` from how many documents they were learned.
-        Of all ``words``, the first ``n_terms`` are those that the hash functions know. ``unseen_documents`` is the
-        share of the documents that they were not learned from, and ``unseen_terms`` the share of the words of all
-        documents that they do not know. ``advice`` says in one sentence whether to `relearn`.
+        ``learned`` tells whether there are hash functions, and ``learned_on`` the number of documents they were learned
+        from. The hash functions know the first ``n_terms`` of all ``words``. ``unseen_documents`` is the share of the
+        documents that they were not learned from, and ``unseen_terms`` the share of the words of all documents that
+        they do not know. ``advice`` recommends in one sentence whether to `relearn`.
         """
         with self.snapshot() as now:
             about = {**collection_facts(now), **learning_facts(self._store, now)}
@@ -265,85 +349,89 @@ class Collection(OpenFile):
         return facts_html(self.info())
 
     def check(self) -> Verification:
-        """Read everything and compare it with its checksums and with each other; CollectionError if it is damaged."""
+        """Verify all checksums and the consistency of the indexes; raise CollectionError if the file is damaged."""
         with self.snapshot() as now:
-            return verify(self._store, now.model)
+            return verify(self._store, now)
 
     # Changes
 
     def add(
         self,
-        documents: Any,
+        documents: Any = None,
         *,
         vectors: Any = None,
         progress: Progress | None = None,
         **fields: Unpack[FieldNames],
     ) -> int:
-        """Add documents, all or, on an error, none of them; a key that is there already is an error.
+        """Add documents in one transaction; an existing key is an error. Return the number of added documents.
 
-        Words that are new can be searched for at once. The hash functions know them after `relearn`, and `info` says
-        when that is worth it. ``vectors`` and the others are as for `create`; the embedder that the collection was
-        opened with embeds documents that come without vectors. Return how many documents were added.
+        New words can be searched for at once. The hash functions know them after `relearn`; `info` recommends when. The
+        parameters are those of `create`. Documents without vectors are embedded by the embedder that the collection was
+        opened with.
         """
         return self._put(with_fields(documents, fields, vectors), vectors, progress, replace_keys=False)
 
     def upsert(
         self,
-        documents: Any,
+        documents: Any = None,
         *,
         vectors: Any = None,
         progress: Progress | None = None,
         **fields: Unpack[FieldNames],
     ) -> int:
-        """Add documents, each in place of the one with the same key, if there is one."""
+        """Add documents in one transaction, replacing documents with the same key. Return the number of documents."""
         return self._put(with_fields(documents, fields, vectors), vectors, progress, replace_keys=True)
 
     def _put(self, documents: Any, vectors: Any, progress: Progress | None, *, replace_keys: bool) -> int:
         with self._changing():
-            # Another process may have learned a new model; from here on the lock keeps it as it is.
-            model = self._present_model()
             return builder.add_documents(
                 self._store,
-                model,
-                documents,
-                vectors,
+                Source(documents, vectors, self._embedder),
+                # Another process may have learned a new model; from here on the lock keeps it as it is.
+                model=self._present_model(),
                 replace_keys=replace_keys,
                 threads=self._threads,
-                progress=progress or silent,
-                embedder=self._embedder if model.dense else None,
+                report=progress or silent,
             )
 
     def delete(self, keys: str | Iterable[str], *, missing_ok: bool = False) -> int:
-        """Delete documents by their keys, none if one is missing; return how many were deleted."""
+        """Delete documents by key, in one transaction, and return their number.
+
+        A missing key is an error, and nothing is deleted, unless ``missing_ok`` is set.
+        """
         with self._changing(), self.snapshot() as now:
             ids: dict[int, None] = {}
             for key in [keys] if isinstance(keys, str) else keys:
-                if missing_ok and now.find(key) is None:
+                if missing_ok and now.documents.find(key) is None:
                     continue
                 ids[self._id(now, key, "; nothing was deleted")] = None
-            remove(self._store, list(ids))
-            settle(self._store, next_column(self._store), self._threads)
+            indexes = builder.IndexSet(self._store, self._present_model(), self._threads)
+            indexes.remove(np.array(sorted(ids), dtype=np.int64))
+            now.documents.remove(list(ids))
+            indexes.settle()
             return len(ids)
 
     def compact(self) -> None:
-        """Give the space of deleted documents back to the disk."""
+        """Return the space of deleted documents to the file system."""
         self._store.compact()
 
     def relearn(self, *, progress: Progress | None = None, **changes: Unpack[builder.RelearnChanges]) -> None:
-        """Learn a new model from the documents as they are now; it replaces the old one in one step.
+        """Learn cells and hash functions from the current documents, and replace the old ones in one transaction.
 
-        Every setting that is not given stays as it was. Where there are many documents, learning starts from the
-        present hash functions, and takes fewer steps.
+        Settings that are not given stay the same. With many documents, learning starts from the current hash functions
+        and takes fewer steps. A collection of vectors without hash functions gets them if a setting is given.
 
         Parameters
         ----------
-        n_bits, n_neighbors, recipe, sample_size, learning_seconds, learning_bytes, scatter, random_state
-            As of `create`. For ``sample_size``, None takes all documents.
+        n_bits, n_neighbors, recipe, sample_size, seconds, memory, scatter, random_state
+            See `Learning`. ``sample_size=None`` uses all documents.
         progress : callable, optional
-            As of `create`.
+            See `create`.
         """
         with self._changing():
             builder.relearn(self._store, dict(changes), self._threads, progress or silent)
+
+    # Search
 
     def search(
         self,
@@ -353,19 +441,19 @@ class Collection(OpenFile):
         key: str | None = None,
         **options: Unpack[SearchKeywords],
     ) -> Hits:
-        """Find the documents that are most like a text, a vector, or another document.
+        """Find the documents most similar to a text, a vector, or another document.
 
-        A text ranks by BM25 and the neighbors; see `SearchOptions`. A text of one line may have "phrases in quotes",
-        ``+words`` that must be there, and ``-words`` that must not.
+        Texts are ranked by BM25, smoothed over neighbors; see `SearchOptions`. A query of one line can contain
+        "phrases in quotes", ``+required`` words and ``-excluded`` words.
 
         Parameters
         ----------
         query : str or array
-            A text; or, in a collection of vectors, a vector, or a text if the collection was opened with an embedder.
-        k : int
+            A text; or, in a collection of vectors, a vector.
+        k : int, default=10
             Number of hits.
         key : str, optional
-            Instead of a query: the key of a document, which is then not among the hits.
+            Key of a document to search by, instead of a query. The document itself is not among the hits.
         radius, rerank, where, factor, explain, ranking, correct
             See `SearchOptions`.
         """
@@ -374,21 +462,33 @@ class Collection(OpenFile):
             raise TypeError("search takes either a query or a key. Pass one of them.")
         with self.snapshot() as now:
             if key is None:
-                return answer_corrected(now, [query], chosen)[0]
-            return answer_by_key(now, self._id(now, key), chosen)
+                return answer(now, [query], chosen)[0]
+            return answer_like(now, self._id(now, key), chosen)
 
     def search_many(self, queries: Iterable[Any], k: int = 10, **options: Unpack[SearchKeywords]) -> list[Hits]:
-        """Like `search`, for many texts or vectors at once: the hits of each."""
+        """Search for many texts or vectors at once; return the hits of each. See `search`."""
         chosen = SearchOptions(k, **options)
         with self.snapshot() as now:
-            return answer_corrected(now, list(queries), chosen)
+            return answer(now, list(queries), chosen)
 
     def encode(self, queries: Iterable[Any]) -> Codes:
-        """Return the packed codes of texts, or of vectors, by the model of the collection, as queries have them."""
+        """Return the packed codes of texts or vectors, encoded as queries."""
         with self.snapshot() as now:
             return now.encode(list(queries)).codes
 
-    def margins(self, queries: Iterable[Any]) -> Margins:
-        """Return the margins of texts, or of vectors: a bit is on where its margin is positive."""
+    # Applications
+
+    def near_duplicates(self, threshold: float | None = None, **options: Unpack[DuplicateKeywords]) -> Duplicates:
+        """Find near-duplicate documents; see `sthash.near_duplicates`."""
+        chosen = DuplicateOptions(threshold, **options)
         with self.snapshot() as now:
-            return now.encode(list(queries)).margins
+            found = compared(gathered(now, chosen), chosen, self._threads)
+            keys, pairs = named(now, now.ids, found)
+        return Duplicates(self, keys, pairs, chosen.measure, chosen.least, chosen.grouping)
+
+    def classify(
+        self, query: str | npt.ArrayLike, k: int = 25, *, radius: int | None = None, voting: Voting = "majority"
+    ) -> Prediction:
+        """Return the majority label among the nearest documents; see `sthash.classify`."""
+        with self.snapshot() as now:
+            return predict(now, query, Vote(k, radius, voting))

@@ -1,4 +1,4 @@
-"""What every collection of documents can do, wherever the documents are."""
+"""The interface that collections in a file, behind a service and in Milvus share."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Protocol, Self, Unpack
 
 from sthash.codes import Codes
-from sthash.collection.hits import Hits
-from sthash.collection.search_options import SearchKeywords
+from sthash.collection.search.hits import Hits
+from sthash.collection.search.options import SearchKeywords
+from sthash.collection.search.votes import Prediction, Voting
+from sthash.duplicates import DuplicateKeywords, Duplicates
+from sthash.progress import Progress
 from sthash.sources import Document, FieldNames
 
 
@@ -28,19 +31,36 @@ class DocumentCollection(Protocol):
         """Iterate over all documents, as `export` does."""
 
     def get(self, key: str) -> Document:
-        """Return a document; KeyError if there is none with this key."""
+        """Return the document with this key; raise KeyError if there is none."""
 
     def export(self) -> Iterator[Document]:
         """Iterate over all documents."""
 
-    def add(self, documents: Any, **fields: Unpack[FieldNames]) -> int:
-        """Add documents; a key that is already there is an error. Return how many were added."""
+    def info(self) -> dict[str, Any]:
+        """Describe the collection: ``documents``, ``kind``, ``n_bits`` and more."""
 
-    def upsert(self, documents: Any, **fields: Unpack[FieldNames]) -> int:
-        """Add documents, each in place of the one with the same key. Return how many there were."""
+    def add(
+        self,
+        documents: Any = None,
+        *,
+        vectors: Any = None,
+        progress: Progress | None = None,
+        **fields: Unpack[FieldNames],
+    ) -> int:
+        """Add documents; an existing key is an error. Return the number of added documents."""
+
+    def upsert(
+        self,
+        documents: Any = None,
+        *,
+        vectors: Any = None,
+        progress: Progress | None = None,
+        **fields: Unpack[FieldNames],
+    ) -> int:
+        """Add documents, replacing documents with the same key. Return the number of documents."""
 
     def delete(self, keys: str | Iterable[str], *, missing_ok: bool = False) -> int:
-        """Delete documents by key, none if one is missing. Return how many were deleted."""
+        """Delete documents by key, or none if one is missing. Return their number."""
 
     def encode(self, queries: Iterable[Any]) -> Codes:
         """Return the packed codes of texts, or of vectors."""
@@ -48,16 +68,24 @@ class DocumentCollection(Protocol):
     def search(
         self, query: Any = None, k: int = 10, *, key: str | None = None, **options: Unpack[SearchKeywords]
     ) -> Hits:
-        """Find the documents most like a query, or like the document with ``key``; see `SearchOptions`.
+        """Find the documents most similar to a query, or to the document with ``key``; see `SearchOptions`.
 
-        The hits say which words of the query were ignored or are unknown, and how the documents were found and ranked.
+        The hits tell which words of the query were ignored or are unknown, and how documents were found and ranked.
         """
 
     def search_many(self, queries: Iterable[Any], k: int = 10, **options: Unpack[SearchKeywords]) -> list[Hits]:
-        """Like `search`, for many queries: the hits of each."""
+        """Search for many queries at once; return the hits of each. See `search`."""
+
+    def near_duplicates(self, threshold: float | None = None, **options: Unpack[DuplicateKeywords]) -> Duplicates:
+        """Find near-duplicate documents; see `sthash.near_duplicates`."""
+
+    def classify(
+        self, query: Any, k: int = 25, *, radius: int | None = None, voting: Voting = "majority"
+    ) -> Prediction:
+        """Return the majority label among the nearest documents; see `sthash.classify`."""
 
     def close(self) -> None:
-        """Free what is held."""
+        """Release all resources."""
 
     def __enter__(self) -> Self: ...
 

@@ -1,4 +1,4 @@
-"""Near-duplicates: which documents say nearly the same, how similar they are, and which of them to keep.
+"""Near-duplicates: which documents are nearly the same, how similar they are, and which of them to keep.
 
 The public names are listed in ``__init__.pyi`` and imported when they are first used.
 """

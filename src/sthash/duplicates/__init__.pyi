@@ -3,7 +3,8 @@ from sthash.duplicates.comparison import compare_texts as compare_texts
 from sthash.duplicates.deduplicator import Deduplicator as Deduplicator
 from sthash.duplicates.deduplicator import Verdict as Verdict
 from sthash.duplicates.detection import near_duplicates as near_duplicates
-from sthash.duplicates.known import known_copies as known_copies
+from sthash.duplicates.options import DuplicateKeywords as DuplicateKeywords
+from sthash.duplicates.options import DuplicateOptions as DuplicateOptions
 from sthash.duplicates.passages import Passage as Passage
 from sthash.duplicates.passages import shared_passages as shared_passages
 from sthash.duplicates.result import Duplicates as Duplicates

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from sthash.arrays import Positions
 from sthash.duplicates.result import Rule
 from sthash.duplicates.similarity_join import SimilarPairs
-
-Positions = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -25,23 +24,21 @@ class Choice:
         For each of them, the document of its group that is kept.
     scores : array of float64
         For each of them, how similar it is to its nearest.
-    n_groups : int
     """
 
     dropped: Positions
     kept: Positions
     scores: npt.NDArray[np.float64]
-    n_groups: int
 
 
 def choose(pairs: SimilarPairs, known: int, rule: Rule, lengths: Positions) -> Choice:
-    """Choose by a rule; of a group with documents that are known already, the first of them is kept.
+    """Choose by a rule; in a group with documents that are already known, the first of them is kept.
 
     Parameters
     ----------
     pairs : SimilarPairs
     known : int
-        So many documents, the first ones, are none of the stream's.
+        Number of documents, at the start, that are not part of the stream.
     rule : {"first", "longest", "newest"}
     lengths : array of int64
         Characters of each document.
@@ -61,7 +58,7 @@ def choose(pairs: SimilarPairs, known: int, rule: Rule, lengths: Positions) -> C
 
     members, places = np.unique(np.concatenate([pairs.left, pairs.right]), return_inverse=True)
     if len(members) == 0:
-        return Choice(members, members, np.zeros(0), 0)
+        return Choice(members, members, np.zeros(0))
     ends = places[: len(pairs)], places[len(pairs) :]
     edges = coo_array((np.ones(len(pairs), dtype=bool), ends), shape=(len(members), len(members)))
     n_groups, group = connected_components(edges, directed=False)
@@ -74,10 +71,10 @@ def choose(pairs: SimilarPairs, known: int, rule: Rule, lengths: Positions) -> C
         order = order[np.argsort(lengths[members[order]], kind="stable")]
     elif rule == "newest":
         order = order[::-1]
-    # Of those that are known already, the first.
+    # Of the documents that are already known, the first.
     order = np.concatenate([order, np.flatnonzero(members < known)[::-1]])
     kept_of = np.empty(n_groups, dtype=np.int64)
     kept_of[group[order]] = members[order]
     kept = kept_of[group]
     is_dropped = (members != kept) & (members >= known)
-    return Choice(members[is_dropped], kept[is_dropped], best[is_dropped], int(n_groups))
+    return Choice(members[is_dropped], kept[is_dropped], best[is_dropped])

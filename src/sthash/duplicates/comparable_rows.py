@@ -10,15 +10,17 @@ import numpy as np
 import numpy.typing as npt
 
 from sthash import _core
+from sthash.arrays import Positions
 from sthash.checks import resolve_threads
-from sthash.rows import row_sums
 from sthash.text.counters import text_batches
+from sthash.text.options import new_vectorizer
+from sthash.vectors.lengths import row_sums
+from sthash.vectors.rows import Rows
 
 if TYPE_CHECKING:
-    from sthash.text import TextVectorizer
+    from sthash.text import TextOptions, TextVectorizer
 
-Positions = npt.NDArray[np.int64]
-# Words are forgotten when their table has so many bytes; their hashes do not depend on it.
+# The table of words is cleared when it has this many bytes; hashes do not depend on it.
 MOST_WORD_BYTES = 256 << 20
 
 
@@ -28,32 +30,25 @@ class ComparableRows:
 
     Attributes
     ----------
-    indptr, columns, values
-        The parts of a CSR matrix.
+    rows : Rows
     squares : array of float32
-        Squared length of each row: of a set, its size. Columns that only one row has may be left out of the matrix,
-        but they count here.
-    n_columns : int
+        Squared length of each row: of a set, its size. Columns that only one row has may be left out of the rows, but
+        they count here.
     chosen : array of int64
         The rows that are compared, ascending, each different from all others.
     copies, firsts : array of int64
         Rows that are equal to an earlier one, and that one.
     """
 
-    indptr: Positions
-    columns: npt.NDArray[np.int32]
-    values: npt.NDArray[np.float32]
+    rows: Rows
     squares: npt.NDArray[np.float32]
-    n_columns: int
     chosen: Positions
     copies: Positions
     firsts: Positions
 
     def scores(self, rows: Positions, measure: str) -> npt.NDArray[Any]:
         """Return the similarities of some rows, all with all."""
-        import scipy.sparse as sp
-
-        X = sp.csr_array((self.values, self.columns, self.indptr), shape=(len(self.squares), self.n_columns))[rows]
+        X = self.rows.at(rows).to_scipy()
         products, squares = (X @ X.T).toarray(), self.squares[rows]
         if measure == "cosine":
             return products / np.sqrt(squares[:, None] * squares)  # type: ignore[no-any-return]
@@ -62,33 +57,26 @@ class ComparableRows:
         return products / np.minimum(squares[:, None], squares)  # type: ignore[no-any-return]
 
 
-def weighted_rows(texts: Iterable[str], vectorizer: TextVectorizer | None, threads: int | None) -> ComparableRows:
+def weighted_rows(
+    texts: Iterable[str], text_options: TextOptions | TextVectorizer | None, threads: int | None
+) -> ComparableRows:
     """Return the TF-IDF rows of texts, by a vectorizer that is fitted to them."""
-    from sklearn.base import clone
-
-    from sthash.rows import row_parts
     from sthash.text import CorpusCounter, TextVectorizer
 
-    if vectorizer is None:
-        counter = CorpusCounter(TextVectorizer(threads=threads))
+    vectorizer = new_vectorizer(text_options, threads)
+    if isinstance(text_options, TextVectorizer):
+        X = vectorizer.fit_transform(texts)
+    else:  # without limits for the vocabulary, which then need not be put in order
+        counter = CorpusCounter(vectorizer)
         X = counter.unsettled_rows(counter.add(texts))
-    else:
-        X = clone(vectorizer).fit_transform(texts)
-    parts = row_parts(X)
-    return term_rows(parts.indptr, parts.indices, parts.values, X.shape[1], threads)
+    return term_rows(Rows.of(X), threads)
 
 
-def term_rows(
-    indptr: Positions,
-    columns: npt.NDArray[np.int32],
-    values: npt.NDArray[np.float32],
-    n_columns: int,
-    threads: int | None,
-) -> ComparableRows:
+def term_rows(rows: Rows, threads: int | None) -> ComparableRows:
     """Return weighted rows of unit length as they are compared; those without weights are left out."""
-    first_of = _core.first_equal_rows(_core.CsrView(indptr, columns, values), threads=resolve_threads(threads))
-    squares = (row_sums(indptr, (values > 0).astype(np.int32)) > 0).astype(np.float32)
-    return ComparableRows(indptr, columns, values, squares, n_columns, *folded(first_of, squares > 0))
+    first_of = _core.first_equal_rows(rows.view(), threads=resolve_threads(threads))
+    squares = (row_sums(rows.indptr, (rows.values > 0).astype(np.int32)) > 0).astype(np.float32)
+    return ComparableRows(rows, squares, *folded(first_of, squares > 0))
 
 
 def folded(first_of: Positions, known: npt.NDArray[np.bool_]) -> tuple[Positions, Positions, Positions]:
@@ -99,7 +87,7 @@ def folded(first_of: Positions, known: npt.NDArray[np.bool_]) -> tuple[Positions
 
 
 def shingled_rows(texts: Iterable[str], size: int, threads: int | None) -> ComparableRows:
-    """Return the sets of shingles of texts: runs of ``size`` words, as they stand but for their case."""
+    """Return the sets of shingles of texts: runs of ``size`` words, in lower case."""
     shingler = Shingler(size, threads)
     parts = [shingler(batch) for batch in text_batches(texts)]
     sizes = np.concatenate([np.zeros(0, np.int64), *(np.diff(indptr) for indptr, _ in parts)])
@@ -115,7 +103,7 @@ def set_rows(indptr: Positions, items: npt.NDArray[np.uint64], threads: int | No
     rows = folded(_core.first_equal_sets(indptr, items, threads=workers), sizes > 0)
     bounds, columns, n_columns = _core.shared_columns(indptr, items, threads=workers)
     ones = np.ones(len(columns), dtype=np.float32)
-    return ComparableRows(bounds, columns, ones, sizes.astype(np.float32), n_columns, *rows)
+    return ComparableRows(Rows.sparse(bounds, columns, ones, n_columns), sizes.astype(np.float32), *rows)
 
 
 class Shingler:

@@ -27,7 +27,7 @@ class Explanation:
 
     Examples
     --------
-    >>> from sthash import compare_texts
+    >>> from sthash.duplicates import compare_texts
     >>> print(compare_texts("a black cat sat", "a white cat sat down"))
     a [-black-]{+white+} cat sat{+ down+}
     """

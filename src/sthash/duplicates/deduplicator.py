@@ -1,4 +1,4 @@
-"""Deduplication as documents come: each new one is compared with all that were kept before."""
+"""Deduplication one document at a time: each new one is compared with all that were kept before."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ import numpy.typing as npt
 
 from sthash import model_file
 from sthash.checks import check_whole
-from sthash.duplicates.detection import SHINGLE_WORDS
 from sthash.duplicates.matchers import Matcher, SetMatcher, VectorMatcher
 from sthash.duplicates.measures import Measure, check_measure
-from sthash.rows import check_dense
+from sthash.duplicates.options import SHINGLE_WORDS
 from sthash.tables import texts_of
+from sthash.vectors.checks import check_rows
+from sthash.vectors.conversion import as_array
 
 
 class Verdict(NamedTuple):
-    """What a `Deduplicator` says of a text.
+    """The verdict of a `Deduplicator` on a text.
 
     Attributes
     ----------
@@ -40,19 +41,19 @@ class Verdict(NamedTuple):
 
 
 class Deduplicator:
-    """Says of each text, as it comes, whether it is new, and if not, of which one it is a copy.
+    """Tells for each new text whether it is a copy of an earlier one, and of which.
 
     Only new texts are kept, as hashes of their shingles, or as the vectors that you give for them. The similarity does
-    not depend on other texts, so no verdict is changed by what comes later; that is why the cosine of TF-IDF weights is
+    not depend on other texts, so later texts change no verdict; that is why the cosine of TF-IDF weights is
     not offered here.
 
     Parameters
     ----------
     threshold : float, optional
-        Similarity from which on a text is a copy; by default 0.8 for shingles, 0.9 for cosine.
+        Least similarity of a copy. Default: 0.8 for shingles, 0.9 for cosine.
     measure : {"jaccard", "containment", "cosine"}, default="jaccard"
-        ``containment``: the share of the shingles of the new text that the other one has, so that quotations are
-        copies, too. ``cosine``: of embeddings that you give for the texts.
+        ``containment``: the share of the shingles of the new text that the other one has, so that quotations
+        are copies. ``cosine``: of embeddings that you give for the texts.
     shingle_words : int, default=5
         Number of words of a shingle.
     threads : int or None, default=None
@@ -117,14 +118,14 @@ class Deduplicator:
         text: str | None = None,
         vectors: npt.ArrayLike | None = None,
     ) -> list[Verdict]:
-        """Compare texts with all that were kept, also with those before them, and keep those that are new.
+        """Compare texts with all that were kept, including earlier ones of the same call, and keep the new ones.
 
         Parameters
         ----------
         texts : iterable of str, Series or DataFrame
             With ``measure="cosine"``, leave it out.
         keys : iterable of str, optional
-            By default the number of the text, counted over all calls.
+            Default: the number of the text, counted over all calls.
         text : str, optional
             For a DataFrame: the column that holds the texts.
         vectors : array of shape (n, m), optional
@@ -140,7 +141,7 @@ class Deduplicator:
         text: str | None = None,
         vectors: npt.ArrayLike | None = None,
     ) -> list[Verdict]:
-        """Return what `add` would say of each text alone, and keep nothing."""
+        """Return the verdict of `add` on each text alone, and keep nothing."""
         return self._judged(texts, keys, text, vectors, keep=False)
 
     def _judged(
@@ -165,7 +166,8 @@ class Deduplicator:
         if self.measure == "cosine":
             if vectors is None or texts is not None or column is not None:
                 raise TypeError("measure='cosine' compares embeddings. Pass them as vectors=, and no texts.")
-            return check_dense(vectors) if len(vectors) else []
+            given = as_array(vectors)
+            return check_rows(given) if len(given) else []
         if vectors is not None:
             raise TypeError(f"measure={self.measure!r} compares texts. Leave vectors= out, or take measure='cosine'.")
         if texts is None:
@@ -173,7 +175,7 @@ class Deduplicator:
         return list(texts_of(texts, column)) if not isinstance(texts, str) else texts
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write it to a file, which `open` and `sthash.load` read. An interrupted write leaves no trace."""
+        """Write it to a file, which `load` and `sthash.load` read. An interrupted write leaves no trace."""
         with self._lock:
             arrays = self._matcher.arrays()
             config = {
@@ -186,7 +188,7 @@ class Deduplicator:
         model_file.write(path, "Deduplicator", config, arrays | {"keys": keys})
 
     @classmethod
-    def open(cls, path: str | PathLike[str]) -> Self:
+    def load(cls, path: str | PathLike[str]) -> Self:
         """Read what `save` wrote."""
         return model_file.load_as(cls, path)
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 
+from sthash.arrays import Positions
 from sthash.duplicates.similarity_join import SimilarPairs
 
 Grouping = Literal["connected", "complete"]
 GROUPINGS: tuple[str, ...] = get_args(Grouping)
-Positions = npt.NDArray[np.int64]
 
 
 def connected_groups(left: Positions, right: Positions) -> list[Positions]:

@@ -9,15 +9,16 @@ import numpy as np
 import numpy.typing as npt
 
 from sthash import _core, model_file
-from sthash.collection import PackedVectors
+from sthash.arrays import Positions
 from sthash.duplicates.comparable_rows import Shingler
 from sthash.duplicates.measures import MEASURES
 from sthash.duplicates.similarity_join import sketch
 from sthash.index import HammingIndex
-from sthash.rows import check_dense, unit_rows
 from sthash.text.counters import text_batches
+from sthash.vectors.checks import check_rows
+from sthash.vectors.lengths import unit_rows
+from sthash.vectors.rows import Rows
 
-Positions = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float32]
 Scores = npt.NDArray[np.float64]
 Arrays = dict[str, npt.NDArray[Any]]
@@ -27,7 +28,7 @@ ROUNDING = 1e-6  # of unit vectors in single precision
 
 
 class Matcher(Protocol):
-    """Compares documents with those that it has kept, which are numbered in the order in which they came."""
+    """Compares documents with those that it has kept, which are numbered in the order in which they were added."""
 
     def matches(self, documents: Any, *, keep: bool) -> Iterator[tuple[Positions, Scores]]:
         """Give, in portions, the most similar one for each document, −1 if none is, and how similar it is.
@@ -39,7 +40,7 @@ class Matcher(Protocol):
         """Return what it has kept, for a file."""
 
     def restore(self, arrays: Arrays, count: int) -> None:
-        """Take so many documents from a file, into a matcher that is new; refuse what does not fit."""
+        """Read ``count`` documents from a file into a new matcher; refuse what does not fit."""
 
 
 class SetMatcher:
@@ -81,7 +82,7 @@ class VectorMatcher:
         """Compare vectors."""
         if not len(documents):
             return
-        vectors = check_dense(documents, self._vectors.shape[1] if self._count else None)
+        vectors = check_rows(documents, width=self._vectors.shape[1] if self._count else None)
         for start in range(0, len(vectors), VECTORS_AT_ONCE):
             # Each row is brought to unit length on its own, so portions change nothing.
             yield self._match(np.ascontiguousarray(unit_rows(vectors[start : start + VECTORS_AT_ONCE])), keep=keep)
@@ -90,8 +91,7 @@ class VectorMatcher:
         place, best = np.full(len(own), -1, dtype=np.int64), np.zeros(len(own))
         codes, radius = self._sketch(own)
         known = np.flatnonzero(own.any(axis=1))  # a zero vector is similar to none
-        new = HammingIndex(8 * codes.shape[1])
-        new.add(codes[known], known)
+        new = HammingIndex.build(codes[known], known)
         if self._index is not None:
             left, right, scores = self._close(self._index, self._vectors, new, own, radius)
             _take_best(place, best, left, right, scores)
@@ -99,8 +99,7 @@ class VectorMatcher:
             return place, best
         # Only a vector without a similar one before this portion can be kept.
         candidates = known[place[known] < 0]
-        first = HammingIndex(new.n_bits)
-        first.add(codes[candidates], candidates)
+        first = HammingIndex.build(codes[candidates], candidates, n_bits=new.n_bits)
         left, right, scores = self._close(first, own, new, own, radius)
         earlier = left < right
         left, right, scores = left[earlier], right[earlier], scores[earlier]
@@ -122,10 +121,7 @@ class VectorMatcher:
         return place, best
 
     def _sketch(self, rows: Floats) -> tuple[npt.NDArray[np.uint8], int]:
-        bounds = np.arange(len(rows) + 1, dtype=np.int64) * rows.shape[1]
-        columns = rows.shape[1]
-        packed = PackedVectors(rows.ravel().view(np.int32), bounds[:-1], bounds[1:], dense=True, n_columns=columns)
-        return sketch(packed, self._threshold, self._threads)
+        return sketch(Rows.dense(rows), self._threshold, self._threads)
 
     def _close(
         self, left: HammingIndex, left_rows: Floats, right: HammingIndex, right_rows: Floats, radius: int
@@ -163,7 +159,7 @@ class VectorMatcher:
     def restore(self, arrays: Arrays, count: int) -> None:
         """Take vectors."""
         model_file.check_array(arrays, "vectors", np.float32, (count, None))
-        vectors = check_dense(arrays["vectors"]) if count else arrays["vectors"]
+        vectors = check_rows(arrays["vectors"]) if count else arrays["vectors"]
         for start in range(0, count, VECTORS_AT_ONCE):
             rows = np.ascontiguousarray(vectors[start : start + VECTORS_AT_ONCE])
             self._keep(rows, self._sketch(rows)[0])

@@ -14,7 +14,7 @@ from sthash.checks import check_choice
 Measure = Literal["cosine", "jaccard", "containment"]
 MEASURES: tuple[str, ...] = get_args(Measure)
 DEFAULT_THRESHOLDS = {"cosine": 0.9, "jaccard": 0.8, "containment": 0.8}
-# Below this threshold it is estimated first how many pairs there would be.
+# Below this threshold, the number of pairs is estimated first.
 LOW_THRESHOLD = 0.5
 MOST_PAIRS_PER_DOCUMENT = 100
 FEW_DOCUMENTS = 1000
@@ -22,7 +22,7 @@ SAMPLED_ROWS = 1000
 
 
 def check_measure(measure: Any, threshold: Any) -> tuple[Measure, float]:
-    """Return the measure and the threshold that are meant; None is the default threshold of the measure."""
+    """Return the checked measure and threshold; None is the default threshold of the measure."""
     check_choice("measure", measure, MEASURES)
     if threshold is None:
         return measure, DEFAULT_THRESHOLDS[measure]

@@ -8,20 +8,20 @@ from dataclasses import dataclass
 from sthash import _core
 from sthash.checks import check_whole
 
-# Of a run of words that stands many times in a text, so many places are looked at.
+# Most places that are compared if a run of words occurs many times in a text.
 MOST_PLACES = 64
 
 
 @dataclass(frozen=True)
 class Passage:
-    """Words that stand in two texts.
+    """Words that two texts share.
 
     Attributes
     ----------
     text : str
-        As it stands in the left text.
+        As written in the left text.
     left, right : (int, int)
-        Where it stands: ``text[start:end]``.
+        Where it is: ``text[start:end]``.
     words : int
     """
 
@@ -31,14 +31,14 @@ class Passage:
     words: int
 
 
-def shared_passages(left: str, right: str, *, words: int = 5) -> list[Passage]:
-    """Find the passages of the left text that stand in the right one, whatever the case and what is between words.
+def shared_passages(left: str, right: str, *, min_words: int = 5) -> list[Passage]:
+    """Find passages of the left text that are also in the right one, ignoring case and what separates words.
 
     Parameters
     ----------
     left, right : str
-    words : int, default=5
-        Words that a passage has at least. Of unspaced scripts, pairs of letters count as words.
+    min_words : int, default=5
+        Shortest passage, in words. Of unspaced scripts, pairs of letters count as words.
 
     Returns
     -------
@@ -47,13 +47,13 @@ def shared_passages(left: str, right: str, *, words: int = 5) -> list[Passage]:
 
     Examples
     --------
-    >>> from sthash import shared_passages
+    >>> from sthash.duplicates import shared_passages
     >>> first = "He wrote: to be, or not to be, that is the question."
-    >>> (passage,) = shared_passages(first, "TO BE OR NOT TO BE that was it", words=4)
+    >>> (passage,) = shared_passages(first, "TO BE OR NOT TO BE that was it", min_words=4)
     >>> passage.text, passage.right
     ('to be, or not to be, that', (0, 23))
     """
-    size = check_whole("words", words)
+    size = check_whole("min_words", min_words)
     ours, theirs = _placed_words(left), _placed_words(right)
     places: dict[tuple[str, ...], list[int]] = defaultdict(list)
     for at in range(len(theirs) - size + 1):

@@ -1,4 +1,4 @@
-"""What a search for near-duplicates gives: pairs with their similarities, groups, and what to keep of each."""
+"""The result of a search for near-duplicates: pairs with their similarities, groups, and what to keep of each."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Texts:
 
 @dataclass(frozen=True)
 class Duplicates:
-    """Documents that say nearly the same.
+    """Near-duplicate documents.
 
     Iterating gives the groups; ``len`` is their number.
 
@@ -130,14 +130,14 @@ class Duplicates:
 
     @cached_property
     def groups(self) -> list[list[Key]]:
-        """Keys, two or more per group, in the order in which the documents came.
+        """Keys, two or more per group, in the order in which the documents were added.
 
         With ``connected`` grouping each document of a group is similar to another one of it, but not always to all.
         """
         return [[self.keys[place] for place in group.tolist()] for group in groups_of(self.found, self.grouping)]
 
     def at(self, threshold: float) -> Duplicates:
-        """Return what a search with a higher threshold gives, without searching again."""
+        """Return the result for a higher threshold, without searching again."""
         if not self.threshold <= threshold <= 1:
             raise ValueError(
                 f"threshold={threshold!r} must be from {self.threshold:g}, which was searched with, to 1. "
@@ -155,8 +155,8 @@ class Duplicates:
         Parameters
         ----------
         keep : {"first", "longest", "newest"} or callable
-            ``newest`` is the one that came last. A callable takes a document; the one with the largest value is kept.
-            Of equals, the first.
+            ``newest`` is the one that was added last. A callable takes a document; the one with the largest value is
+            kept. Of equals, the first.
         """
         if not callable(keep):
             check_choice("keep", keep, RULES)

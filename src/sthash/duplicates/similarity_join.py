@@ -9,21 +9,21 @@ import numpy as np
 import numpy.typing as npt
 
 from sthash import _core
+from sthash.arrays import Positions
 from sthash.checks import resolve_threads
 from sthash.codes import Codes, pack
-from sthash.collection import PackedVectors
 from sthash.duplicates.comparable_rows import ComparableRows
 from sthash.duplicates.measures import MEASURES, Measure
 from sthash.index import HammingIndex
 from sthash.index.hamming import MAX_BITS
 from sthash.progress import Progress, silent
+from sthash.vectors.rows import Rows
 
-Positions = npt.NDArray[np.int64]
 Block = tuple[Positions, Positions, npt.NDArray[np.float64]]
 Blocks = list[Block]
 PAGE = 8192
-# All pairs are listed, unless there are very many. Then so many per document are, the most similar ones, and further
-# ones if they join documents that are not joined yet.
+# All pairs are listed, unless there are very many: then this many per document, the most similar ones, and further ones
+# that join documents that are not joined yet.
 PAIRS_PER_DOCUMENT = 100
 MANY_PAIRS = 1 << 22
 
@@ -35,10 +35,10 @@ class SimilarPairs:
     Attributes
     ----------
     left, right : array of int64
-        The earlier document is left, but for containment, whose left document is the one contained.
+        The earlier document is on the left; for containment, the contained one.
     scores : array of float64
     copies : int
-        So many of the pairs, the last ones, join a document with the first one that has the same row. Such documents
+        Number of pairs, at the end, that join a document with the first one that has the same row. Such documents
         are in no other pair.
     complete : bool
         Whether all pairs are listed. If not, those that are still join the same groups.
@@ -77,9 +77,8 @@ def similar_rows(
     """
     plenty = MANY_PAIRS + PAIRS_PER_DOCUMENT // 10 * len(rows.chosen) if most_pairs is None else most_pairs
     join = _core.SimilarityJoin(
-        _core.CsrView(rows.indptr, rows.columns, rows.values),
+        rows.rows.view(),
         chosen=rows.chosen,
-        n_columns=rows.n_columns,
         squares=rows.squares,
         measure=MEASURES.index(measure),
         threshold=threshold,
@@ -96,7 +95,7 @@ def similar_rows(
 
 
 def similar_vectors(
-    vectors: PackedVectors,
+    vectors: Rows,
     threshold: float,
     *,
     codes: Codes | None = None,
@@ -106,18 +105,16 @@ def similar_vectors(
     """Find pairs of vectors with at least this cosine: sketches within a radius are compared exactly.
 
     By default 99 in 100 of the pairs that just reach the cosine are found, and more of the closer ones. With ``codes``
-    and ``radius``, the pairs are those whose codes differ in at most so many bits.
+    and ``radius``, the pairs are those whose codes differ in at most ``radius`` bits.
     """
-    indptr, columns, values = vectors.rows()
-    first_of = _core.first_equal_rows(_core.CsrView(indptr, columns, values), threads=resolve_threads(threads))
+    first_of = _core.first_equal_rows(vectors.view(), threads=resolve_threads(threads))
     every = np.arange(len(first_of), dtype=np.int64)
     known = vectors.cosines(every, every, threads) > 0
     documents = np.flatnonzero((first_of == every) & known)
     copies = np.flatnonzero((first_of != every) & known)
     if codes is None or radius is None:
         codes, radius = sketch(vectors, threshold, threads)
-    index = HammingIndex(8 * codes.shape[1])
-    index.add(codes[documents], documents)
+    index = HammingIndex.build(codes[documents], documents)
     blocks: Blocks = []
     listed, complete = 0, True
     for block in index.pairs(radius):
@@ -155,19 +152,19 @@ def _with_copies(blocks: Blocks, copies: Positions, firsts: Positions, *, comple
     )
 
 
-def sketch(vectors: PackedVectors, min_cosine: float, threads: int | None = None) -> tuple[Codes, int]:
+def sketch(vectors: Rows, threshold: float, threads: int | None = None) -> tuple[Codes, int]:
     """Codes of random hyperplanes, and a radius within which 99 of 100 pairs with this cosine lie.
 
     Each bit of two codes differs with probability p = arccos(cosine) / π (Charikar, 2002): unlike a learned code, such
-    a one says how close two vectors are. There are so many bits that unrelated vectors, for which p = 1/2, lie five
-    standard deviations farther out. The hyperplanes follow from the columns.
+    a code tells how close two vectors are. The number of bits is such that unrelated vectors, for which p = 1/2, lie
+    five standard deviations farther out. The hyperplanes follow from the columns.
     """
     from scipy.special import bdtrik
 
-    p = max(math.acos(min_cosine) / math.pi, 1e-9)
+    p = max(math.acos(threshold) / math.pi, 1e-9)
     n_bits = min(64 * math.ceil(((2.33 * math.sqrt(p * (1 - p)) + 2.5) / max(0.5 - p, 0.01)) ** 2 / 64), MAX_BITS)
     parts = [np.zeros((0, n_bits // 8), dtype=np.uint8)]
-    for start in range(0, len(vectors.starts), PAGE):
-        rows = _core.CsrView(*vectors.at(slice(start, start + PAGE)).rows())
-        parts.append(pack(_core.scatter(rows, words=n_bits // 64, seed=0, threads=resolve_threads(threads)) > 0))
+    for start in range(0, len(vectors), PAGE):
+        rows = vectors.part(start, start + PAGE)
+        parts.append(pack(_core.scatter(rows.view(), words=n_bits // 64, seed=0, threads=resolve_threads(threads)) > 0))
     return np.concatenate(parts), max(math.ceil(bdtrik(0.99, n_bits, p)), 0)

@@ -16,16 +16,14 @@ import numpy.typing as npt
 
 from sthash.sources import Document
 
-FLUSH_LINES = 4096
-
 
 class SpillError(OSError):
-    """A disk is full while data is written to it. Nothing that was there before has changed."""
+    """A disk is full while data is written to it. Existing data has not changed."""
 
 
 @contextmanager
 def naming_full_disk(place: str, remedy: str) -> Iterator[None]:
-    """Raise `SpillError`, with what to do, where the system says that a disk is full."""
+    """Raise `SpillError`, with what to do, where the system reports that a disk is full."""
     try:
         yield
     except OSError as error:
@@ -51,8 +49,8 @@ class Spool:
     >>> with Spool(16) as spool:
     ...     for start in (0, 3):
     ...         spool.append(np.arange(start, start + 3, dtype=np.uint64))
-    ...     spool.array().tolist(), spool.spilled
-    ([0, 1, 2, 3, 4, 5], True)
+    ...     spool.array().tolist()
+    [0, 1, 2, 3, 4, 5]
     """
 
     def __init__(self, most_bytes: int) -> None:
@@ -71,11 +69,6 @@ class Spool:
     def __len__(self) -> int:
         return self._size
 
-    @property
-    def spilled(self) -> bool:
-        """Whether some of it is in a file."""
-        return self._file is not None
-
     def append(self, items: npt.NDArray[np.uint64]) -> None:
         """Add items at the end."""
         self._parts.append(items)
@@ -91,7 +84,7 @@ class Spool:
         self._parts, self._held = [], 0
 
     def array(self) -> npt.NDArray[np.uint64]:
-        """Return all items; of a file, as the operating system reads it when it is needed."""
+        """Return all items; those in a file are memory-mapped."""
         if self._file is None:
             whole = np.concatenate([np.zeros(0, np.uint64), *self._parts])
             self._parts = [whole]
@@ -100,7 +93,7 @@ class Spool:
         return np.memmap(self._file, dtype=np.uint64, mode="r", shape=(self._size,))
 
     def close(self) -> None:
-        """Give up the memory and the file."""
+        """Release the memory and the file."""
         self._parts = []
         if self._file is not None:
             self._file.close()

@@ -1,4 +1,4 @@
-"""Deduplication of a stream of documents in bounded memory, also against a collection."""
+"""Deduplication of a stream of documents in bounded memory, optionally against a collection."""
 
 from __future__ import annotations
 
@@ -11,23 +11,24 @@ import numpy as np
 import numpy.typing as npt
 
 from sthash import _core
+from sthash.arrays import Positions
 from sthash.batches import batched
 from sthash.checks import check_choice, check_whole, resolve_threads
-from sthash.collection import Collection
 from sthash.duplicates.choice import Choice, choose
 from sthash.duplicates.comparable_rows import ComparableRows, Shingler, bounds_of, folded
-from sthash.duplicates.detection import SHINGLE_WORDS
 from sthash.duplicates.measures import Measure, check_measure, refuse_most_pairs
-from sthash.duplicates.result import RULES, Pair, Rule
+from sthash.duplicates.options import SHINGLE_WORDS
+from sthash.duplicates.result import RULES, Documents, Pair, Rule
 from sthash.duplicates.similarity_join import SimilarPairs, similar_rows
 from sthash.duplicates.spool import DocumentSpool, Spool
 from sthash.progress import Progress, silent
-from sthash.rows import row_sums
+from sthash.sizes import parse_size
 from sthash.sources import Document
-from sthash.text import CorpusCounter, TextVectorizer
+from sthash.text import CorpusCounter, TextOptions
 from sthash.text.weighting import term_weights
+from sthash.vectors.lengths import row_sums
+from sthash.vectors.rows import Rows
 
-Positions = npt.NDArray[np.int64]
 MEMORY = 4 << 30
 LEAST_MEMORY = 64 << 20
 # Bytes that a comparison takes per term or shingle of the documents compared.
@@ -67,8 +68,6 @@ class Deduplicated:
         Documents that were read.
     n_dropped : int
         Documents that are left out.
-    n_groups : int
-        Groups of near-duplicates.
     """
 
     documents: DocumentSpool
@@ -96,11 +95,6 @@ class Deduplicated:
     def n_dropped(self) -> int:
         """Documents that are left out."""
         return len(self.choice.dropped)
-
-    @property
-    def n_groups(self) -> int:
-        """Groups of near-duplicates."""
-        return self.choice.n_groups
 
     def kept(self) -> Iterator[Document]:
         """Give the documents that are kept, in their order."""
@@ -135,27 +129,28 @@ def deduplicate(
     *,
     measure: Measure = "cosine",
     keep: Rule | None = None,
-    against: Collection | None = None,
+    against: Documents | None = None,
     shingle_words: int = SHINGLE_WORDS,
-    memory: int = MEMORY,
+    memory: int | str = MEMORY,
     threads: int | None = None,
-    progress: Progress = silent,
+    progress: Progress | None = None,
 ) -> Deduplicated:
-    """Read documents once, and find out which of them say nearly what another one says.
+    """Read documents once, and find the near-duplicates among them.
 
-    The documents go to a temporary file, and what is compared does so where it does not fit into memory.
+    The documents go to a temporary file, as does what is compared if it does not fit into memory.
 
     Parameters
     ----------
     documents : iterable of Document
     threshold, measure, shingle_words, threads
-        As for `near_duplicates`.
+        See `near_duplicates`.
     keep : {"first", "longest", "newest"}, optional
-        Which document of a group is kept; by default the first, and the longest with containment.
-    against : Collection, optional
-        Documents that are near-duplicates of one of the collection are left out, too.
-    memory : int
-        Bytes to use, about; at least 64 MiB. With less memory, what is compared is read several times.
+        Which document of a group is kept. Default: the first; with containment, the longest.
+    against : Collection, Client or MilvusCollection, optional
+        Also leave out near-duplicates of documents in this collection.
+    memory : int or str
+        Approximate memory to use: bytes, or a str such as "4GB"; at least 64 MiB. With less memory, what is compared is
+        read several times.
     progress : callable, optional
         Called with the name of the step, how much is done, and of how much (None if not known).
 
@@ -174,12 +169,13 @@ def deduplicate(
     rule = keep or ("longest" if measure == "containment" else "first")
     check_choice("keep", rule, RULES)
     check_whole("shingle_words", shingle_words)
-    if check_whole("memory", memory) < LEAST_MEMORY:
+    most_bytes = parse_size("memory", memory)
+    if most_bytes < LEAST_MEMORY:
         raise ValueError(f"memory={memory} is too little to compare anything. Allow at least {LEAST_MEMORY} bytes.")
-    settings = _Settings(measure, threshold, shingle_words, memory, threads, progress)
+    settings = _Settings(measure, threshold, shingle_words, most_bytes, threads, progress or silent)
     with ExitStack() as stack:
         spool = stack.enter_context(DocumentSpool())
-        entries = stack.enter_context(Spool(memory // 4))
+        entries = stack.enter_context(Spool(most_bytes // 4))
         rows = _WeightedRows(entries, settings) if measure == "cosine" else _SetRows(entries, settings)
         lengths: list[Positions] = []
         known = 0
@@ -231,7 +227,7 @@ class _WeightedRows(_SpooledRows):
 
     def __init__(self, entries: Spool, settings: _Settings) -> None:
         super().__init__(entries, settings)
-        self._counter = CorpusCounter(TextVectorizer(threads=settings.threads))
+        self._counter = CorpusCounter(TextOptions().vectorizer(threads=settings.threads))
 
     def add(self, texts: list[str]) -> None:
         counts = self._counter.add(texts)
@@ -245,7 +241,7 @@ class _WeightedRows(_SpooledRows):
         squares = row_sums(bounds, np.square(values, dtype=np.float64)).astype(np.float32)
         none = np.zeros(0, dtype=np.int64)
         chosen, n_columns = np.flatnonzero(squares > 0), len(statistics.document_frequency)
-        return ComparableRows(bounds, columns, values, squares, n_columns, chosen, none, none)
+        return ComparableRows(Rows.sparse(bounds, columns, values, n_columns), squares, chosen, none, none)
 
 
 class _SetRows(_SpooledRows):
@@ -265,9 +261,8 @@ class _SetRows(_SpooledRows):
         shared, columns, n_columns = _core.shared_columns(bounds, entries, threads=threads)
         sizes, none = np.diff(bounds), np.zeros(0, dtype=np.int64)
         ones = np.ones(len(columns), dtype=np.float32)
-        return ComparableRows(
-            shared, columns, ones, sizes.astype(np.float32), n_columns, np.arange(len(sizes)), none, none
-        )
+        own = Rows.sparse(shared, columns, ones, n_columns)
+        return ComparableRows(own, sizes.astype(np.float32), np.arange(len(sizes)), none, none)
 
 
 def _all_pairs(rows: _SpooledRows, known: int, settings: _Settings) -> SimilarPairs:

@@ -1,7 +1,7 @@
 """Compressed files: opened by their names, and bounded in what they expand to.
 
-A few kilobytes can expand to gigabytes. So a compressed file may give `FREE_BYTES`, or `MOST_EXPANSION` times its own
-size, whichever is more. Beyond that it is an error.
+A few kilobytes can expand to gigabytes. So a compressed file may expand to `FREE_BYTES`, or `MOST_EXPANSION` times its
+own size, whichever is more. Beyond that it is an error.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import IO, Any, cast
 
 FREE_BYTES = 256 * 2**20
 MOST_EXPANSION = 250
-# Zstandard turns a byte into up to 32 KiB: so much is decompressed at once.
+# Zstandard expands a byte to up to 32 KiB: this much is decompressed at once.
 _ZSTANDARD_BYTES = 4096
 
 
@@ -69,7 +69,7 @@ class _Bounded(io.RawIOBase):
 
 
 class _ZstandardFile:
-    """A file read by the package zstandard, whose own reader takes a file that is cut short for a whole one."""
+    """A file read by the package zstandard, whose own reader accepts a truncated file as complete."""
 
     def __init__(self, path: Path, package: Any) -> None:
         self._file = path.open("rb")
@@ -85,7 +85,7 @@ class _ZstandardFile:
         self._file.close()
 
     def read1(self, size: int) -> bytes:
-        """Return up to so many bytes; none at the end."""
+        """Return up to ``size`` bytes; none at the end."""
         while self._taken == len(self._ready):
             given = self._rest or self._file.read(_ZSTANDARD_BYTES)
             if not given:

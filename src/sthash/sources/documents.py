@@ -20,7 +20,7 @@ class Document:
     metadata : dict
         Anything else that JSON can hold.
     vector : array, optional
-        On the way into a collection of vectors. What comes out of a collection has none.
+        For a collection of vectors. Documents that a collection returns have none.
 
     Examples
     --------

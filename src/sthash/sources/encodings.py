@@ -1,4 +1,4 @@
-"""Encodings of text files: told by a byte order mark, tried in turn, or guessed for the message of an error."""
+"""Encodings of text files: recognized by a byte order mark, tried in turn, or guessed for an error message."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Encoding:
     names : tuple of str
         Encodings as Python knows them, tried in this order.
     detect : bool
-        Whether text without a byte order mark may turn out to be UTF-16 or UTF-32. A mark is always believed.
+        Whether text without a byte order mark may turn out to be UTF-16 or UTF-32. A mark always decides.
     """
 
     names: tuple[str, ...] = (DEFAULT,)
@@ -51,7 +51,7 @@ class Encoding:
 
     @classmethod
     def of(cls, encoding: str | None) -> Encoding:
-        """Return what a user means: None, an encoding, or several that are separated by commas."""
+        """Return the encoding for a setting: None, a name, or several that are separated by commas."""
         if encoding is None:
             return cls()
         names = []
@@ -77,7 +77,7 @@ class Encoding:
             raise
 
     def problem(self, name: str, content: bytes, offset: int, error: UnicodeDecodeError) -> str:
-        """Say what is wrong with bytes that stand at an offset of a source."""
+        """Describe what is wrong with the bytes at an offset of a source."""
         guess = likely_encoding(content)
         tried = " or ".join(each.upper() for each in self.names)
         wrong = error.object[error.start]
@@ -110,7 +110,7 @@ def plain_stream(stream: IO[bytes], name: str, encoding: Encoding) -> tuple[IO[b
 
 
 def _without_mark(head: bytes) -> str | None:
-    """Tell UTF-16 and UTF-32 by their zeros, which other text does not have, least of all at every second byte."""
+    """Recognize UTF-16 and UTF-32 by their zero bytes, which other text does not have."""
     zeros = [head[start::4].count(0) for start in range(4)]
     most = max(1, len(head) // 4 * 3 // 4)
     if len(head) < 4 or max(zeros) < most:
@@ -149,7 +149,7 @@ class _Rest(io.RawIOBase):
 
 
 class _Recoded(io.RawIOBase):
-    """A stream in UTF-8, whatever encoding it came in."""
+    """A stream in UTF-8, whatever its original encoding."""
 
     def __init__(self, stream: IO[bytes], name: str, encoding: Encoding, offset: int) -> None:
         super().__init__()

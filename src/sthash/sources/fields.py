@@ -37,7 +37,7 @@ class SourceFields:
     vector : str, optional
         Name of the field that holds the vector of the record.
     text_optional : bool
-        Whether a record may do without a text, because it has a vector. Otherwise every record needs a field for the
+        Whether a record needs no text, because it has a vector. Otherwise every record needs a field for the
         text, which may be empty.
 
     Examples
@@ -59,7 +59,7 @@ class SourceFields:
             check_choice("required", part, tuple(USUAL_NAMES))
 
     def document(self, record: Mapping[str, Any], place: str) -> Document:
-        """Make a document of a record; ``place`` says where the record stands, for the message of an error."""
+        """Make a document of a record; ``place`` tells where the record is, for error messages."""
         rest = dict(record)
         vector = self._take_vector(rest, place)
         key = self._take("key", rest, place, record)
@@ -126,7 +126,7 @@ _USUAL_FIELDS = SourceFields()
 
 
 def as_document(value: Any, position: int, fields: SourceFields = _USUAL_FIELDS) -> Document:
-    """Return a str, a dict or a Document as a checked Document; ``position`` is for the message of an error.
+    """Return a str, a dict or a Document as a checked Document; ``position`` is for error messages.
 
     A dict is a record, as `SourceFields` reads it: what is neither key, text nor label is metadata. A number as key or
     label becomes a string.

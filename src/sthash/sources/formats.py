@@ -37,7 +37,7 @@ def read_records(
     kind : str
     encoding : Encoding, optional
     on_bad : callable
-        Called with what cannot be read; it raises an error, or the reading goes on after it.
+        Called with what cannot be read; it raises an error, or reading continues after it.
     vector : str, optional
         Field that holds a vector, which may come as an array.
     """
@@ -49,7 +49,7 @@ def read_records(
 
 
 class _Lines:
-    """The lines of a stream: only line feeds end a line, because texts may hold any other end that Python knows.
+    """The lines of a stream: only line feeds end a line, because texts may contain Python's other line ends.
 
     Attributes
     ----------
@@ -142,7 +142,7 @@ def _json_records(lines: _Lines) -> Records:
             if array and buffer.peek() == ",":
                 buffer.take()
         except (ValueError, RecursionError) as error:
-            # Where the next item begins can only be told if this one is sound.
+            # Where the next item begins is only known if this one is valid.
             reason = f"{place} is not JSON ({error}). Write an array of objects."
             lines.on_bad(BadRecord(f"{place} and the rest of it", reason))
             return
@@ -176,7 +176,7 @@ class _JsonBuffer:
                 return ""
 
     def take(self) -> None:
-        """Leave the next character behind."""
+        """Skip the next character."""
         self._start += 1
 
     def value(self, place: str) -> Any:
@@ -186,7 +186,7 @@ class _JsonBuffer:
             try:
                 value, self._start = self._parser.raw_decode(self._text, self._start)
             except json.JSONDecodeError as error:
-                # What ends early may go on; what is wrong in the middle stays wrong.
+                # A value that ends early may continue; an error in the middle stays an error.
                 unfinished = error.msg.startswith("Unterminated") or len(self._text) - error.pos < 16
                 size = len(self._text) - self._start
                 if not unfinished or size > LARGEST_RECORD or not self._more(max(_CHUNK, size)):
@@ -258,12 +258,12 @@ class _Rows:
 
     def __init__(self, lines: _Lines) -> None:
         self._lines = lines
-        # A lone carriage return ends a line, too: so old spreadsheets write them.
+        # A lone carriage return also ends a line: old spreadsheets write them.
         self._source = (piece for line in lines for piece in (_PIECES.findall(line) if b"\r" in line else (line,)))
         self.begin()
 
     def begin(self) -> None:
-        """Take note that a record begins."""
+        """Note that a record begins."""
         self._own, self._size = list[bytes](), 0
         self.problem: str | None = None
 
@@ -273,7 +273,7 @@ class _Rows:
 
     @property
     def text(self) -> str:
-        """The record as it stands in the file."""
+        """The record as written in the file."""
         return b"".join(self._own).decode("utf-8", "backslashreplace").rstrip("\r\n")
 
     def __iter__(self) -> _Rows:
@@ -289,7 +289,7 @@ class _Rows:
         try:
             return encoding.decode(line)
         except UnicodeDecodeError as error:
-            # The record must come to its end, or its last lines would pass for records.
+            # Read the record to its end, or its last lines would be taken for records.
             self.problem = encoding.problem(self.place, line, self._lines.offset, error)
             return line.decode(encoding.names[0], "replace")
 
@@ -300,7 +300,7 @@ def _parquet_records(stream: IO[bytes], name: str, vector: str | None) -> Record
         from pyarrow.parquet import ParquetFile
     except ImportError as error:
         raise ImportError(f"{name}: Parquet needs pyarrow. Install it: pip install 'sthash[parquet]'.") from error
-    # A plain file is read as it is needed. Parquet jumps to and fro, which a pipe or a compressed file cannot do well.
+    # A plain file is read as needed. Parquet needs random access, which pipes and compressed files do not give.
     plain = isinstance(stream, io.BufferedReader) and stream.seekable()
     try:
         number = 0

@@ -6,11 +6,11 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Unpack
 
-from sthash.index.stored_vectors import Metric
 from sthash.sources.documents import Document
 from sthash.sources.fields import FieldNames, SourceFields, as_document
 from sthash.sources.vectors import VectorCheck, is_vector_file, open_vectors, unequal
 from sthash.tables import column_texts, is_column, is_table
+from sthash.vectors.metric import Metric
 
 
 def open_documents(documents: Any, **fields: Unpack[FieldNames]) -> Iterator[Document]:
@@ -49,7 +49,7 @@ def _opened(documents: Any, fields: SourceFields) -> Iterator[Document]:
 def _checked(documents: Iterable[Any], fields: SourceFields) -> Iterator[Document]:
     position = 0
     for value in documents:
-        # Most values are texts and dictionaries, so these are told first.
+        # Most values are texts and dictionaries, so these are checked first.
         if not isinstance(value, str | dict | Document) and (isinstance(value, os.PathLike) or is_table(value)):
             from sthash.sources.reader import read_documents
 
@@ -62,7 +62,7 @@ def _checked(documents: Iterable[Any], fields: SourceFields) -> Iterator[Documen
 
 
 def with_fields(documents: Any, fields: FieldNames, vectors: Any = None) -> Any:
-    """Return documents whose fields are named; as they are if no field is. ``vectors`` is as in `paired`."""
+    """Return documents whose fields are named; unchanged if none is. ``vectors`` is as in `paired`."""
     unknown = set(fields) - set(FieldNames.__annotations__)
     if unknown:
         raise TypeError(f"there is no parameter {min(unknown)!r}. The fields of documents are: key, text, label.")
@@ -89,7 +89,7 @@ def paired(
         A str is the name of a field of the documents, or of a column of a table; one that ends with ``.npy``, or a path
         object, is a NumPy file with one row per document, which is mapped into memory.
     width : int, optional
-        Number of values that each vector must have; by default as many as the first one has.
+        Number of values that each vector must have; by default that of the first one.
     metric : {"cosine", "ip"} or None
         What the vectors are compared by, if that is known: vectors of zeros are refused only for cosines.
 
@@ -114,7 +114,7 @@ def paired(
 
 def _with_own(documents: Iterator[Document], check: VectorCheck) -> Iterator[tuple[Document, Any]]:
     for position, document in enumerate(documents):
-        yield document, check(document.vector, _named(position, document))
+        yield document, check(document.vector, f"the vector of {_named(position, document)}")
 
 
 def _zipped(
@@ -125,7 +125,7 @@ def _zipped(
         vector = next(rows, nothing)
         if vector is nothing:
             raise unequal(count + 1 + sum(1 for _ in documents), count)
-        yield document, check(vector, _named(count, document))
+        yield document, check(vector, f"the vector of {_named(count, document)}")
         count += 1
     if left := sum(1 for _ in rows):
         raise unequal(count, count + left)

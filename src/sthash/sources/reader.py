@@ -11,7 +11,6 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import IO, Any, cast
 
-from sthash.index.stored_vectors import Metric
 from sthash.sources.compression import SUFFIXES, opened
 from sthash.sources.documents import Document
 from sthash.sources.encodings import Encoding
@@ -20,6 +19,7 @@ from sthash.sources.formats import ENDINGS, FORMATS, read_records
 from sthash.sources.records import LARGEST_RECORD, BadRecord, OnBad, refuse, too_large
 from sthash.sources.vectors import VectorCheck, VectorFile
 from sthash.tables import is_table, table_records
+from sthash.vectors.metric import Metric
 
 _USUAL_FIELDS = SourceFields()
 
@@ -37,7 +37,7 @@ def read_documents(
     width: int | None = None,
     metric: Metric = "cosine",
 ) -> Iterator[Document]:
-    r"""Give the documents of sources, one after the other; nothing is read before it is asked for.
+    r"""Iterate over the documents of sources; they are read lazily.
 
     Parameters
     ----------
@@ -46,28 +46,28 @@ def read_documents(
         (``.md``), or one per line (``.txt``), per JSON object (``.jsonl``; ``.json``, an array of them) or per row
         (``.csv``, ``.tsv``, ``.parquet``), and may be compressed (``.gz``, ``.xz``, ``.bz2``, ``.zst``). A folder holds
         one document per file: the path below the folder is the key, the first folder of this path is the label, hidden
-        files are passed over. A table is a pandas or polars DataFrame, or anything with the Arrow stream interface,
-        such as a pyarrow Table.
+        files are skipped. A table is a pandas or polars DataFrame, or anything with the Arrow stream interface, such as
+        a pyarrow Table.
     fields : SourceFields
         Which fields hold the key, the text and the label.
     encoding : str, optional
-        Encoding of text files; several, separated by commas, are tried in turn. By default UTF-8, or UTF-16 or UTF-32
-        where the text is. A byte order mark is always believed.
+        Encoding of text files; several, separated by commas, are tried in turn. Default: UTF-8, or UTF-16 or UTF-32 if
+        detected. A byte order mark always decides.
     format : {"txt", "jsonl", "json", "csv", "tsv", "md", "parquet"}, optional
         Format of files whose names do not tell it, and of standard input (``jsonl`` by default).
     include, exclude : list of str
-        Patterns such as ``*.md`` or ``drafts``: which files of a folder to read, and which of them not. A pattern
+        Patterns such as ``*.md`` or ``drafts``: which files of a folder to read, and which to skip. A pattern
         without a slash is compared with the names of the file and of the folders above it, one with a slash with the
-        path below the folder. A star stands for anything, also for slashes.
+        path below the folder. A star stands for anything, including slashes.
     on_bad : callable, optional
         Called with a `BadRecord` for each record that cannot be read, which is then skipped. By default the first one
         is an error.
     vector_file : path, optional
-        A ``.npy`` file of vectors, one row per record of the sources, also for those that are skipped. For vectors in
+        A ``.npy`` file of vectors, one row per record of the sources, including skipped ones. For vectors in
         a field of the records see `SourceFields`.
     width, metric : int, str, optional
-        Number of values that each vector must have, by default as many as the first one has; and what vectors are
-        compared by. Those of zeros are refused only for "cosine", not for "ip".
+        Number of values that each vector must have, by default that of the first one; and what vectors are compared by.
+        Vectors of zeros are refused only for "cosine", not for "ip".
 
     Notes
     -----
@@ -132,7 +132,7 @@ class _Reader:
         return table_records(table, self.fields.vector)
 
     def _bad_source(self, bad: BadRecord) -> None:
-        """Take note of a record that is not even a record; it has a row in the file of vectors, too."""
+        """Note a record that cannot be parsed; it also has a row in the file of vectors."""
         if self.file is not None:
             self.file.take()
         self.on_bad(bad)
@@ -140,7 +140,7 @@ class _Reader:
     def _from_stream(self, stream: IO[bytes], name: str, kind: str) -> Iterator[Document]:
         on_bad = refuse if self.on_bad is refuse else self._bad_source
         records = read_records(stream, name, kind, self.encoding, on_bad, self.fields.vector)
-        # Closed before the stream that they are read from, also when nobody wants the rest.
+        # Closed before the stream that they are read from, even if the rest is not read.
         with closing(records):
             yield from self._documents(self._until_broken(records, name))
 
@@ -150,7 +150,7 @@ class _Reader:
             try:
                 found = next(records, None)
             except ValueError as error:
-                # Nobody knows how many vectors belong to the rest.
+                # It is not known how many vectors belong to the rest.
                 if self.on_bad is refuse or self.file is not None:
                     raise
                 self.on_bad(BadRecord(f"{name}, the rest of it", str(error)))
@@ -180,7 +180,7 @@ class _Reader:
         if vector is None and self.fields.vector is None:
             return document
         named = place if document.key is None else f"{place} (key {document.key!r})"
-        return replace(document, vector=self.check(vector, named))
+        return replace(document, vector=self.check(vector, f"the vector of {named}"))
 
     def _from_folder(self, folder: Path) -> Iterator[Document]:
         matched = 0
@@ -225,7 +225,7 @@ def _matches(pattern: str, parts: tuple[str, ...]) -> bool:
 
 
 def _kind(path: Path) -> str:
-    """Tell the format of a file by its name."""
+    """Return the format of a file by its name."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
     if suffixes and suffixes[-1] in SUFFIXES:
         suffixes.pop()

@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import Any
 
-# Each record comes with its place, such as "docs.jsonl, line 3", for the message of an error.
+# Each record comes with its place, such as "docs.jsonl, line 3", for error messages.
 Records = Generator[tuple[str, dict[str, Any]], None, None]
 
 # Of a line, of a record, or of a file that is one document.

@@ -13,8 +13,9 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from sthash.index.stored_vectors import Metric
-from sthash.rows import LONGEST, as_array
+from sthash.vectors.checks import check_rows
+from sthash.vectors.conversion import as_numpy
+from sthash.vectors.metric import Metric
 
 FILE_ENDING = ".npy"
 Row: TypeAlias = npt.NDArray[np.float32]
@@ -38,51 +39,30 @@ class VectorCheck:
     --------
     >>> from sthash.sources.vectors import VectorCheck
     >>> check = VectorCheck()
-    >>> check([3.0, 4.0], "document 0")
+    >>> check([3.0, 4.0], "vector 0")
     array([3., 4.], dtype=float32)
-    >>> check([1.0], "document 1")
+    >>> check([1.0], "vector 1")
     Traceback (most recent call last):
         ...
-    ValueError: document 1 has a vector of 1 values, but the others have 2. Make all vectors with the same model.
+    ValueError: vector 1 must have 2 values, got 1. Make all vectors with the same model.
     """
 
     def __init__(self, width: int | None = None, metric: Metric | None = "cosine") -> None:
         self.width = width
         self._metric = metric
 
-    def __call__(self, value: Any, place: str) -> Row:
-        """Return a vector as float32; ``place`` says whose it is, for the message of an error."""
+    def __call__(self, value: Any, what: str) -> Row:
+        """Return a vector as float32; ``what`` names it in error messages."""
         try:
-            row = as_array(value)
-        except (TypeError, ValueError, RuntimeError) as error:
-            raise ValueError(f"{place} has no vector of numbers ({error}). Give every document a vector.") from error
-        if row.ndim == 2 and row.shape[0] == 1:
-            row = row[0]
-        if row.ndim != 1 or len(row) == 0:
+            rows = check_rows(value, self._metric, width=self.width, what=what)
+        except TypeError as error:  # what is wrong is the document, not the call
+            raise ValueError(str(error)) from error
+        if len(rows) != 1:
             raise ValueError(
-                f"{place} has a vector of shape {row.shape}. Give every document one vector, a list of numbers."
+                f"{what} must be one row of numbers, got {len(rows)} rows. Give every document one vector."
             )
-        if self.width is not None and len(row) != self.width:
-            raise ValueError(
-                f"{place} has a vector of {len(row)} values, but the others have {self.width}. "
-                "Make all vectors with the same model."
-            )
-        if not np.isfinite(row).all():
-            raise ValueError(
-                f"{place} has a vector with NaN, infinity, or a number that float32 cannot hold. "
-                "Check how it was made, or leave the document out (--skip-bad)."
-            )
-        if self._metric == "cosine" and not row.any():
-            raise ValueError(
-                f"{place} has a vector of zeros, which is similar to nothing. "
-                "Check how it was made, or leave the document out (--skip-bad)."
-            )
-        if self._metric == "ip" and np.linalg.norm(row.astype(np.float64)) > LONGEST:
-            raise ValueError(
-                f"{place} has a vector longer than {LONGEST:g}, too long for inner products in float32. "
-                "Scale all vectors, or leave the document out (--skip-bad)."
-            )
-        self.width = len(row)
+        self.width = rows.shape[1]
+        row: Row = rows[0]
         return row
 
 
@@ -99,9 +79,7 @@ def open_vectors(vectors: Any) -> Iterable[Any]:
         raise TypeError(f"vectors={vectors!r} is the name of a field, but there are no documents. Pass them too.")
     if hasattr(vectors, "shape") and len(vectors.shape) != 2:
         raise ValueError(f"vectors have the shape {tuple(vectors.shape)}. Pass one row per document.")
-    if hasattr(vectors, "detach") or (hasattr(vectors, "__dlpack__") and not hasattr(vectors, "__array__")):
-        vectors = as_array(vectors)
-    found: Iterable[Any] = vectors
+    found: Iterable[Any] = as_numpy(vectors)
     return found
 
 

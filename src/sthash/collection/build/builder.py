@@ -1,0 +1,432 @@
+"""The one way into a file: documents are stored, indexes take what they need of them, models are learned."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, TypedDict
+
+import numpy as np
+
+from sthash.arrays import Ids
+from sthash.batches import batched
+from sthash.collection.build.corpus import FEW_DOCUMENTS, LearningCorpus, TextCorpus, VectorCorpus
+from sthash.collection.build.options import VectorOptions
+from sthash.collection.file import documents as document_table
+from sthash.collection.file.documents import Documents
+from sthash.collection.file.replacement import write_new
+from sthash.collection.file.store import Store
+from sthash.collection.indexes.cells import Cells
+from sthash.collection.indexes.codes import Codes
+from sthash.collection.indexes.embedder import Embedder, embedder_needed, write_name
+from sthash.collection.indexes.entries import Entries
+from sthash.collection.indexes.stored_model import load_model
+from sthash.collection.indexes.words import Words
+from sthash.model import Learning, Model, TextModel, VectorModel
+from sthash.model.linear import sample
+from sthash.model.vector_model import rows_of
+from sthash.progress import Progress, silent
+from sthash.sources import Document, paired
+from sthash.text.options import TextOptions, new_vectorizer, refuse_callable
+from sthash.vectors.metric import Metric
+
+if TYPE_CHECKING:
+    from sthash.hashing.sth import Recipe
+    from sthash.text import TextVectorizer
+
+# A collection of texts without hash functions learns them in the `add` that brings it to this number of documents. Up
+# to it, a search compares the query with all documents, exactly and fast.
+LEARN_AT = FEW_DOCUMENTS
+
+
+@dataclass(frozen=True)
+class Source:
+    """What is to be stored: documents, vectors, or both; and what makes vectors of texts."""
+
+    documents: Any
+    vectors: Any = None
+    embedder: Embedder | None = None
+
+    @property
+    def has_vectors(self) -> bool:
+        """Whether documents come with vectors."""
+        return self.vectors is not None or self.embedder is not None
+
+    def batches(self, metric: Metric, width: int | None = None) -> Iterable[list[tuple[Document, Any]]]:
+        """Cut documents, each with its vector, into batches; without vectors, an embedder makes them."""
+        pairs = paired(self.documents, self.vectors, width, metric)
+        if self.vectors is None and self.embedder is not None:
+            return self.embedder.embedded(pairs, width)
+        return batched(pairs, length=lambda pair: len(pair[0].text))
+
+
+class Sink(Protocol):
+    """What takes documents in that are stored, and lets go of those that are replaced."""
+
+    def put(self, entries: Entries) -> None:
+        """Take documents in."""
+
+    def remove(self, ids: Ids) -> None:
+        """Let go of documents."""
+
+
+def store_documents(
+    store: Store, source: Source, sink: Sink, metric: Metric, width: int | None, report: Progress, *, replace: bool
+) -> int:
+    """Store documents, batch by batch; return how many were given."""
+    documents, done = Documents(store), 0
+    stage = "embedding texts" if source.embedder is not None and source.vectors is None else "reading"
+    for batch in source.batches(metric, width):
+        positions, ids, replaced = documents.put([document for document, _ in batch], replace=replace)
+        if replaced:
+            sink.remove(np.array(sorted(replaced), dtype=np.int64))
+        kept = [batch[position] for position in positions]
+        rows = None
+        if source.has_vectors and kept:
+            rows = rows_of([vector for _, vector in kept], metric, width)
+            width = rows.shape[1]
+        sink.put(Entries(np.array(ids, dtype=np.int64), [document.text for document, _ in kept], rows))
+        done += len(batch)
+        report(stage, done, None)
+    return done
+
+
+class IndexSet:
+    """The indexes of a file that has them, as a `Sink`.
+
+    Parameters
+    ----------
+    store : Store
+    model : Model, optional
+        The hash functions, if they are known already.
+    threads : int or None
+    """
+
+    def __init__(self, store: Store, model: Model | None = None, threads: int | None = None) -> None:
+        self.words = Words(store, threads)
+        self.cells = Cells(store, threads) if Cells.are_in(store) else None
+        content = self.words if self.cells is None else self.cells
+        self.codes = Codes(store, content, model, threads) if Codes.are_in(store) else None
+
+    def put(self, entries: Entries) -> None:
+        """Write what each index keeps of documents."""
+        raw: Any = self.words.put(entries)
+        if self.cells is not None:
+            raw = self.cells.put(entries)
+        if self.codes is not None:
+            self.codes.put(entries.ids, raw)
+
+    def remove(self, ids: Ids) -> None:
+        """Remove documents."""
+        for index in (self.words, self.cells, self.codes):
+            if index is not None:
+                index.remove(ids)
+
+    def settle(self, report: Progress = silent) -> None:
+        """Bring all segments up to date; once at the end of each change."""
+        for index in (self.words, self.cells, self.codes):
+            if index is not None:
+                index.settle(report)
+
+
+class NewIndexes:
+    """The indexes of a file that is being built, as a `Sink`: words are counted, and written when all are known."""
+
+    def __init__(self, store: Store, texts: TextCorpus, cells: Cells | None) -> None:
+        self._store = store
+        self.texts = texts
+        self.cells = cells
+        self.replaced = False
+
+    def put(self, entries: Entries) -> None:
+        """Count the words of documents, and write their vectors."""
+        self.texts.put(entries)
+        if self.cells is not None:
+            self.cells.put(entries)
+
+    def remove(self, ids: Ids) -> None:
+        """Remove documents; their words have been counted, so the texts must be read again."""
+        self.replaced = True
+        if self.cells is not None:
+            self.cells.remove(ids)
+
+
+def build(
+    target: Path,
+    source: Source,
+    *,
+    learning: Learning | None,
+    text_options: TextOptions | TextVectorizer | None,
+    vector_options: VectorOptions | None,
+    model: Model | None,
+    replace_keys: bool,
+    overwrite: bool,
+    threads: int | None,
+    report: Progress,
+) -> None:
+    """Build a file, by a model that is given or one that is learned."""
+    if source.documents is None and source.vectors is None:
+        raise TypeError("a collection is made from documents, vectors or both, but got neither. Pass some.")
+    _check_model(source, model, learning, vector_options)
+    if isinstance(model, TextModel) and text_options is not None:
+        raise TypeError("the model has text options of its own. Leave text_options= out.")
+
+    def new_texts(store: Store) -> TextCorpus:
+        if isinstance(model, TextModel):
+            return TextCorpus(store, _same_vectorizer(model.settings, threads))
+        vectorizer = new_vectorizer(text_options, threads)
+        refuse_callable(vectorizer, "a collection")
+        return TextCorpus(store, vectorizer)
+
+    metric = (vector_options or VectorOptions()).metric if model is None else model.metric
+    width = model.n_columns if isinstance(model, VectorModel) else None
+
+    def fill(store: Store) -> None:
+        document_table.lay_out(store)
+        cells = None
+        if source.has_vectors:
+            options = vector_options or VectorOptions(metric=metric)
+            seed = 0 if learning is None else learning.random_state
+            Cells.lay_out(store, metric, options.precision, options.n_bytes, seed, width or 0)
+            cells = Cells(store, threads)
+        texts = new_texts(store)
+        Words.lay_out(store, texts.word_settings())
+        new = NewIndexes(store, texts, cells)
+        store_documents(store, source, new, metric, width, report, replace=replace_keys)
+        if new.replaced:
+            texts = new_texts(store)
+            texts.put_stored(report)
+        if cells is not None:
+            cells.settle(report)
+        used = model
+        if used is None and (learning is not None or cells is None):
+            corpus: LearningCorpus = texts if cells is None else VectorCorpus(Cells(store, threads))
+            used = learned_model(store, corpus, learning or Learning(), 1, report, threads=threads)
+        write_indexes(store, texts, used, threads, report)
+        if source.embedder is not None:
+            write_name(store, source.embedder.name)
+
+    write_new(target, fill, overwrite=overwrite)
+
+
+def _check_model(
+    source: Source, model: Model | None, learning: Learning | None, vector_options: VectorOptions | None
+) -> None:
+    if not source.has_vectors and vector_options is not None:
+        remedy = "Leave it out, or pass vectors or an embedder (--vectors, --embedder)."
+        raise TypeError(f"vector_options is for vectors, but these are texts, which are compared by cosine. {remedy}")
+    if model is None:
+        return
+    if not isinstance(model, TextModel | VectorModel):
+        raise TypeError(f"model is a {type(model).__name__}. Pass a TextModel or a VectorModel.")
+    if learning is not None:
+        raise TypeError("model= has been learned already, so learning= has no effect. Leave one of them out.")
+    dense = isinstance(model, VectorModel)
+    if source.embedder is not None and not dense:
+        raise TypeError("the model is one of texts, which need no embedder. Leave one of them out.")
+    if dense and not source.has_vectors:
+        raise TypeError("the model is one of vectors, but got only documents. Pass vectors= beside them.")
+    if not dense and source.has_vectors:
+        raise TypeError("the model is one of texts, which need no vectors. Leave vectors= out.")
+    if vector_options is not None and vector_options.metric != model.metric:
+        given = vector_options.metric
+        raise ValueError(f"the model has metric={model.metric!r}, but got {given!r}. Leave metric out.")
+
+
+def write_indexes(
+    store: Store, texts: TextCorpus | None, model: Model | None, threads: int | None, report: Progress
+) -> None:
+    """Rewrite the words of all documents if texts are given, and their codes if a model is given."""
+    words, cells = Words(store, threads), Cells(store, threads) if Cells.are_in(store) else None
+    codes = None
+    if model is not None:
+        codes = Codes(store, words if cells is None else cells, model, threads)
+        codes.lay_out()
+    if texts is not None:
+        texts.write(words, codes if cells is None else None, report)
+        words.settle(report)
+    if codes is None:
+        return
+    if cells is not None:
+        done, total = 0, len(cells)
+        for part in batched(cells.ids.tolist()):
+            ids = np.array(part, dtype=np.int64)
+            codes.put(ids, next(cells.of_stored(ids)))
+            done += len(ids)
+            report("encoding", done, total)
+    codes.settle(report)
+
+
+def learned_model(
+    store: Store,
+    corpus: LearningCorpus,
+    learning: Learning,
+    generation: int,
+    report: Progress,
+    *,
+    threads: int | None,
+    start_from: Codes | None = None,
+    strict: bool = False,
+) -> Model:
+    """Learn hash functions from a corpus.
+
+    If there is too little to learn from, that is an error if ``strict``; otherwise the model has no hash functions, and
+    all codes are zero. Learning starts from the present codes, if there are some.
+    """
+    documents = Documents(store)
+    ids = documents.ids()
+    recipe: Recipe = "neighbors" if isinstance(corpus, TextCorpus) else "embeddings"
+    learning = learning.with_default(recipe)
+    model = _learned(corpus, ids, learning, start_from, report, threads, strict=strict)
+    kept = ("sample_size", "seconds", "memory", "random_state")
+    model.settings |= {"generation": generation, "learned_of": len(ids), "next_id": documents.next_id()}
+    model.settings |= {name: getattr(learning, name) for name in kept}
+    if model.learned:
+        # `info` can then give its advice without importing the learner.
+        model.settings["cost_of_all"] = learning.cost(corpus.size()).rounded()
+    else:
+        model.settings["tried_on"] = len(ids)
+    return model
+
+
+def _learned(
+    corpus: LearningCorpus,
+    ids: Ids,
+    learning: Learning,
+    start_from: Codes | None,
+    report: Progress,
+    threads: int | None,
+    *,
+    strict: bool,
+) -> Model:
+    from sthash.hashing.embedding import TooFewDocumentsError
+
+    hasher = learning.new_hasher(threads=threads)
+    common: dict[str, Any] = {
+        "scatter": float(learning.scatter),
+        "random_state": learning.random_state,
+        "threads": threads,
+    }
+    try:
+        corpus.finish()
+        if len(ids) == 0:
+            return corpus.unlearned(hasher, **common)
+        chosen = ids[sample(len(ids), learning.n_documents(corpus.size()), learning.random_state)]
+        start = None if start_from is None else start_from.margins(chosen)
+        if start is not None and not np.isfinite(start).all():
+            start = None  # weights of a forged file, too large to start from
+        hasher.fit(corpus.sample(chosen), start=start, progress=report)
+    except TooFewDocumentsError:
+        if strict:
+            raise
+        return corpus.unlearned(hasher, **common)
+    return corpus.model(hasher, learned_on=len(chosen), **common)
+
+
+class RelearnChanges(TypedDict, total=False):
+    """The fields of `Learning` that `Collection.relearn` can change."""
+
+    n_bits: int | None
+    n_neighbors: int | None
+    recipe: Recipe | None
+    sample_size: int | None
+    seconds: float | None
+    memory: int | str | None
+    scatter: float | None
+    random_state: int | None
+
+
+def relearn(store: Store, changes: dict[str, Any], threads: int | None, report: Progress) -> None:
+    """Learn cells and hash functions from the stored documents, with the present settings except for ``changes``."""
+    known = RelearnChanges.__annotations__
+    if unknown := set(changes) - set(known):
+        raise TypeError(f"relearn has no parameter {min(unknown)!r}. It takes: {', '.join(known)}.")
+    given = {name: value for name, value in changes.items() if value is not None or name == "sample_size"}
+    indexes = IndexSet(store, threads=threads)
+    if indexes.cells is not None:
+        indexes.cells.learn(report)
+        indexes.cells.settle(report)
+    if indexes.codes is None:
+        if given and indexes.cells is not None:  # hash functions, for a collection of vectors that had none
+            corpus: LearningCorpus = VectorCorpus(Cells(store, threads))
+            model = learned_model(store, corpus, Learning(**given), 1, report, threads=threads)
+            write_indexes(store, None, model, threads, report)
+        return
+    present = indexes.codes.model.settings
+    try:
+        names = {field.name for field in fields(Learning)} - {"hasher"}
+        learning = Learning(**{name: present[name] for name in names})
+        texts = None if indexes.cells is not None else TextCorpus(store, _same_vectorizer(present, threads))
+        generation = present["generation"] + 1
+    except (KeyError, TypeError, ValueError) as error:
+        raise store.damaged(f"the settings of its model cannot be used ({error})") from error
+    learned = indexes.codes.learned
+    if texts is not None:
+        texts.put_stored(report)
+    corpus = VectorCorpus(Cells(store, threads)) if texts is None else texts
+    model = learned_model(
+        store,
+        corpus,
+        replace(learning, **given),
+        generation,
+        report,
+        threads=threads,
+        start_from=indexes.codes if learned else None,
+        # Hash functions are not given up for settings that cannot be met.
+        strict=bool(given) and learned,
+    )
+    write_indexes(store, texts, model, threads, report)
+
+
+def _same_vectorizer(settings: dict[str, Any], threads: int | None) -> TextVectorizer:
+    from sthash.text import TextVectorizer
+
+    names = ("weighting", "language", "stemmer", "fold_accents", "min_df", "max_df", "max_features")
+    vectorizer = TextVectorizer(
+        stop_words=settings["stop_words"] or None, threads=threads, **{name: settings[name] for name in names}
+    )
+    vectorizer._validate()
+    return vectorizer
+
+
+def add_documents(
+    store: Store,
+    source: Source,
+    *,
+    model: Model | None,
+    replace_keys: bool,
+    threads: int | None = None,
+    report: Progress = silent,
+) -> int:
+    """Store documents and put them into all indexes; return how many were given.
+
+    A collection of texts without hash functions learns them if there are now enough documents.
+    """
+    indexes = IndexSet(store, model, threads)
+    cells = indexes.cells
+    if cells is not None and not source.has_vectors:
+        needed = embedder_needed(store)
+        remedy = f"Pass vectors= (--vectors) beside them. {needed}"
+        raise TypeError(f"this collection is of vectors, but got only documents. {remedy}")
+    if cells is None and source.vectors is not None:
+        raise TypeError("this collection is of texts, and makes its own vectors. Leave vectors= (--vectors) out.")
+    metric, width = indexes.words.metric, None
+    if cells is not None:
+        metric, width = cells.metric, cells.n_columns or None
+    done = store_documents(store, source, indexes, metric, width, report, replace=replace_keys)
+    indexes.settle(report)
+    codes = indexes.codes
+    if codes is not None and not codes.learned and _is_enough(store, codes.model):
+        relearn(store, {}, threads, report)
+    return done
+
+
+def _is_enough(store: Store, model: Model) -> bool:
+    """Whether it is time to learn hash functions, or to try again: after a failure, with twice as many documents."""
+    return Documents(store).count() >= max(LEARN_AT, model.n_bits + 2, 2 * int(model.settings.get("tried_on", 0)))
+
+
+def present_model(store: Store, threads: int | None) -> Model | None:
+    """Return the hash functions of a file, if it has some."""
+    return load_model(store, threads) if Codes.are_in(store) else None

@@ -1,0 +1,326 @@
+"""The documents of a collection in its file: put, found, read and removed, within a transaction of the caller's."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sthash.arrays import Ids
+from sthash.checksums import decode_text, encode_text, row_checksum
+from sthash.collection.file.connection import CollectionError
+from sthash.collection.file.store import MOST_IDS, Store
+from sthash.sources import Document
+
+MOST_DIGITS = 18
+MOST_NESTED = 100
+# Size of the cache of documents in bytes; memory that a document takes in addition to its strings; and the maximum size
+# of decoded metadata relative to its size in the file.
+CACHED_BYTES = 1 << 24
+BYTES_BESIDE = 400
+BYTES_PER_METADATA_BYTE = 16
+
+
+class AnswerTooLargeError(ValueError):
+    """The documents of one answer have more bytes than `Collection.open` allows."""
+
+
+@dataclass(frozen=True)
+class StoredDocument:
+    """A document with its place in the file.
+
+    Attributes
+    ----------
+    id : int
+        Ids ascend in the order in which the documents came.
+    checksum : int
+        Changes with every change of the document.
+    document : Document
+    """
+
+    id: int
+    checksum: int
+    document: Document
+
+
+class ReadDocument(NamedTuple):
+    """A document that was read and found in order; ``size`` is that in the file.
+
+    Metadata are shared by all answers: `metadata` returns a copy.
+    """
+
+    key: str
+    text: str
+    label: str | None
+    shared_metadata: dict[str, Any]
+    is_nested: bool
+    size: int
+    bytes_in_memory: int
+
+    def metadata(self) -> dict[str, Any]:
+        """Return the metadata; the caller owns them."""
+        return copy.deepcopy(self.shared_metadata) if self.is_nested else self.shared_metadata.copy()
+
+    def document(self) -> Document:
+        """Return the document itself."""
+        return Document(self.key, self.text, self.label, self.metadata())
+
+
+def lay_out(store: Store) -> None:
+    """Prepare a new file for documents."""
+    store.put_setting("next", {"id": 0, "key": 0, "segment": 0})
+
+
+class Documents:
+    """The documents of one state of a file. What was read is kept for the next answers.
+
+    Parameters
+    ----------
+    store : Store
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._kept: dict[int, ReadDocument] = {}
+        self._size = 0
+
+    # Writing
+
+    def put(self, documents: list[Document], *, replace: bool) -> tuple[list[int], list[int], list[int]]:
+        """Insert documents.
+
+        A document without a key gets a number that is greater than any number that has been a key here.
+
+        Returns
+        -------
+        positions, ids : lists of int
+            Of the documents that are now there: of several with one key, the last.
+        replaced : list of int
+            Ids of documents with the same keys, which are still there: with ``replace`` the caller removes them first.
+        """
+        noted = self._next()
+        first, automatic = noted["id"], noted["key"]
+        given = [number for document in documents if (number := _as_number(document.key)) is not None]
+        automatic = max([automatic, *(number + 1 for number in given)])
+        rows = []
+        for number, document in enumerate(documents, first):
+            if document.key is None:
+                if automatic >= 10**MOST_DIGITS:
+                    while self._find(encode_text(str(automatic))) is not None:
+                        automatic += 1
+                key, automatic = encode_text(str(automatic)), automatic + 1
+            else:
+                key = encode_text(document.key)
+            label = None if document.label is None else encode_text(document.label)
+            rows.append((number, key, label, _metadata(document), encode_text(document.text)))
+        self._store.put_setting("next", noted | {"id": first + len(documents), "key": automatic})
+        position_of = {row[1]: position for position, row in enumerate(rows)}
+        present = {row[1]: found for row in rows if (found := self._find(row[1])) is not None}
+        if not replace and (present or len(position_of) < len(rows)):
+            clash = next(row[1] for place, row in enumerate(rows) if row[1] in present or position_of[row[1]] != place)
+            raise ValueError(
+                f"key {decode_text(clash)!r} occurs more than once, but keys are unique. Give one of the documents "
+                "another key, or let the last one replace the others (upsert; replace=True; --replace)."
+            )
+        self.remove(list(present.values()))
+        kept = sorted(position_of.values())
+        self._store.put_many("documents", [rows[position] for position in kept])
+        return kept, [rows[position][0] for position in kept], list(present.values())
+
+    def remove(self, ids: list[int]) -> None:
+        """Delete documents; what indexes keep of them is theirs to remove."""
+        self._store.execute_many("DELETE FROM documents WHERE id = ?", [(number,) for number in ids])
+
+    def _next(self) -> dict[str, int]:
+        noted = self._store.setting("next")
+        if not isinstance(noted, dict) or not all(type(noted.get(name)) is int for name in ("id", "key", "segment")):
+            raise self._store.damaged("the setting next cannot be read")
+        last = int(self._store.value("SELECT coalesce(max(id), -1) FROM documents"))
+        if not last < noted["id"] <= MOST_IDS or not 0 <= noted["key"] <= 2 * 10**MOST_DIGITS:
+            raise self._store.damaged("the setting next is out of range")
+        return noted
+
+    def next_id(self) -> int:
+        """Return the id that the next document gets; none is given twice, even when documents are deleted."""
+        return self._next()["id"]
+
+    # Reading
+
+    def count(self) -> int:
+        """Return the number of documents, counted."""
+        return int(self._store.value("SELECT count(*) FROM documents"))
+
+    def ids(self) -> Ids:
+        """Return the ids of all documents, ascending, from the documents themselves."""
+        rows = self._store.execute("SELECT id FROM documents ORDER BY id")
+        return np.array([number for (number,) in rows], dtype=np.int64)
+
+    def find(self, key: str) -> int | None:
+        """Return the id of a key, if there is such a document."""
+        return self._find(encode_text(key))
+
+    def _find(self, key: bytes) -> int | None:
+        row = next(self._store.rows("documents", "WHERE key = ?", (key,)), None)
+        if row is None:
+            return None
+        if row[1] != key:  # SQLite trusts its index of the keys, which has no checksums
+            raise self._store.damaged("the index of the keys does not fit the documents")
+        return int(row[0])
+
+    def get(self, number: int) -> Document:
+        """Return a document by its id."""
+        return self.read([number])[number].document()
+
+    def read(self, ids: Collection[int]) -> dict[int, ReadDocument]:
+        """Return some documents by their ids; `AnswerTooLargeError` beyond the limit."""
+        kept = self._kept
+        found = {number: kept[number] for number in ids if number in kept}
+        size = sum([read.size for read in found.values()])
+        self._check_size(size)
+        missing = [number for number in ids if number not in found] if len(found) < len(ids) else []
+        for row in self._rows(missing) if missing else ():
+            own = _size_of(row)
+            size += own
+            self._check_size(size)
+            found[row[0]] = read = self._read(row)
+            self._keep(row[0], read)
+        if len(found) != len(ids):
+            raise self._store.damaged(f"document {min(set(ids) - set(found))} is missing")
+        return found
+
+    def _keep(self, number: int, read: ReadDocument) -> None:
+        size = read.bytes_in_memory
+        if size > CACHED_BYTES // 16:
+            return
+        self._size += size
+        if self._size > CACHED_BYTES:
+            self._kept.clear()
+            self._size = size
+        self._kept[number] = read
+
+    def names(self, ids: Collection[int]) -> dict[int, tuple[str, str | None]]:
+        """Return key and label of those of some documents that exist. Their texts are not kept in memory."""
+        return {row[0]: (self._text(row[1]), None if row[2] is None else self._text(row[2])) for row in self._rows(ids)}
+
+    def labels(self, ids: list[int]) -> list[str | None]:
+        """Return the label of each of some documents, which must be there."""
+        names = self.names(ids)
+        if missing := set(ids) - set(names):
+            raise self._store.damaged(f"document {min(missing)} is missing")
+        return [names[number][1] for number in ids]
+
+    def page(self, after: int = -1, limit: int = 1000) -> list[StoredDocument]:
+        """Return the documents that come after an id; fewer than ``limit`` where more would be too large."""
+        rows = self._store.rows("documents", "WHERE id > ? ORDER BY id LIMIT ?", (after, limit))
+        page, size = list[StoredDocument](), 0
+        for row in rows:
+            size += _size_of(row)
+            if self._store.max_read_bytes is not None and size > self._store.max_read_bytes and page:
+                break
+            self._check_size(size)
+            page.append(StoredDocument(row[0], row_checksum(row), self._read(row).document()))
+        return page
+
+    def texts(self) -> Iterator[tuple[int, str]]:
+        """Iterate over the ids and texts of all documents."""
+        for row in self._store.rows("documents", "ORDER BY id"):
+            yield row[0], self._text(row[4])
+
+    def where(self, condition: str, arguments: tuple[Any, ...]) -> Iterator[tuple[int, ReadDocument]]:
+        """Iterate over the documents that meet a condition in SQL, by ascending id."""
+        for row in self._store.rows("documents", f"WHERE {condition} ORDER BY id", arguments):
+            yield row[0], self._read(row)
+
+    def any(self, condition: str, arguments: tuple[Any, ...]) -> bool:
+        """Whether a document meets a condition in SQL."""
+        found = self._store.execute(f"SELECT 1 FROM documents WHERE {condition} LIMIT 1", arguments)  # noqa: S608
+        return found.fetchone() is not None
+
+    def verify(self) -> int:
+        """Read all documents; return how many there are."""
+        self._next()
+        return sum(1 for _ in self.where("1", ()))
+
+    def _rows(self, ids: Collection[int]) -> Iterator[tuple[Any, ...]]:
+        wanted = json.dumps([int(number) for number in ids])
+        return self._store.rows("documents", "WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id", (wanted,))
+
+    def _check_size(self, size: int) -> None:
+        most = self._store.max_read_bytes
+        if most is not None and size > most:
+            raise AnswerTooLargeError(f"the documents of this answer have more than {most:,} bytes. Ask for fewer.")
+
+    def _text(self, content: bytes) -> str:
+        try:
+            return decode_text(content)
+        except UnicodeDecodeError as error:
+            raise self._store.damaged(f"a document cannot be read ({error})") from error
+
+    def _read(self, row: tuple[Any, ...]) -> ReadDocument:
+        return read_document(self._store, row)
+
+
+def read_document(store: Store, row: tuple[Any, ...]) -> ReadDocument:
+    """Return the document of a checked row of the table; metadata that cannot be decoded are an error here."""
+    _, key, label, content, text = row
+    try:
+        metadata = {} if content == b"{}" else json.loads(content)
+        if not isinstance(metadata, dict):
+            raise store.damaged("metadata are not an object")
+        return ReadDocument(
+            key=decode_text(key),
+            text=decode_text(text),
+            label=None if label is None else decode_text(label),
+            shared_metadata=metadata,
+            is_nested=any(isinstance(value, dict | list) for value in metadata.values()),
+            size=(size := _size_of(row)),
+            bytes_in_memory=size + BYTES_BESIDE + BYTES_PER_METADATA_BYTE * len(content),
+        )
+    except RecursionError as error:
+        raise CollectionError(
+            f"{store.path} has a document whose metadata is nested too deep to be read here. Read it with Python 3.12 "
+            "or newer, and store it again with less nesting."
+        ) from error
+    except (ValueError, AttributeError, TypeError) as error:
+        raise store.damaged(f"a document cannot be read ({error})") from error
+
+
+def _as_number(key: str | None) -> int | None:
+    """Return the number that a key is written as, if an automatic key could be the same."""
+    plain = key is not None and len(key) <= MOST_DIGITS and key.isascii() and key.isdigit() and str(int(key)) == key
+    return int(key) if plain and key is not None else None
+
+
+def _size_of(row: tuple[Any, ...]) -> int:
+    _, key, label, metadata, text = row
+    return len(key) + len(label or b"") + len(metadata) + len(text)
+
+
+def _metadata(document: Document) -> bytes:
+    if _is_nested_deeper(document.metadata, MOST_NESTED):
+        raise ValueError(f"metadata of document {document.key!r} is nested more than {MOST_NESTED} deep. Flatten it.")
+    try:
+        return json.dumps(document.metadata, allow_nan=False).encode("ascii")
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ValueError(
+            f"metadata of document {document.key!r} must be JSON values ({error}). Convert or leave out the others."
+        ) from error
+
+
+def _is_nested_deeper(value: Any, most: int) -> bool:
+    level = [value]
+    while level:
+        if most < 0:
+            return True
+        most -= 1
+        level = [
+            inner
+            for outer in level
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+            if isinstance(inner, dict | list | tuple)
+        ]
+    return False

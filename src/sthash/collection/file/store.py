@@ -1,0 +1,384 @@
+"""The file: an SQLite database. Only this module and its siblings touch the disk, and SQLite does all of it.
+
+The format is named by ``application_id`` and the low byte of ``user_version``; its tables are in `schema`:
+
+``settings`` (name, content, sum)
+    JSON values: how texts become words, how hash functions and cells were learned, the next id. Arrays of cells.
+``documents`` (id, key, label, metadata, text, sum)
+    Strings as UTF-8 with lone surrogates let through; metadata as a JSON object in ASCII. The text comes late, so that
+    what stands before it can be read without it.
+``terms`` (column, term, sum)
+    The open vocabulary: each word of the documents has a column.
+``frequencies`` (chunk, content, sum)
+    Number of documents that have each term: int32, of the columns from 256 chunk on.
+``counts`` (id, content, sum)
+    The term counts of a text, all words included, as ``_core.pack_counts`` packs them.
+``weights`` (column, frequency, content, sum)
+    What hash functions know of a term: in how many documents it was when they were learned, and its float32 weight per
+    bit; no content where the term was in no document that they were learned from. For vectors, a row per dimension.
+``segments`` (segment, kind, first, last, size, bytes, sum), ``parts`` (place, content, sum)
+    Immutable parts of indexes, each of a range of ids; see `segments`. The place of a part is segment << 32 | part.
+``deletions`` (segment, content, sum)
+    A bit for each document of a segment that is no longer there.
+``pending`` (place, content, sum)
+    Records of documents that are in no segment yet; see `records`.
+
+Every row ends with a CRC-32 over its other columns, so that no altered byte is taken for data. The setting ``next`` has
+the id, the automatic key and the segment number that come next. The upper three bytes of ``user_version`` are a mark of
+the last change (see `journal`).
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from sthash.checksums import row_checksum
+from sthash.collection.file import forks
+from sthash.collection.file.connection import (
+    READ_ONLY,
+    RESTORE,
+    WAIT_SECONDS,
+    CollectionBusyError,
+    CollectionError,
+    connect,
+    explained,
+)
+from sthash.collection.file.journal import FileId, file_id, format_of, marked, note_open, successor
+from sthash.collection.file.schema import (
+    FORMAT,
+    SCHEMA,
+    TABLES,
+    TYPES,
+    lift_restrictions,
+    restrict,
+    strange_schema,
+)
+from sthash.deadline import check_time, has_time_limit, time_is_up, time_limit
+
+__all__ = ["FORMAT", "MOST_IDS", "TABLES", "WAIT_SECONDS", "CollectionBusyError", "CollectionError", "Store"]
+
+APPLICATION_ID = 0x53544861  # "STHa"
+MOST_IDS = 1 << 52
+# Changes beyond this size go to the disk before the commit, and readers then wait for it.
+CACHE_KIB = 65536
+# Steps of SQLite's virtual machine between two looks at the time limit: about a millisecond.
+STEPS_PER_LOOK = 20_000
+# Connections of a parent process. To close one here would undo what the parent is doing.
+_of_parent: list[sqlite3.Connection] = []
+
+
+class Store:
+    """One connection to a collection's file; rows go in with their sums and come out checked.
+
+    If another file is moved to the path, or the process is forked, the next transaction opens the path again.
+
+    Parameters
+    ----------
+    path : path
+    mode : {"rw", "ro", "rwc"}
+        As SQLite names them: to change, to read only, to create.
+    wait : float
+        Seconds to wait for another process that holds the file.
+
+    Attributes
+    ----------
+    lock : RLock
+        Whoever uses the store holds it.
+    openings : int
+        How often the path was opened.
+    """
+
+    connection: sqlite3.Connection
+    # Most bytes of documents that are read for one answer; None for no limit.
+    max_read_bytes: int | None = None
+
+    def __init__(self, path: str | PathLike[str], mode: str = "rw", wait: float = WAIT_SECONDS) -> None:
+        self.path = Path(path)
+        self.lock = threading.RLock()
+        self.openings = 0
+        self.mode, self._wait = mode, wait
+        self._read_only = mode == "ro"
+        self._own_changes = self._last_version = 0
+        self._digest = 0
+        self._file: FileId | None = None
+        self._closed = False
+        forks.guard(self)
+        with self.lock:
+            self._open()
+
+    def _open(self) -> None:
+        if forks.is_unsafe():
+            raise CollectionError(
+                f"{self.path} cannot be opened: this process was forked while another thread was inside a collection. "
+                "Fork when no thread uses one, or start processes by 'spawn' or 'forkserver'."
+            )
+        with self.clear_errors():
+            self.connection, self._file = connect(self.path, self.mode, self._wait)
+        self.openings += 1
+        self._own_changes = self._last_version + 1
+        self.connection.set_progress_handler(time_is_up, STEPS_PER_LOOK)
+        try:
+            with self.clear_errors():
+                self.connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
+                if self.mode == "rwc":
+                    self._lay_out()
+                else:
+                    self._check_format()
+        except BaseException:
+            self._disconnect()
+            raise
+
+    def _disconnect(self) -> None:
+        if self._file is not None:
+            self.connection.close()
+            note_open(self._file, -1)
+            self._file = None
+
+    def _lay_out(self) -> None:
+        # Nobody sees the file before it is whole, and nobody else may build it at the same time.
+        self.connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+        self.connection.execute("PRAGMA journal_mode = OFF")
+        self.connection.execute("BEGIN EXCLUSIVE")
+        self.connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        self.connection.execute(f"PRAGMA user_version = {FORMAT}")
+        for statement in SCHEMA.split(";"):
+            self.connection.execute(statement)
+
+    def finish(self) -> None:
+        """Commit a new file. Its mark follows from its content: the same input gives the same file."""
+        self.connection.execute(f"PRAGMA user_version = {marked(self.format, self._digest)}")
+        self.connection.execute("COMMIT")
+
+    def _check_format(self) -> None:
+        with self.reading():
+            (application,) = self.connection.execute("PRAGMA application_id").fetchone()
+            if application != APPLICATION_ID:
+                raise CollectionError(f"{self.path} is not a collection. Pass a file that sth build has made.")
+            version = self.format
+            if version > FORMAT:
+                raise CollectionError(
+                    f"{self.path} has format {version}, newer than the format {FORMAT} that this sthash reads. "
+                    "Upgrade sthash."
+                )
+            if version < FORMAT:
+                raise self.damaged("it has no known format")
+            strange = strange_schema(self.connection)
+            if strange is not None:
+                raise self.damaged(f"its schema is not that of a collection ({strange[:80]!r})")
+            pages, size = (self.connection.execute(f"PRAGMA page_{what}").fetchone()[0] for what in ("count", "size"))
+            if self.path.stat().st_size < pages * size:  # SQLite would take the missing end for zeros
+                raise self.damaged("it is cut short")
+
+    @property
+    def format(self) -> int:
+        """The number of the file's format."""
+        return format_of(self._user_version())
+
+    def _user_version(self) -> int:
+        return int(self.connection.execute("PRAGMA user_version").fetchone()[0])
+
+    def close(self) -> None:
+        """Close the connection; what was not committed is undone."""
+        with self.lock:
+            self._closed = True
+            self._disconnect()
+
+    def leave_to_parent(self) -> None:
+        """Forget the connection, and who holds the lock, in a forked process."""
+        self.lock = threading.RLock()
+        if self._file is not None:
+            _of_parent.append(self.connection)
+            self._file = None
+
+    def _make_ready(self) -> None:
+        """Make sure that the connection is to the file that is at the path now."""
+        if self._closed:
+            raise CollectionError(f"{self.path} is closed. Open it again with Collection.open.")
+        if self._file is None:
+            self._open()
+        elif self.mode != "rwc":
+            try:
+                same = file_id(self.path) == self._file
+            except OSError:
+                raise CollectionError(
+                    f"{self.path} is gone: it was moved or deleted while it was open. Open it where it is now."
+                ) from None
+            if not same:
+                # SQLite would take the journal of the new file for that of the old one.
+                self._disconnect()
+                self._open()
+
+    def damaged(self, what: str) -> CollectionError:
+        """Make the error for content that cannot be right."""
+        return CollectionError(f"{self.path} is damaged: {what}. {RESTORE}.")
+
+    @contextmanager
+    def clear_errors(self) -> Iterator[None]:
+        """Turn SQLite's errors into ones that say what to do."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_INTERRUPT:
+                check_time()
+            raise explained(self.path, error) from error
+
+    @property
+    def _in_transaction(self) -> bool:
+        return self._file is not None and self.connection.in_transaction
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Read one state of the file; concurrent commits are not visible."""
+        if not self._in_transaction:
+            check_time()
+            forks.give_way()
+        with self.lock, self.clear_errors():
+            if self._in_transaction:
+                yield
+                return
+            self._make_ready()
+            self.connection.execute("BEGIN")
+            try:
+                yield
+            finally:
+                self._end("COMMIT")
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Make all changes of the block or none of them."""
+        if self._read_only:  # SQLite would notice it only at the first change, perhaps after much work
+            raise CollectionError(f"{self.path} {READ_ONLY}.")
+        forks.give_way()
+        with self.lock, self.clear_errors():
+            self._make_ready()
+            self.connection.execute("BEGIN IMMEDIATE")
+            try:
+                # First of all, so that page 1 comes first in the journal.
+                before = self._user_version()
+                self.connection.execute(f"PRAGMA user_version = {successor(before, format_of(before))}")
+                yield
+                check_time()
+                with time_limit(None):  # a commit must not be cut short
+                    self.connection.execute("COMMIT")
+                self._own_changes += 1
+            except BaseException:
+                self._end("ROLLBACK")
+                raise
+
+    def _end(self, how: str) -> None:
+        # A full disk or an unreadable file ends the transaction by itself.
+        if not self._in_transaction:
+            return
+        if has_time_limit():
+            with time_limit(None):
+                self.connection.execute(how)
+        else:
+            self.connection.execute(how)
+
+    def compact(self) -> None:
+        """Rewrite the file without the space of deleted rows."""
+        if self._read_only:
+            raise CollectionError(f"{self.path} {READ_ONLY}.")
+        with self.lock, self.clear_errors():
+            self._make_ready()
+            lift_restrictions(self.connection)
+            try:
+                self.connection.execute("VACUUM")
+            finally:
+                restrict(self.connection)
+            self._own_changes += 1
+
+    def version(self) -> int:
+        """Return a number that grows with every change of the file, by this connection or another one."""
+        changes_of_others: int = self.connection.execute("PRAGMA data_version").fetchone()[0]
+        self._last_version = changes_of_others + self._own_changes
+        return self._last_version
+
+    def origin(self) -> tuple[int, int]:
+        """Return what changes when the whole file is replaced, in place or by another one."""
+        return self.openings, int(self.connection.execute("PRAGMA schema_version").fetchone()[0])
+
+    @property
+    def n_bytes(self) -> int:
+        """Size of the database in bytes."""
+        return int(self.value("PRAGMA page_count")) * int(self.value("PRAGMA page_size"))
+
+    # Rows in and out. Every statement lists its columns in the order of the sum.
+
+    def put(self, table: str, *values: Any) -> None:
+        """Insert a row, replacing one with the same first column."""
+        marks = ", ".join("?" * (len(values) + 1))
+        self.connection.execute(f"INSERT OR REPLACE INTO {table} VALUES ({marks})", self._summed(values))  # noqa: S608
+
+    def _summed(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
+        checksum = row_checksum(values)
+        self._digest = (self._digest * 31 + checksum) & 0xFFFFFFFF
+        return (*values, checksum)
+
+    def execute(self, statement: str, arguments: tuple[Any, ...] = ()) -> sqlite3.Cursor:
+        """Run a statement."""
+        return self.connection.execute(statement, arguments)
+
+    def execute_many(self, statement: str, arguments: list[tuple[Any, ...]]) -> None:
+        """Run a statement once per row of arguments."""
+        self.connection.executemany(statement, arguments)
+
+    def value(self, query: str) -> Any:
+        """Return the one value that a query gives."""
+        return self.connection.execute(query).fetchone()[0]
+
+    def put_many(self, table: str, rows: Sequence[tuple[Any, ...]]) -> None:
+        """Insert new rows."""
+        if rows:
+            marks = ", ".join("?" * (len(rows[0]) + 1))
+            self.connection.executemany(f"INSERT INTO {table} VALUES ({marks})", map(self._summed, rows))  # noqa: S608
+
+    def rows(self, table: str, condition: str = "", arguments: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+        """Return checked rows, without their sums; ``condition`` is what follows the table's name in the SELECT."""
+        for row in self.connection.execute(f"SELECT * FROM {table} {condition}", arguments):  # noqa: S608
+            yield self.checked(table, row)
+
+    def checked(self, table: str, row: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return a row without its sum, which must be right."""
+        self.check_sum(table, row)
+        if tuple(map(type, row[:-1])) not in TYPES[table]:
+            raise self.damaged(f"the table {table} has a row with values of the wrong type")
+        return row[:-1]
+
+    def check_sum(self, table: str, row: tuple[Any, ...]) -> None:
+        """Refuse a row whose sum is not right, or that has a value of which there is none."""
+        try:
+            right = row_checksum(row[:-1]) == row[-1]
+        except TypeError:
+            right = False
+        if not right:
+            raise self.damaged(f"the table {table} has a row whose checksum does not match")
+
+    def has_setting(self, name: str) -> bool:
+        """Whether there is a setting with this name."""
+        return self.connection.execute("SELECT 1 FROM settings WHERE name = ?", (name,)).fetchone() is not None
+
+    def setting(self, name: str) -> Any:
+        """Return a setting's value."""
+        content = self.blob(name)
+        try:
+            return json.loads(content)
+        except (ValueError, RecursionError) as error:
+            raise self.damaged(f"the setting {name} cannot be read") from error
+
+    def put_setting(self, name: str, value: Any) -> None:
+        """Set a setting to a JSON value."""
+        self.put("settings", name, json.dumps(value, sort_keys=True).encode())
+
+    def blob(self, name: str) -> bytes:
+        """Return a setting's bytes."""
+        for _, content in self.rows("settings", "WHERE name = ?", (name,)):
+            return bytes(content)
+        raise self.damaged(f"the setting {name} is missing")

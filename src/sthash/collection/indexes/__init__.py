@@ -1,0 +1,1 @@
+"""How indexes live in the file of a collection: words, codes and cells."""

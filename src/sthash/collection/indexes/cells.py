@@ -1,0 +1,449 @@
+"""`Cells`: the vectors of all documents, and the `VectorIndex` that searches them, in the file of a collection.
+
+The file has the vectors and, once there are enough of them, what cells were learned and the place of each vector in
+them. In memory a `VectorIndex` is kept from one state of the file to the next: only what has changed is read.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sthash.arrays import Ids
+from sthash.batches import batched
+from sthash.checks import check_choice, check_whole, resolve_threads
+from sthash.collection.file.records import Records
+from sthash.collection.file.store import Store
+from sthash.collection.indexes.embedder import Embedder, query_vectors
+from sthash.collection.indexes.entries import Entries
+from sthash.index import VectorIndex
+from sthash.index.cells import CellCoder, EncodedVectors
+from sthash.index.stored_vectors import PRECISIONS, Precision
+from sthash.progress import Progress, silent
+from sthash.vectors.checks import LONGEST
+from sthash.vectors.lengths import unit_rows
+from sthash.vectors.metric import METRICS, Metric
+from sthash.vectors.rows import Rows
+
+Floats = npt.NDArray[np.float32]
+
+SETTING = "cells"
+# Fewer vectors are searched by brute force. Cells are relearned when the collection has grown by the factor GROWTH.
+FEW_VECTORS = 1000
+GROWTH = 4
+# Most rows that cells are learned from, per cell.
+ROWS_PER_CELL = 64
+CELLS_PER_ROOT = 1.3
+MOST_COLUMNS = 1 << 15
+# Cells that find a smaller share of true neighbors than this are not searched by. It is measured on a sample.
+LEAST_RECALL = 0.9
+RATED_QUERIES, RATED_ROWS, RATED_NEIGHBORS = 100, 20_000, 10
+# The index is read again when more than this share of its rows has changed.
+MANY_CHANGES = 0.5
+
+
+@dataclass
+class LoadedCells:
+    """What a collection keeps in memory from one state of the file to the next."""
+
+    generation: int = -1
+    ids: Ids | None = None
+    index: VectorIndex | None = None
+
+
+class Cells:
+    """The vectors of the documents, within a transaction of the caller's.
+
+    Parameters
+    ----------
+    store : Store
+    threads : int or None
+    loaded : LoadedCells, optional
+        What was read of other states of the same file.
+    """
+
+    def __init__(self, store: Store, threads: int | None = None, loaded: LoadedCells | None = None) -> None:
+        self._store = store
+        self._threads = resolve_threads(threads)
+        self._loaded = LoadedCells() if loaded is None else loaded
+        self._settings = _checked_settings(store)
+        self.metric: Metric = self._settings["metric"]
+        self._open_records()
+
+    @staticmethod
+    def lay_out(
+        store: Store, metric: Metric, precision: Precision, n_bytes: int, random_state: int, n_columns: int = 0
+    ) -> None:
+        """Prepare a file for vectors. If ``n_columns`` is 0, the first vector sets the width."""
+        store.put_setting(
+            SETTING,
+            {
+                "metric": metric,
+                "precision": precision,
+                "n_bytes": n_bytes,
+                "n_columns": n_columns,
+                "random_state": random_state,
+                "learned_on": 0,
+                "exact": False,
+                "generation": 0,
+                "arrays": {},
+            },
+        )
+
+    @staticmethod
+    def are_in(store: Store) -> bool:
+        """Whether a file has vectors."""
+        return store.has_setting(SETTING)
+
+    @property
+    def n_columns(self) -> int:
+        """Number of values of a vector; 0 as long as there is none."""
+        return int(self._settings["n_columns"])
+
+    @property
+    def precision(self) -> Precision:
+        """How the vectors are kept, once cells are learned; before, they are float32."""
+        precision: Precision = self._settings["precision"]
+        return precision
+
+    @property
+    def learned(self) -> bool:
+        """Whether there are cells; without them a search compares the query with all vectors."""
+        return bool(self._settings["learned_on"])
+
+    @property
+    def n_cells(self) -> int:
+        """Number of cells; 0 as long as there are none."""
+        return self.coder.n_cells if self.learned else 0
+
+    @property
+    def array_names(self) -> set[str]:
+        """Names of the settings that hold what was learned."""
+        return {f"{SETTING}.{name}" for name in self._settings["arrays"]}
+
+    def _open_records(self) -> None:
+        kept = np.dtype(self.precision if self.learned else np.float32).itemsize
+        self._vectors = Records(self._store, "vectors", kept * self.n_columns)
+        self._places = Records(self._store, "cells", 4 + self._settings["n_bytes"] + 2)
+
+    def _put_settings(self, **changes: Any) -> None:
+        self._settings |= changes
+        self._store.put_setting(SETTING, self._settings)
+
+    # Writing
+
+    def put(self, entries: Entries) -> Rows:
+        """Write the vectors of documents; return them."""
+        rows = entries.vectors
+        if rows is None:
+            raise TypeError("this collection is of vectors, but got only documents. Pass vectors= beside them.")
+        if not len(rows):
+            return Rows.dense(rows)
+        if not self.n_columns:
+            self._put_settings(n_columns=int(rows.shape[1]))
+            self._open_records()
+        if self.learned:
+            self._put_encoded(entries.ids, self._encode(rows))
+        else:
+            self._vectors.put(entries.ids, _bytes_of(rows))
+        return Rows.dense(rows)
+
+    def _encode(self, rows: Floats) -> EncodedVectors:
+        """Encode vectors. A zero vector, such as that of a blank text, goes to some cell with similarity 0."""
+        empty = ~rows.any(axis=1)
+        if self.metric == "ip" or not empty.any():
+            return self.coder.encode(rows, self._threads)
+        filled = rows.copy()
+        filled[empty, 0] = 1
+        encoded = self.coder.encode(filled, self._threads)
+        encoded.vectors[empty] = 0
+        return encoded
+
+    def _put_encoded(self, ids: Ids, encoded: EncodedVectors, *, vectors: bool = True) -> None:
+        cells = np.ascontiguousarray(encoded.cells, dtype="<i4").view(np.uint8).reshape(-1, 4)
+        self._places.put(ids, np.hstack([cells, encoded.packed]))
+        if vectors:
+            self._vectors.put(ids, _bytes_of(encoded.vectors))
+
+    def remove(self, ids: Ids) -> None:
+        """Remove documents."""
+        self._vectors.remove(ids)
+        self._places.remove(ids)
+
+    def settle(self, report: Progress = silent) -> None:
+        """Bring the segments up to date, and learn cells if there are enough vectors; at the end of each change."""
+        self._vectors.flush()
+        self._places.flush()
+        count = len(self._vectors.ids())
+        if count >= max(FEW_VECTORS, GROWTH * self._settings["learned_on"]):
+            self.learn(report)
+        self._vectors.settle()
+        self._places.settle()
+
+    def learn(self, report: Progress = silent) -> None:
+        """Learn cells from the vectors as they are now, and put all vectors into them."""
+        self._vectors.flush()
+        ids = self._vectors.ids()
+        if len(ids) < FEW_VECTORS:
+            return
+        report("cells", 0, len(ids))
+        n_cells = max(1, round(CELLS_PER_ROOT * math.sqrt(len(ids)) / 16)) * 16
+        sample = self._sample(ids, ROWS_PER_CELL * n_cells)
+        if not len(sample):
+            return
+        coder = CellCoder.learn(
+            sample,
+            metric=self.metric,
+            precision=self.precision,
+            n_bytes=self._settings["n_bytes"],
+            n_cells=n_cells,
+            random_state=self._settings["random_state"],
+            threads=self._threads,
+        )
+        arrays, exact = coder.arrays(), _recall(coder, self._sample(ids, RATED_ROWS), self._threads) < LEAST_RECALL
+        shapes = {name: [array.dtype.str, list(array.shape)] for name, array in arrays.items()}
+        for name, array in arrays.items():
+            self._store.put("settings", f"{SETTING}.{name}", np.ascontiguousarray(array).tobytes())
+        old, old_rows, done = self._vectors, self._rows_of, 0
+        rewrite = self.precision != "float32"
+        parts = [(own, old_rows(records)) for own, records in old.parts()] if rewrite else None
+        self._places.clear()
+        if rewrite:
+            old.clear()
+        self._put_settings(learned_on=len(ids), exact=exact, generation=self._settings["generation"] + 1, arrays=shapes)
+        self.__dict__["coder"] = coder
+        self._open_records()
+        for own, rows in parts if parts is not None else ((own, old_rows(records)) for own, records in old.parts()):
+            self._put_encoded(own, self._encode(rows), vectors=rewrite)
+            done += len(own)
+            report("cells", done, len(ids))
+
+    def _sample(self, ids: Ids, most: int) -> Floats:
+        if len(ids) > most:
+            ids = np.sort(np.random.default_rng(self._settings["random_state"]).choice(ids, most, replace=False))
+        rows = np.empty((len(ids), self.n_columns), dtype=np.float32)
+        for held, records in self._vectors.parts():
+            own = slice(*np.searchsorted(ids, [held[0], held[-1] + 1])) if len(held) else slice(0, 0)
+            rows[own] = self._rows_of(records[np.searchsorted(held, ids[own])])
+        return rows[rows.any(axis=1)]
+
+    # Reading
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @cached_property
+    def ids(self) -> Ids:
+        """Ids of all documents, ascending."""
+        return self._vectors.ids()
+
+    @cached_property
+    def coder(self) -> CellCoder:
+        """The cells that were learned."""
+        arrays = {}
+        try:
+            for name, (kind, shape) in self._settings["arrays"].items():
+                content = self._store.blob(f"{SETTING}.{name}")
+                arrays[name] = np.frombuffer(content, dtype=np.dtype(kind)).reshape(shape)
+            coder = CellCoder.restored(arrays, metric=self.metric, precision=self.precision)
+            if (coder.n_features, coder.n_bytes) != (self.n_columns, self._settings["n_bytes"]):
+                raise ValueError("they are of vectors of another width")
+            return coder
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise self._store.damaged(f"its cells cannot be read ({error})") from error
+
+    def _kept_rows(self, records: npt.NDArray[np.uint8]) -> npt.NDArray[Any]:
+        kept = np.dtype(self.precision if self.learned else np.float32)
+        rows: npt.NDArray[Any] = np.ascontiguousarray(records).view(kept).reshape(len(records), self.n_columns)
+        if rows.dtype.kind == "f" and rows.size and not -LONGEST <= float(rows.min()) <= float(rows.max()) <= LONGEST:
+            raise self._store.damaged("a vector is not finite, or too long")
+        return rows
+
+    def _rows_of(self, records: npt.NDArray[np.uint8]) -> Floats:
+        rows = self._kept_rows(records)
+        return rows * self.coder.steps if rows.dtype == np.int8 else rows.astype(np.float32, copy=False)
+
+    @cached_property
+    def index(self) -> VectorIndex:
+        """The index of all vectors, which must be learned."""
+        held = self._loaded
+        changed = np.zeros(0, np.int64)
+        if held.index is not None and held.ids is not None and held.generation == self._settings["generation"]:
+            changed = np.setdiff1d(held.ids, self.ids, assume_unique=True)
+            first = int(held.ids[-1]) if len(held.ids) else -1
+            fits = len(changed) <= MANY_CHANGES * len(held.ids)
+        else:
+            fits, first = False, -1
+        if not fits:
+            held.index, changed, first = VectorIndex(self.coder), np.zeros(0, np.int64), -1
+        index = held.index
+        assert index is not None  # noqa: S101
+        held.generation = -1  # until all is done
+        if len(changed):
+            index.remove(changed)
+        for ids, encoded in self._encoded(first):
+            try:
+                index.add_encoded(encoded, ids)
+            except ValueError as error:
+                raise self._store.damaged(f"a cell cannot be read ({error})") from error
+        if len(index) != len(self.ids):
+            raise self._store.damaged("vectors and cells are not equally many")
+        held.ids, held.generation = self.ids, self._settings["generation"]
+        return index
+
+    def _encoded(self, after: int = -1) -> Iterator[tuple[Ids, EncodedVectors]]:
+        """Iterate over the vectors that come after an id, with their places in cells, some at a time."""
+        placed, records = self._places.joined(self._places.parts(after))
+        for ids, rows in self._vectors.parts(after):
+            new = np.searchsorted(ids, after, side="right")
+            ids, rows = ids[new:], rows[new:]
+            own = slice(*np.searchsorted(placed, [ids[0], ids[-1] + 1])) if len(ids) else slice(0, 0)
+            if not np.array_equal(placed[own], ids):
+                raise self._store.damaged("vectors and cells are not of the same documents")
+            cells = np.ascontiguousarray(records[own, :4]).view("<i4").reshape(-1)
+            yield ids, EncodedVectors(cells, np.ascontiguousarray(records[own, 4:]), self._kept_rows(rows))
+
+    @cached_property
+    def _all(self) -> Floats:
+        """All vectors, for as long as there are few."""
+        return self._rows_of(self._vectors.all()[1])
+
+    def search(
+        self, queries: Floats, k: int, *, allowed: Ids | None = None, exact: bool = False
+    ) -> tuple[list[list[int]], list[list[float]]]:
+        """Return the ids of the nearest documents of each query, best first, and their scores.
+
+        Parameters
+        ----------
+        queries : array of float32, shape (n, d)
+            One of zeros is like nothing, unless lengths count.
+        k : int
+        allowed : array of int64, optional
+            Ids of documents; only these are found.
+        exact : bool
+            Compare with all vectors.
+        """
+        k = min(k, len(self) if allowed is None else len(allowed))
+        nothing: tuple[list[list[int]], list[list[float]]] = [[] for _ in queries], [[] for _ in queries]
+        if not k or not len(queries):
+            return nothing
+        if not self.learned:
+            return self._compare(queries, k, allowed)
+        known = np.arange(len(queries)) if self.metric == "ip" else np.flatnonzero(queries.any(axis=1))
+        if not len(known):
+            return nothing
+        exact = exact or self._settings["exact"]
+        ids, scores = self.index.search(queries[known], k, allowed=allowed, exact=exact, threads=self._threads)
+        for place, own, rated in zip(known.tolist(), ids.tolist(), scores.tolist(), strict=True):
+            size = own.index(-1) if own[-1] < 0 else len(own)
+            nothing[0][place], nothing[1][place] = own[:size], rated[:size]
+        return nothing
+
+    def _compare(self, queries: Floats, k: int, allowed: Ids | None) -> tuple[list[list[int]], list[list[float]]]:
+        ids, rows = self.ids, self._all
+        if allowed is not None:
+            places = np.searchsorted(ids, allowed)
+            ids, rows = ids[places], rows[places]
+        found: list[list[int]] = []
+        rated: list[list[float]] = []
+        for query in queries if self.metric == "ip" else unit_rows(queries):
+            if self.metric == "cosine" and not query.any():
+                found.append([])
+                rated.append([])
+                continue
+            # In double precision, so that equal vectors have equal scores whatever stands beside them.
+            scores = np.einsum("ij,j->i", rows, query, dtype=np.float64)
+            best = np.lexsort((ids, -scores))[:k]
+            found.append(ids[best].tolist())
+            rated.append(scores[best].astype(np.float32).tolist())
+        return found, rated
+
+    # Content
+
+    def of_queries(self, queries: list[Any], embedder: Embedder | None = None) -> Rows:
+        """Return the vectors of queries, which are vectors or texts for the embedder; for cosines, of unit length."""
+        if not self.n_columns:  # no vector has ever been added, so nothing is known of their width
+            return Rows.dense(np.zeros((len(queries), 0), dtype=np.float32))
+        rows = query_vectors(self._store, queries, self.n_columns, embedder)
+        return Rows.dense(rows if self.metric == "ip" else unit_rows(rows))
+
+    def of_stored(self, ids: Ids) -> Iterator[Rows]:
+        """Iterate over the vectors of documents, whose ids ascend, some at a time."""
+        for batch in batched(ids.tolist()):
+            yield Rows.dense(self._at(np.array(batch, dtype=np.int64)))
+
+    def _at(self, ids: Ids) -> Floats:
+        if self.learned and self._loaded.generation == self._settings["generation"]:
+            return self.index.vectors(ids)
+        return self._rows_of(self._vectors.at(ids))
+
+    def compared(self, raw: Rows) -> Rows:
+        """Return vectors as they are."""
+        return raw
+
+    def vectors(self, ids: Ids | None = None) -> Rows:
+        """Return the vectors of some documents, whose ids ascend, or of all."""
+        if ids is None:
+            return Rows.dense(self._rows_of(self._vectors.all()[1]))
+        return Rows.dense(self._at(ids))
+
+    def unit_vectors(self) -> Rows:
+        """Return the vectors of all documents, of unit length."""
+        vectors = self.vectors()
+        return vectors if self.metric == "cosine" else vectors.unit()
+
+    # Checks
+
+    def verify(self, ids: Ids) -> None:
+        """Compare vectors and cells with the documents and with each other."""
+        self._vectors.verify(ids)
+        if not self.learned:
+            self._rows_of(self._vectors.all()[1])
+            return
+        self._places.verify(ids)
+        for _, held in self._encoded():
+            if self.precision == "float32":
+                again = self._encode(held.vectors)
+                if not np.array_equal(again.cells, held.cells) or not np.array_equal(again.packed, held.packed):
+                    raise self._store.damaged("a vector is not in its cell")
+
+
+def _recall(coder: CellCoder, rows: Floats, threads: int) -> float:
+    """Return which share of the true neighbors of some rows the cells find."""
+    index = VectorIndex(coder)
+    index.add_encoded(coder.encode(rows, threads), np.arange(len(rows)))
+    queries = rows[:: max(1, len(rows) // RATED_QUERIES)]
+    if coder.metric == "cosine":
+        queries = queries[queries.any(axis=1)]
+    found, true = (
+        index.search(queries, RATED_NEIGHBORS, exact=exact, threads=threads)[0].tolist() for exact in (False, True)
+    )
+    shares = [len({*own} & {*right}) / len(right) for own, right in zip(found, true, strict=True)]
+    return float(np.mean(shares)) if shares else 1.0
+
+
+def _bytes_of(rows: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
+    return np.ascontiguousarray(rows).view(np.uint8).reshape(len(rows), -1)
+
+
+def _checked_settings(store: Store) -> dict[str, Any]:
+    settings = store.setting(SETTING)
+    try:
+        check_choice("metric", settings["metric"], METRICS)
+        check_choice("precision", settings["precision"], PRECISIONS)
+        check_whole("n_bytes", settings["n_bytes"], 2, most=128)
+        check_whole("n_columns", settings["n_columns"], 0, most=MOST_COLUMNS)
+        check_whole("random_state", settings["random_state"], 0)
+        check_whole("learned_on", settings["learned_on"], 0)
+        check_whole("generation", settings["generation"], 0)
+        if type(settings["exact"]) is not bool:
+            raise TypeError("exact is not a bool")
+    except (KeyError, TypeError, ValueError) as error:
+        raise store.damaged(f"the setting {SETTING} cannot be read ({error})") from error
+    return dict(settings)

@@ -1,0 +1,197 @@
+"""The open vocabulary of a collection: each word of its documents has a column and a current document frequency."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from sthash.checksums import decode_text, encode_text
+from sthash.collection.file.store import Store
+
+Columns = npt.NDArray[np.int32]
+
+FREQUENCY_CHUNK = 256
+MOST_TERMS = 1 << 30
+LEAST_BYTES = 16  # that a word takes in a file
+# More names than this are read in one pass over the table.
+MANY_NAMES = 2000
+# Among which those that are spelled like another word are looked for.
+MANY_WORDS = 300_000
+
+
+class TermTable:
+    """The words of a file and their columns; `sthash.text.counters.WordCounter` takes it for its columns.
+
+    Parameters
+    ----------
+    store : Store
+    grow : bool
+        Whether `setdefault` may append words. They are in the file after `flush`.
+    """
+
+    def __init__(self, store: Store, *, grow: bool = False) -> None:
+        self._store = store
+        self._size = count_terms(store)
+        self._known: dict[str, int] | None = {} if grow else None
+        self._new: list[tuple[int, bytes]] = []
+
+    def __len__(self) -> int:
+        return self._size
+
+    def get(self, term: str, default: int = -1, /) -> int:
+        """Return the column of a word."""
+        if self._known is not None and term in self._known:
+            return self._known[term]
+        column = find_column(self._store, term)
+        if column is None:
+            return default
+        if not 0 <= column < self._size:
+            raise self._store.damaged("a term has a column that is out of range")
+        if self._known is not None:
+            self._known[term] = column
+        return column
+
+    def setdefault(self, term: str, column: int, /) -> int:
+        """Return the column of a word; one that is new gets ``column``, which must be the next."""
+        found = self.get(term)
+        if found >= 0:
+            return found
+        if self._known is None:
+            raise TypeError("this table does not grow.")
+        self._known[term] = column
+        self._new.append((column, encode_text(term)))
+        self._size += 1
+        return column
+
+    def flush(self) -> None:
+        """Write the words that are new."""
+        self._store.put_many("terms", self._new)
+        self._new.clear()
+
+    def names(self, columns: Sequence[int]) -> list[str]:
+        """Return the words of some columns."""
+        if len(columns) > MANY_NAMES:
+            rows = self._store.rows("terms", "ORDER BY column")
+        else:
+            single = "WHERE column = ?"
+            rows = (row for column in columns for row in self._store.rows("terms", single, (int(column),)))
+        found = {row[0]: row[1] for row in rows}
+        try:
+            return [decode_text(found[column]) for column in columns]
+        except (KeyError, UnicodeDecodeError) as error:
+            raise self._store.damaged("a term is missing or cannot be read") from error
+
+    def first_names(self, most: int = MANY_WORDS) -> list[str]:
+        """Return the words of the first columns, the most common ones, without a look at their checksums."""
+        rows = self._store.execute("SELECT term FROM terms ORDER BY column LIMIT ?", (min(most, self._size),))
+        try:
+            return [term.decode(errors="replace") for (term,) in rows]
+        except AttributeError as error:
+            raise self._store.damaged("a term cannot be read") from error
+
+
+def find_column(store: Store, term: str) -> int | None:
+    """Return the column of a word, if some document has had it."""
+    wanted = encode_text(term)
+    for column, name in store.rows("terms", "WHERE term = ?", (wanted,)):
+        if name != wanted:  # SQLite trusts its index of the terms, which has no checksums
+            raise store.damaged("the index of the terms does not fit them")
+        return int(column)
+    return None
+
+
+def count_terms(store: Store, *, exactly: bool = False) -> int:
+    """Return the number of words, whose columns must have no gaps.
+
+    They are counted only if asked for, or if there seem to be more than the file has space for: whoever forges a column
+    must not get more memory than the file takes.
+    """
+    count = next_column(store)
+    if exactly or count > store.n_bytes // LEAST_BYTES:
+        counted, least = store.value("SELECT count(*) FROM terms"), store.value("SELECT min(column) FROM terms")
+        if counted != count or least or count > MOST_TERMS:
+            raise store.damaged("the columns of its terms have gaps")
+    return count
+
+
+def next_column(store: Store) -> int:
+    """Return the column after the last word."""
+    return int(store.value("SELECT coalesce(max(column), -1) FROM terms")) + 1
+
+
+def append_terms(store: Store, names: Sequence[str]) -> None:
+    """Append words. None of them may exist already."""
+    start = next_column(store)
+    store.put_many("terms", [(start + place, encode_text(name)) for place, name in enumerate(names)])
+
+
+class Frequencies:
+    """The current document frequencies of all words, read as they are needed; none is above ``n_documents``."""
+
+    def __init__(self, store: Store, size: int, n_documents: int) -> None:
+        self._store = store
+        self._most = n_documents
+        chunks = -(-size // FREQUENCY_CHUNK)
+        self._values = np.zeros((chunks, FREQUENCY_CHUNK), dtype=np.int32)
+        self._missing = np.ones(chunks, dtype=bool)
+        self.size = size
+
+    def at(self, columns: Columns) -> npt.NDArray[np.int32]:
+        """Return the frequencies of some columns."""
+        # Not np.unique, which imports much more of NumPy than a search needs.
+        few = len(columns) < len(self._missing)
+        self._read(np.flatnonzero(np.bincount(columns // FREQUENCY_CHUNK)) if few else None)
+        return self._values.reshape(-1)[columns]
+
+    def all(self) -> npt.NDArray[np.int32]:
+        """Return the frequencies of all columns."""
+        self._read(None)
+        return self._values.reshape(-1)[: self.size]
+
+    def _read(self, chunks: npt.NDArray[np.int64] | None) -> None:
+        if not self._missing.any():
+            return
+        if chunks is None:
+            rows = self._store.rows("frequencies", "WHERE chunk < ?", (len(self._missing),))
+        else:
+            missing = chunks[self._missing[chunks]].tolist()
+            rows = (row for chunk in missing for row in self._store.rows("frequencies", "WHERE chunk = ?", (chunk,)))
+        for chunk, content in rows:
+            if chunk < 0:
+                raise self._store.damaged("a document frequency has a position that is out of range")
+            self._values[chunk] = _checked_chunk(self._store, content)
+        read = slice(None) if chunks is None else chunks
+        own = self._values[read]
+        if own.size and not 0 <= own.min() <= own.max() <= self._most:
+            raise self._store.damaged("a document frequency is out of range")
+        self._missing[read] = False
+
+
+def change_frequencies(store: Store, columns: Columns, sign: int) -> None:
+    """Add ``sign`` to the frequency of a column, as often as it is in ``columns``."""
+    if len(columns) == 0:
+        return
+    if len(columns) > int(columns.max()) // 8:
+        amounts = np.bincount(columns)
+        used = np.flatnonzero(amounts)
+        amounts = amounts[used]
+    else:
+        used, amounts = np.unique(columns, return_counts=True)
+    cuts = np.flatnonzero(np.diff(used // FREQUENCY_CHUNK)) + 1
+    for places, own in zip(np.split(used, cuts), np.split(sign * amounts, cuts), strict=True):
+        chunk = int(places[0]) // FREQUENCY_CHUNK
+        row = next(store.rows("frequencies", "WHERE chunk = ?", (chunk,)), None)
+        content = bytes(4 * FREQUENCY_CHUNK) if row is None else row[1]
+        values = _checked_chunk(store, content).copy()
+        values[places % FREQUENCY_CHUNK] += own.astype(np.int32)
+        if values.min() < 0:
+            raise store.damaged("a document frequency is too small")
+        store.put("frequencies", chunk, values.tobytes())
+
+
+def _checked_chunk(store: Store, content: bytes) -> npt.NDArray[np.int32]:
+    if len(content) != 4 * FREQUENCY_CHUNK:
+        raise store.damaged("document frequencies have the wrong size")
+    return np.frombuffer(content, dtype=np.int32)

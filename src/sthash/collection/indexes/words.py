@@ -1,0 +1,310 @@
+"""`Words`: the index of the words of all texts, in the file of a collection.
+
+It holds the open vocabulary, in how many documents each term is, the term counts of each document, posting lists, and
+the number of words of each document. Weights follow from the documents that are there now, so answers after any change
+are those of a fresh build.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sthash import _core
+from sthash.arrays import Ids, Positions
+from sthash.batches import batched
+from sthash.checks import check_choice, resolve_threads
+from sthash.collection.file.records import Records
+from sthash.collection.file.segments import Segments
+from sthash.collection.file.store import Store
+from sthash.collection.indexes import postings
+from sthash.collection.indexes.counts import (
+    CurrentWeights,
+    load_counts,
+    put_counts,
+    stored_contents,
+    unpacked,
+    weighted_rows,
+)
+from sthash.collection.indexes.embedder import Embedder
+from sthash.collection.indexes.entries import Entries
+from sthash.collection.indexes.postings import PostingTable
+from sthash.collection.indexes.query_words import QueryWords, unused
+from sthash.collection.indexes.terms import (
+    FREQUENCY_CHUNK,
+    Columns,
+    Frequencies,
+    TermTable,
+    append_terms,
+    change_frequencies,
+    count_terms,
+    next_column,
+)
+from sthash.progress import Progress, silent
+from sthash.text.analyzer import WordAnalyzer, check_stemmer, resolve_stop_words
+from sthash.text.counters import WordCounter
+from sthash.text.languages import check_language
+from sthash.text.weighting import WEIGHTINGS, Weighting
+from sthash.vectors.metric import Metric
+from sthash.vectors.rows import Rows
+
+SETTING = "words"
+
+
+class Words:
+    """The words of the texts, within a transaction of the caller's.
+
+    Parameters
+    ----------
+    store : Store
+    threads : int or None
+    """
+
+    metric: Metric = "cosine"
+
+    def __init__(self, store: Store, threads: int | None = None) -> None:
+        self._store = store
+        self._threads = resolve_threads(threads)
+        self._lengths = Records(store, "lengths", 4)
+        self._vectors: Rows | None = None
+        self._read_singly = 0
+        self._growing: WordCounter | None = None
+
+    @classmethod
+    def lay_out(cls, store: Store, settings: dict[str, Any]) -> None:
+        """Prepare a file for words; the settings are those of `WordAnalyzer`, and the weighting."""
+        store.put_setting(SETTING, settings)
+
+    @cached_property
+    def settings(self) -> dict[str, Any]:
+        """How texts become weighted words."""
+        settings = self._store.setting(SETTING)
+        try:
+            check_choice("weighting", settings["weighting"], WEIGHTINGS)
+            check_language(settings["language"])
+            check_stemmer(settings["stemmer"])
+            resolve_stop_words(settings["stop_words"])
+            if type(settings["fold_accents"]) is not bool:
+                raise TypeError("fold_accents is not a bool")
+        except (KeyError, TypeError, ValueError) as error:
+            raise self._store.damaged(f"the setting {SETTING} cannot be read ({error})") from error
+        return dict(settings)
+
+    @cached_property
+    def analyzer(self) -> WordAnalyzer:
+        """What makes terms of words."""
+        known = self.settings
+        return WordAnalyzer(frozenset(known["stop_words"]), known["stemmer"], known["fold_accents"])
+
+    @property
+    def weighting(self) -> Weighting:
+        """How terms are weighted."""
+        weighting: Weighting = self.settings["weighting"]
+        return weighting
+
+    # Writing
+
+    def put(self, entries: Entries) -> Rows:
+        """Write the words of documents; a new word becomes a term at once. Return the counts of the terms."""
+        if self._growing is None:
+            self._new_terms = TermTable(self._store, grow=True)
+            columns: Any = self._new_terms
+            self._growing = WordCounter(self.analyzer, columns, grow=True, threads=self._threads)
+        rows = Rows.sparse(*self._growing.count_parts(entries.texts), len(self._new_terms))
+        self._new_terms.flush()
+        self.put_rows(entries.ids, rows)
+        return rows
+
+    def put_rows(self, ids: Ids, rows: Rows) -> None:
+        """Write term counts, whose terms are all in the file."""
+        put_counts(self._store, ids.tolist(), rows, self._threads)
+        change_frequencies(self._store, rows.columns, 1)
+        self._lengths.put(ids, rows.sums().astype("<i4").view(np.uint8).reshape(-1, 4))
+
+    def remove(self, ids: Ids) -> None:
+        """Remove documents."""
+        contents = list(stored_contents(self._store, ids))
+        change_frequencies(self._store, unpacked(self._store, contents, next_column(self._store)).columns, -1)
+        Segments(self._store, postings.KIND).mark_deleted(ids)
+        self._store.execute_many("DELETE FROM counts WHERE id = ?", [(number,) for number in ids.tolist()])
+        self._lengths.remove(ids)
+
+    def clear(self, terms: Iterable[str]) -> None:
+        """Remove everything, and start again with these terms in the first columns."""
+        for table in ("terms", "frequencies", "counts"):
+            self._store.execute(f"DELETE FROM {table}")  # noqa: S608
+        Segments(self._store, postings.KIND).clear()
+        self._lengths.clear()
+        for batch in batched(terms):
+            append_terms(self._store, batch)
+
+    def settle(self, report: Progress = silent) -> None:
+        """Bring lengths and posting lists up to date; once at the end of each change."""
+        self._lengths.settle()
+        postings.settle(self._store, next_column(self._store), self._threads, report)
+
+    # Reading
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @property
+    def ids(self) -> Ids:
+        """Ids of all documents, ascending."""
+        return self._table[0]
+
+    @property
+    def lengths(self) -> npt.NDArray[np.int32]:
+        """Number of words of each text, in the order of `ids`."""
+        return self._table[1]
+
+    @cached_property
+    def _table(self) -> tuple[Ids, npt.NDArray[np.int32]]:
+        ids, records = self._lengths.all()
+        lengths = np.ascontiguousarray(records).view("<i4").reshape(-1).astype(np.int32, copy=False)
+        if len(lengths) and lengths.min() < 0:
+            raise self._store.damaged("a document has a negative length")
+        return ids, lengths
+
+    @cached_property
+    def mean_length(self) -> float:
+        """Mean number of words per text."""
+        return float(self.lengths.mean()) if len(self) else 0.0
+
+    @cached_property
+    def terms(self) -> TermTable:
+        """All terms, and their columns."""
+        return TermTable(self._store)
+
+    @property
+    def n_columns(self) -> int:
+        """Number of terms."""
+        return len(self.terms)
+
+    @cached_property
+    def _frequencies(self) -> Frequencies:
+        return Frequencies(self._store, len(self.terms), len(self))
+
+    def frequencies(self, columns: Columns) -> npt.NDArray[np.int32]:
+        """Return in how many documents some terms are."""
+        return self._frequencies.at(columns)
+
+    def posting_lists(self, columns: Iterable[int] | Columns) -> _core.PostingLists:
+        """Return the documents per term, by their positions in `ids`, for these columns at least."""
+        return self._postings.lists(columns)
+
+    @cached_property
+    def _postings(self) -> PostingTable:
+        return PostingTable(self._store, self.ids, self.lengths, len(self.terms), self._threads)
+
+    @cached_property
+    def spellings(self) -> tuple[list[str], npt.NDArray[np.int32]]:
+        """The most common terms that documents have, and in how many documents each is."""
+        names = self.terms.first_names()
+        frequencies = self.frequencies(np.arange(len(names), dtype=np.int32))
+        used = np.flatnonzero(frequencies)
+        return [names[column] for column in used.tolist()], frequencies[used]
+
+    def columns_of(self, words: list[str]) -> tuple[Columns, npt.NDArray[np.int32], npt.NDArray[np.bool_]]:
+        """Return the columns of words, -1 for those that no document has; their frequencies; which are counted."""
+        terms, counted = self.analyzer.terms(words)
+        columns = np.array([self.terms.get(term) for term in terms], dtype=np.int32)
+        columns[~counted] = -1
+        frequencies = np.zeros(len(columns), dtype=np.int32)
+        held = np.flatnonzero(columns >= 0)
+        frequencies[held] = self.frequencies(columns[held])
+        columns[held[frequencies[held] == 0]] = -1
+        return columns, frequencies, counted
+
+    @cached_property
+    def query_words(self) -> QueryWords:
+        """What makes words of queries."""
+        return QueryWords(self.columns_of, len(self))
+
+    def unused(self, text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return the words of a text that are stop words, and those that no document has."""
+        return unused(self.query_words.of([text])[0])
+
+    # Texts as weighted vectors
+
+    @cached_property
+    def _weights(self) -> CurrentWeights:
+        return CurrentWeights(self._frequencies, len(self), self.mean_length, self.weighting)
+
+    @cached_property
+    def _counter(self) -> WordCounter:
+        columns: Any = self.terms
+        return WordCounter(self.analyzer, columns, grow=False, threads=self._threads)
+
+    def of_queries(self, queries: list[Any], embedder: Embedder | None = None) -> Rows:
+        """Return the term counts of texts; TypeError if a query is something else."""
+        for query in queries:
+            if not isinstance(query, str):
+                raise TypeError(f"this collection is of texts, but a query is a {type(query).__name__}. Pass a str.")
+        parts = [self._counted(batch) for batch in batched(queries, length=len)]
+        return Rows.stacked(parts or [self._counted([])])
+
+    def _counted(self, texts: list[str]) -> Rows:
+        return Rows.sparse(*self._counter.count_parts(texts), self.n_columns)
+
+    def of_stored(self, ids: Ids) -> Iterator[Rows]:
+        """Iterate over the term counts of documents, whose ids ascend, some at a time."""
+        whole = len(ids) == len(self)
+        return load_counts(self._store, ids, len(self.terms), whole=whole, threads=self._threads)
+
+    def compared(self, raw: Rows) -> Rows:
+        """Return term counts as unit rows; terms that are in no document now are left out."""
+        rows = self._weights.known(raw)
+        return Rows.sparse(rows.indptr, rows.columns, self._weights.values(rows), self.n_columns)
+
+    def vectors(self, ids: Ids | None = None) -> Rows:
+        """Return the unit vectors of some documents, whose ids ascend, or of all.
+
+        They are read one by one for as long as few have been asked for, then all at once.
+        """
+        ids = self.ids if ids is None else ids
+        self._read_singly += len(ids)
+        if self._vectors is None and 2 * self._read_singly > len(self):
+            self._vectors = weighted_rows(self.of_stored(self.ids), self._weights, self.n_columns)
+        if self._vectors is not None:
+            return self._vectors if len(ids) == len(self) else self._vectors.at(np.searchsorted(self.ids, ids))
+        return weighted_rows(self.of_stored(ids), self._weights, self.n_columns)
+
+    def unit_vectors(self) -> Rows:
+        """Return the unit vectors of all documents."""
+        return self.vectors()
+
+    def vectors_by_position(self) -> Rows | Callable[[Positions], Rows]:
+        """Return the vectors of all documents if they are in memory, else what reads those at some positions."""
+        return self._vectors if self._vectors is not None else lambda used: self.vectors(self.ids[used])
+
+    # Checks
+
+    def verify(self, ids: Ids) -> int:
+        """Compare everything with the counts of the documents; return the number of terms."""
+        store, n_columns = self._store, count_terms(self._store, exactly=True)
+        _ = self.analyzer, self.terms.names(range(n_columns))  # they can be read
+        self._lengths.verify(ids)
+        frequencies, position = np.zeros(n_columns, dtype=np.int64), 0
+        for page in batched(store.rows("counts", "ORDER BY id")):
+            own = slice(position, position + len(page))
+            if ids[own].tolist() != [number for number, _ in page]:
+                raise store.damaged("documents and counts are not of the same documents")
+            rows = unpacked(store, [content for _, content in page], n_columns)
+            if not np.array_equal(rows.sums(), self.lengths[own]):
+                raise store.damaged("a length is not that of its document")
+            frequencies += np.bincount(rows.columns, minlength=n_columns)
+            position += len(page)
+        if position != len(ids):
+            raise store.damaged("documents and counts are not equally many")
+        last = store.value("SELECT coalesce(max(chunk), -1) FROM frequencies")
+        if last > n_columns // FREQUENCY_CHUNK or not np.array_equal(
+            Frequencies(store, n_columns, len(ids)).all(), frequencies
+        ):
+            raise store.damaged("document frequencies are not those of the documents")
+        postings.verify(store, ids, n_columns)
+        return n_columns

@@ -1,0 +1,310 @@
+"""The one way from queries to hits: parse, plan, candidates, rank, hits; then corrections."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from sthash.arrays import Ids
+from sthash.codes import row_distances
+from sthash.collection.search.by_content import Ranked, rank_by_content, rank_like, strategy_of
+from sthash.collection.search.by_words import (
+    AnalyzedQuery,
+    analyze,
+    demands,
+    matching_terms,
+    rank_by_words,
+)
+from sthash.collection.search.corrections import replace_words, suggest
+from sthash.collection.search.filters import ids_where
+from sthash.collection.search.fusion import CANDIDATES, fused
+from sthash.collection.search.hit import Hit
+from sthash.collection.search.hits import HitRanking, Hits, Strategy
+from sthash.collection.search.options import SearchOptions
+from sthash.collection.search.query import ParsedQuery, has_signs, parse_query
+from sthash.collection.search.ranking import Allowed
+from sthash.collection.snapshot import Snapshot
+from sthash.vectors.metric import METRICS
+
+# A query with at most TYPED_TERMS different known words is answered from the posting lists at any cost: it was typed,
+# and the exact answer is wanted. A longer one is answered from them if they have at most MOST_ENTRIES entries in all.
+# Beyond that a ball of codes costs less, and a long text resembles documents enough for its code to find them.
+TYPED_TERMS = 16
+MOST_ENTRIES = 500_000
+# Of a query that must be answered from the lists.
+MOST_TERMS = 1024
+# Queries of a batch that are answered together.
+QUERIES_TOGETHER = 512
+
+Source = Literal["words", "content", "both"]
+
+
+@dataclass(slots=True)
+class Query:
+    """A query on its way.
+
+    Attributes
+    ----------
+    given : str or array
+        As the user passed it.
+    text : str or None
+        What is ranked by words: the text without signs and excluded words.
+    parsed : ParsedQuery or None
+        What the text demands, if it demands anything.
+    words : AnalyzedQuery or None
+    source : {"words", "content", "both"}
+        Where candidates come from.
+    """
+
+    given: Any
+    text: str | None = None
+    parsed: ParsedQuery | None = None
+    words: AnalyzedQuery | None = None
+    source: Source = "content"
+
+
+def answer(snapshot: Snapshot, queries: list[Any], options: SearchOptions) -> list[Hits]:
+    """Return the hits of each query: of texts, or of vectors."""
+    _check(snapshot, options)
+    allowed = None if options.where is None else ids_where(snapshot, options.where)
+    answers = list[Hits]()
+    for start in range(0, len(queries), QUERIES_TOGETHER):
+        answers.extend(_answer_batch(snapshot, queries[start : start + QUERIES_TOGETHER], options, allowed))
+    return answers
+
+
+def answer_like(snapshot: Snapshot, number: int, options: SearchOptions) -> Hits:
+    """Return the hits of a document of the collection, which is not among them."""
+    _check(snapshot, options)
+    if options.ranking not in ("auto", *METRICS):
+        raise ValueError(f"ranking={options.ranking!r} is for texts, but this search is by key. Leave it out.")
+    allowed = None if options.where is None else ids_where(snapshot, options.where)
+    ranked = rank_like(snapshot, number, options.k, options, allowed)
+    terms: list[tuple[str, ...]] = []
+    if options.explain and snapshot.cells is None:
+        columns, values = snapshot.words.vectors(np.array([number], dtype=np.int64)).row(0)
+        terms = matching_terms(snapshot.words, AnalyzedQuery(columns.tolist(), values.tolist(), 0), ranked.ids)
+    hits = _hits(snapshot, [ranked], [terms])[0]
+    return Hits(hits, strategy=strategy_of(snapshot, options), ranking=_ranking_of(snapshot, "content", options))
+
+
+def _check(snapshot: Snapshot, options: SearchOptions) -> None:
+    """Refuse a ranking that the collection does not have."""
+    asked, own = options.ranking, snapshot.content.metric
+    if asked in METRICS and asked != own:
+        raise ValueError(
+            f"ranking={asked!r} is for collections with metric={asked!r}, but this one has metric={own!r}. "
+            f"Pass ranking={own!r}, or build a collection with metric={asked!r}."
+        )
+    if asked == "hybrid" and snapshot.cells is None:
+        raise ValueError("ranking='hybrid' is for collections of vectors. Leave it out.")
+
+
+def _answer_batch(snapshot: Snapshot, given: list[Any], options: SearchOptions, allowed: Ids | None) -> list[Hits]:
+    answers = _ranked_hits(snapshot, _planned(snapshot, given, options), options, allowed)
+    if options.explain or options.correct:
+        for hits in answers:
+            hits.suggestions = suggest(snapshot, hits.unknown)
+    if not options.correct:
+        return answers
+    places = [place for place, hits in enumerate(answers) if hits.suggestions]
+    chosen = [{word: known[0] for word, known in answers[place].suggestions.items()} for place in places]
+    texts = [replace_words(given[place], own) for place, own in zip(places, chosen, strict=True)]
+    again = _planned(snapshot, texts, options)
+    for place, own, hits in zip(places, chosen, _ranked_hits(snapshot, again, options, allowed), strict=True):
+        first = answers[place]
+        hits.unknown, hits.suggestions, hits.corrected = first.unknown, first.suggestions, own
+        answers[place] = hits
+    return answers
+
+
+def _planned(snapshot: Snapshot, given: list[Any], options: SearchOptions) -> list[Query]:
+    """Parse queries, and say where their candidates come from."""
+    queries = _parsed(snapshot, given, options)
+    for query in queries:
+        query.source = _plan(snapshot, query, options)
+    return queries
+
+
+# Parse
+
+
+def _parsed(snapshot: Snapshot, given: list[Any], options: SearchOptions) -> list[Query]:
+    queries = [Query(query) for query in given]
+    by_words = options.ranking not in METRICS and not options.by_codes
+    texts = [query for query in queries if isinstance(query.given, str)]
+    for query in texts:
+        query.text = query.given
+        if by_words and has_signs(query.given):
+            parsed = parse_query(query.given)
+            query.text, query.parsed = parsed.text, None if parsed.plain else parsed
+    for query, words in zip(texts, analyze(snapshot.words, [query.text or "" for query in texts]), strict=True):
+        query.words = words
+    return queries
+
+
+# Plan
+
+
+def _plan(snapshot: Snapshot, query: Query, options: SearchOptions) -> Source:
+    """Return where the candidates of a query come from."""
+    asked = options.ranking
+    if asked in METRICS or options.by_codes:
+        return "content"
+    if query.words is None:
+        if asked != "auto":
+            raise ValueError(f"ranking={asked!r} is for texts, but a query is a vector. Leave it out.")
+        return "content"
+    if asked == "hybrid" or (asked == "auto" and snapshot.embedder is not None):
+        return "both"
+    count = len(query.words.columns)
+    if asked != "auto" or query.parsed is not None or snapshot.cells is not None:
+        if count > MOST_TERMS:
+            raise ValueError(
+                f"The query has {count:,} different words, but ranking={asked!r} takes {MOST_TERMS:,} at most. "
+                f"Shorten it, or search with ranking={snapshot.content.metric!r}."
+            )
+        return "words"
+    typed = count <= TYPED_TERMS or (count <= MOST_TERMS and query.words.entries <= MOST_ENTRIES)
+    return "words" if typed else "content"
+
+
+# Candidates and ranking
+
+
+def _ranked_hits(snapshot: Snapshot, queries: list[Query], options: SearchOptions, allowed: Ids | None) -> list[Hits]:
+    mask = None
+    if allowed is not None:
+        mask = np.zeros(len(snapshot), dtype=np.uint8)
+        mask[snapshot.positions(allowed)] = 1
+    own_ids: dict[int, Ids] = {}
+    by_words = _by_words(snapshot, queries, options, mask, own_ids)
+    by_content: dict[int, Ranked] = {}
+    groups: dict[Any, list[int]] = {}
+    for place, query in enumerate(queries):
+        if query.source != "words":
+            groups.setdefault(place if place in own_ids else query.source, []).append(place)
+    for group in groups.values():
+        width = options.k if queries[group[0]].source == "content" else max(options.k, CANDIDATES)
+        wanted = [queries[place].given if queries[place].text is None else queries[place].text for place in group]
+        ids = own_ids.get(group[0], allowed)
+        by_content.update(zip(group, rank_by_content(snapshot, wanted, width, options, ids), strict=True))
+    ranked = []
+    for place, query in enumerate(queries):
+        if query.source == "both":
+            best = fused([by_words[place].ids, by_content[place].ids], options.k)
+            ranked.append(Ranked([number for number, _ in best], [score for _, score in best]))
+        else:
+            ranked.append((by_words if query.source == "words" else by_content)[place])
+    if options.explain:
+        _add_distances(snapshot, queries, ranked)
+    terms = [_terms(snapshot, query, own, options) for query, own in zip(queries, ranked, strict=True)]
+    answers = []
+    for query, hits in zip(queries, _hits(snapshot, ranked, terms), strict=True):
+        answers.append(
+            Hits(
+                hits,
+                ignored=query.words.ignored if query.words else (),
+                unknown=query.words.unknown if query.words else (),
+                strategy=_strategy(snapshot, query, options),
+                ranking=_ranking_of(snapshot, query.source, options),
+            )
+        )
+    return answers
+
+
+def _by_words(
+    snapshot: Snapshot, queries: list[Query], options: SearchOptions, mask: Allowed | None, own_ids: dict[int, Ids]
+) -> dict[int, Ranked]:
+    """Rank by words; note which documents the vectors of a query may find, if its words demand something."""
+    found: dict[int, Ranked] = {}
+    graph = options.ranking != "bm25"
+    groups: dict[Any, list[int]] = {}
+    for place, query in enumerate(queries):
+        if query.source != "content" and query.words is not None:
+            if len(query.words.columns) > MOST_TERMS:  # too many for the lists; its vector says more
+                found[place] = Ranked([], [])
+            else:
+                groups.setdefault(place if query.parsed is not None else query.source, []).append(place)
+    for group in groups.values():
+        first, allowed = queries[group[0]], mask
+        own = [query.words for place in group if (query := queries[place]).words is not None]
+        width = options.k if first.source == "words" else max(options.k, CANDIDATES)
+        if first.parsed is not None:
+            chosen = demands(snapshot, first.parsed, own[0], width, mask)
+            allowed = chosen.allowed
+            own_ids[group[0]] = snapshot.ids[chosen.verified > 0]
+        ranking = rank_by_words(snapshot, own, width, graph=graph, allowed=allowed)
+        ids = snapshot.ids[ranking.positions].tolist() if len(snapshot) else [[] for _ in group]
+        for place, numbers, positions, scores in zip(
+            group, ids, ranking.positions.tolist(), ranking.scores.tolist(), strict=True
+        ):
+            size = len(positions)
+            if size and positions[-1] < 0:
+                size = positions.index(-1)
+            found[place] = Ranked(numbers[:size], scores[:size])
+    return found
+
+
+def _strategy(snapshot: Snapshot, query: Query, options: SearchOptions) -> Strategy:
+    if query.source == "content":
+        return strategy_of(snapshot, options)
+    return "both" if query.source == "both" else "postings"
+
+
+def _ranking_of(snapshot: Snapshot, source: Source, options: SearchOptions) -> HitRanking:
+    if source == "content":
+        return snapshot.content.metric if options.rerank else "codes"
+    return "hybrid" if source == "both" else "bm25" if options.ranking == "bm25" else "graph"
+
+
+# Explanations
+
+
+def _add_distances(snapshot: Snapshot, queries: list[Query], ranked: list[Ranked]) -> None:
+    """Add the distances in bits where the collection has codes, and the query has one."""
+    if not snapshot.has_codes:
+        return
+    places = [place for place, own in enumerate(ranked) if own.distances is None]
+    if snapshot.cells is not None and snapshot.embedder is None:
+        places = [place for place in places if queries[place].text is None]
+    if not places:
+        return
+    wanted = [queries[place].given if queries[place].text is None else queries[place].text for place in places]
+    codes, table = snapshot.encode(wanted).codes, snapshot.codes.table
+    for place, code in zip(places, codes, strict=True):
+        own = table.codes[snapshot.positions(ranked[place].ids)]
+        ranked[place].distances = row_distances(own, np.repeat(code[np.newaxis], len(own), axis=0)).tolist()
+
+
+def _terms(snapshot: Snapshot, query: Query, ranked: Ranked, options: SearchOptions) -> list[tuple[str, ...]]:
+    if not options.explain or query.words is None or not ranked.ids:
+        return []
+    return matching_terms(snapshot.words, query.words, ranked.ids)
+
+
+# Hits
+
+
+def _hits(snapshot: Snapshot, ranked: list[Ranked], terms: list[list[tuple[str, ...]]]) -> list[list[Hit]]:
+    """Read the documents of all rankings, each once, and make hits of them."""
+    if len(ranked) == 1:
+        documents = snapshot.documents.read(ranked[0].ids)
+    else:
+        documents = snapshot.documents.read(dict.fromkeys(number for own in ranked for number in own.ids))
+    answers = []
+    for own, own_terms in zip(ranked, terms, strict=True):
+        hits = []
+        for number, score in zip(own.ids, own.scores, strict=True):
+            key, text, label, metadata, is_nested, _, _ = documents[number]
+            hits.append(Hit(key, text, label, deepcopy(metadata) if is_nested else metadata.copy(), score))
+        if own.distances is not None:
+            for hit, distance in zip(hits, own.distances, strict=True):
+                hit.distance = distance
+        for hit, matching in zip(hits, own_terms, strict=False):
+            hit.terms = matching
+        answers.append(hits)
+    return answers

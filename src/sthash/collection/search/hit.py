@@ -1,0 +1,33 @@
+"""`Hit`: a document that was found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(slots=True)
+class Hit:
+    """A document that was found.
+
+    Attributes
+    ----------
+    key, text, label, metadata
+        Of the document.
+    score : float
+        What it was ranked by, unless by its code: BM25, or the cosine (or inner product) of its vector with the
+        query's vector, or the sum of reciprocal ranks.
+    distance : int or None
+        Number of bits in which its code differs from the query's code. None unless codes had a part in the search, or
+        ``explain`` was set and the collection has codes.
+    terms : tuple of str
+        The terms that made it match, the most important first; empty unless ``explain`` was set.
+    """
+
+    key: str
+    text: str
+    label: str | None
+    metadata: dict[str, Any]
+    score: float
+    distance: int | None = None
+    terms: tuple[str, ...] = ()

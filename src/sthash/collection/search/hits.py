@@ -1,0 +1,72 @@
+"""What a search gives: hits, and how they came about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal
+
+from sthash.collection.search.hit import Hit
+
+Strategy = Literal["postings", "codes", "cells", "both"]
+HitRanking = Literal["graph", "bm25", "cosine", "ip", "codes", "hybrid"]
+
+
+class Hits(list[Hit]):
+    """The hits of one query, best first: a list, and how it came about.
+
+    Attributes
+    ----------
+    ignored : tuple of str
+        Stop words of the query, which were not searched for.
+    unknown : tuple of str
+        Words of the query that no document has.
+    suggestions : dict of str to tuple of str
+        For an unknown word, known words that are spelled almost like it; only if ``explain`` or ``correct`` was set.
+    corrected : dict of str to str
+        For an unknown word, the known one that was searched for in its place; only if ``correct`` was set.
+    strategy : {"postings", "codes", "cells", "both"}
+        Where the documents were looked for: in posting lists, in a ball of codes, in cells of vectors, or in posting
+        lists and cells.
+    ranking : {"graph", "bm25", "cosine", "ip", "codes", "hybrid"}
+        What they were ranked by; "ip" is the inner product.
+
+    Examples
+    --------
+    >>> from sthash.collection import Hit, Hits
+    >>> hits = Hits([Hit("a", "a cat", None, {}, 1.5)], unknown=("dgo",), strategy="postings", ranking="bm25")
+    >>> len(hits), hits[0].key, hits.unknown
+    (1, 'a', ('dgo',))
+    """
+
+    def __init__(
+        self,
+        hits: Iterable[Hit] = (),
+        *,
+        ignored: Sequence[str] = (),
+        unknown: Sequence[str] = (),
+        suggestions: Mapping[str, Sequence[str]] | None = None,
+        corrected: Mapping[str, str] | None = None,
+        strategy: Strategy = "codes",
+        ranking: HitRanking = "cosine",
+    ) -> None:
+        super().__init__(hits)
+        self.ignored = tuple(ignored)
+        self.unknown = tuple(unknown)
+        self.suggestions = {word: tuple(known) for word, known in suggestions.items()} if suggestions else {}
+        self.corrected = dict(corrected) if corrected else {}
+        self.strategy = strategy
+        self.ranking = ranking
+
+    def to_frame(self) -> Any:
+        """Return the hits as a pandas DataFrame; see `hits_frame`."""
+        from sthash.collection.search.display import hits_frame
+
+        return hits_frame(self)
+
+    def _repr_html_(self) -> str:
+        from sthash.collection.search.display import hits_html  # a search has no use for it
+
+        meant = {word: f" (did you mean: {', '.join(known)}?)" for word, known in self.suggestions.items()}
+        meant |= {word: f" (searched for: {known})" for word, known in self.corrected.items()}
+        unknown = [word + meant.get(word, "") for word in self.unknown]
+        return hits_html(self, {"ignored": self.ignored, "unknown": unknown})

@@ -1,0 +1,125 @@
+"""The parameters of a search: stated, documented and validated here, and nowhere else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any, Literal, TypedDict, get_args
+
+from sthash.checks import check_choice, check_whole
+from sthash.collection.search.conditions import Where, check_where
+
+LARGEST = 2**31 - 1
+Ranking = Literal["auto", "graph", "bm25", "cosine", "ip", "hybrid"]
+RANKINGS: tuple[str, ...] = get_args(Ranking)
+
+
+class SearchKeywords(TypedDict, total=False):
+    """The fields of `SearchOptions` after ``k``, as keyword arguments of ``search`` and ``search_many``."""
+
+    radius: int | None
+    rerank: bool
+    where: Where | None
+    factor: int
+    explain: bool
+    ranking: Ranking
+    correct: bool
+
+
+@dataclass(frozen=True)
+class SearchOptions:
+    """How to search; the same for `Collection`, `Client`, `MilvusCollection` and the HTTP interface.
+
+    Parameters
+    ----------
+    k : int
+        Number of hits.
+    radius : int, optional
+        Radius of the Hamming ball in bits. By default the ball grows until it holds ``factor`` documents per hit; each
+        bit is then weighted by the query's margin, which improves recall.
+    rerank : bool
+        Rank the documents in the ball by the cosine, or inner product, of their vectors. If False, the hits are the
+        documents with the nearest codes, in that order.
+    where : dict, optional
+        Only documents that meet all conditions; see below.
+    factor : int
+        Number of documents in the ball per hit, if there is no radius.
+    explain : bool
+        Look up the terms that made a hit match and, for words of the query that no document has, words that are
+        spelled almost like them.
+    ranking : {"auto", "graph", "bm25", "cosine", "ip", "hybrid"}
+        ``bm25`` ranks the documents that have words of the query, all of them, by BM25. ``graph`` ranks the best of
+        these once more by their neighbors (docs/ranking.md). ``cosine`` ranks the documents in the ball by the cosine
+        of their vectors; ``ip`` takes its place in collections with ``metric="ip"``, which compare by inner product.
+        ``hybrid``, for collections of vectors with ``text_search``, fuses ``graph`` and ``cosine`` (or ``ip``) by
+        ranks. ``auto`` is ``hybrid`` for a text there, and ``graph`` for a text elsewhere; but ``cosine`` or ``ip`` for
+        a whole document, for a vector or a key, and with ``radius`` or ``rerank=False``.
+    correct : bool
+        Search for the closest known word in place of a word that no document has.
+
+    Notes
+    -----
+    ``where`` maps fields to conditions, which must all hold. ``key`` and ``label`` are those of the document; any other
+    name is a field of its metadata. ``metadata.NAME`` is the field NAME too, for names that are taken, such as
+    ``metadata.label``. A condition is one of:
+
+    - a value (str, number, bool or None): the field has this value. None is JSON's null, or no label;
+    - a list of values, of any length: the field has one of them;
+    - a dict of operators, which must all hold: ``=``, ``!=``, ``<``, ``<=``, ``>``, ``>=``; ``in`` and ``not in`` with
+      a list; ``exists`` with True or False.
+
+    ``!=`` and ``not in`` are the opposites of ``=`` and ``in``: a document without the field meets them. A field
+    exists if it is there and not null. Numbers compare with numbers, and strings with strings, by their code points. A
+    bool equals 0 or 1, but is neither less nor greater than anything. A key or a label is a string; a number that
+    it shall equal is made one.
+
+    A field that no document has is a ValueError that lists the fields. A value of a kind that no document has in this
+    field is a TypeError. In a collection without documents nothing is an error.
+
+    Examples
+    --------
+    >>> from sthash.collection import SearchOptions
+    >>> SearchOptions(k=3, where={"year": (2025, 2026)}).where
+    {'year': [2025, 2026]}
+    >>> where = {
+    ...     "label": "sport",
+    ...     "year": {">=": 2020, "<": 2024},
+    ...     "language": ["en", "de"],
+    ...     "draft": {"!=": True},
+    ...     "author": {"exists": True},
+    ... }
+    >>> SearchOptions(where=where).where == where
+    True
+    """
+
+    k: int = 10
+    radius: int | None = None
+    rerank: bool = True
+    where: Where | None = None
+    factor: int = 500
+    explain: bool = False
+    ranking: Ranking = "auto"
+    correct: bool = False
+
+    def __post_init__(self) -> None:
+        # More than any collection has: kernels count with 64 bits, and with 32 bits within a code.
+        object.__setattr__(self, "k", min(check_whole("k", self.k), LARGEST))
+        object.__setattr__(self, "factor", min(check_whole("factor", self.factor), LARGEST))
+        if self.radius is not None:
+            object.__setattr__(self, "radius", min(check_whole("radius", self.radius, least=0), LARGEST))
+        check_choice("ranking", self.ranking, RANKINGS)
+        if self.by_codes and self.ranking in ("graph", "bm25", "hybrid"):
+            raise ValueError(
+                f"ranking={self.ranking!r} looks at all documents, but radius and rerank=False (--no-rerank) need "
+                "codes. Leave them out, or leave ranking out."
+            )
+        if self.where is not None:
+            object.__setattr__(self, "where", check_where(self.where))
+
+    @property
+    def by_codes(self) -> bool:
+        """Whether the codes decide which documents are found."""
+        return self.radius is not None or not self.rerank
+
+    def keywords(self) -> dict[str, Any]:
+        """Give all fields by name, to pass them on: ``search(query, **options.keywords())``."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}

@@ -1,0 +1,75 @@
+"""Phrases: words that stand side by side, after analysis."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import numpy.typing as npt
+
+from sthash.text.analyzer import WordAnalyzer
+from sthash.text.scanning import scan_words
+
+
+class Phrase:
+    """Terms in their order. A stop word inside is a gap: some word must stand there, whichever.
+
+    Parameters
+    ----------
+    text : str
+    analyzer : WordAnalyzer
+
+    Attributes
+    ----------
+    terms : list of (str or None)
+        None for a gap; the first and the last are terms.
+
+    Examples
+    --------
+    >>> from sthash.collection.search.phrases import Phrase
+    >>> from sthash.text.analyzer import WordAnalyzer
+    >>> Phrase("the birds of prey", WordAnalyzer(frozenset({"the", "of"}), "porter")).terms
+    ['bird', None, 'prei']
+    """
+
+    def __init__(self, text: str, analyzer: WordAnalyzer) -> None:
+        scanned = scan_words([text])
+        stems, counted = analyzer.terms(scanned.words)
+        terms = [stems[number] if counted[number] else None for number in scanned.numbers.tolist()]
+        known = [place for place, term in enumerate(terms) if term is not None]
+        self.terms = terms[known[0] : known[-1] + 1] if known else []
+
+
+def holds_phrases(texts: list[str], phrases: list[Phrase], analyzer: WordAnalyzer) -> npt.NDArray[np.bool_]:
+    """Return, for each text and each phrase, whether the text has it; a phrase without terms is in every text."""
+    held = np.ones((len(texts), len(phrases)), dtype=bool)
+    if not texts or not phrases:
+        return held
+    scanned = scan_words(texts)
+    stems, counted = analyzer.terms(scanned.words)
+    numbers: dict[str, int] = {}
+    for phrase in phrases:
+        for term in phrase.terms:
+            if term is not None:
+                numbers.setdefault(term, len(numbers))
+    of_word = np.array(
+        [numbers.get(stem, -1) if counts else -1 for stem, counts in zip(stems, counted.tolist(), strict=True)],
+        dtype=np.int64,
+    )
+    terms = of_word[scanned.numbers] if len(of_word) else np.zeros(0, dtype=np.int64)
+    wanted = [[None if term is None else numbers[term] for term in phrase.terms] for phrase in phrases]
+    for place, (start, end) in enumerate(itertools.pairwise(scanned.starts.tolist())):
+        for number, phrase_terms in enumerate(wanted):
+            held[place, number] = _has(terms[start:end], phrase_terms)
+    return held
+
+
+def _has(terms: npt.NDArray[np.int64], wanted: list[int | None]) -> bool:
+    places = len(terms) - len(wanted) + 1
+    if places <= 0:
+        return not wanted
+    here = np.ones(places, dtype=bool)
+    for offset, term in enumerate(wanted):
+        if term is not None:
+            here &= terms[offset : offset + places] == term
+    return bool(here.any())

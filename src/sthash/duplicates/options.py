@@ -1,0 +1,57 @@
+"""The parameters of a search for near-duplicates: stated and validated here, and nowhere else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any, TypedDict
+
+from sthash.checks import check_choice, check_whole
+from sthash.duplicates.grouping import GROUPINGS, Grouping
+from sthash.duplicates.measures import Measure, check_measure
+
+SHINGLE_WORDS = 5
+
+
+class DuplicateKeywords(TypedDict, total=False):
+    """The fields of `DuplicateOptions` after ``threshold``, as keyword arguments of ``near_duplicates``."""
+
+    measure: Measure
+    grouping: Grouping
+    shingle_words: int
+    radius: int | None
+
+
+@dataclass(frozen=True)
+class DuplicateOptions:
+    """How near-duplicates are found; see `near_duplicates`.
+
+    Examples
+    --------
+    >>> from sthash.duplicates.options import DuplicateOptions
+    >>> DuplicateOptions(measure="jaccard").least
+    0.8
+    """
+
+    threshold: float | None = None
+    measure: Measure = "cosine"
+    grouping: Grouping = "connected"
+    shingle_words: int = SHINGLE_WORDS
+    radius: int | None = None
+
+    def __post_init__(self) -> None:
+        check_measure(self.measure, self.threshold)
+        check_choice("grouping", self.grouping, GROUPINGS)
+        check_whole("shingle_words", self.shingle_words)
+        if self.radius is not None:
+            check_whole("radius", self.radius, least=0)
+            if self.measure != "cosine":
+                raise TypeError(f"a radius goes with measure='cosine', but got {self.measure!r}. Leave radius= out.")
+
+    @property
+    def least(self) -> float:
+        """The threshold, or that of the measure."""
+        return check_measure(self.measure, self.threshold)[1]
+
+    def keywords(self) -> dict[str, Any]:
+        """Return all fields by name, to pass them on."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
