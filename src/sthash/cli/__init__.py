@@ -40,7 +40,7 @@ from sthash.cli.option_groups import spread
 GROUPS = {
     "Start": (demo.demo, build.build, tune.tune),
     "Find": (search.search, similar.similar, duplicates.duplicates, dedup.dedup, classify.classify),
-    "Look": (get.get, listing.list, info.info, check.check, export.export),
+    "Inspect": (get.get, listing.list, info.info, check.check, export.export),
     "Change": (add.add, delete.delete, relearn.relearn, compact.compact, copy.copy),
     "More": (serve.serve, reproduce.reproduce, scores.scores, version.version),
 }
@@ -51,9 +51,9 @@ EXPECTED = (
 )
 EXAMPLES = """
 Examples:
-  sth demo                                     a collection of Python's documentation, and what can be done with it
-  sth build news.sth docs.jsonl --text body    learn codes for documents of your own
-  sth search news.sth football goal            find them again
+  sth demo                                     build and search a collection of Python's documentation
+  sth build news.sth docs.jsonl --text body    build a collection from your own documents
+  sth search news.sth football goal            search it
 """
 
 
@@ -89,13 +89,13 @@ def _print_version(wanted: bool) -> None:
 @app.callback()
 def every_command(
     show_version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version, and end.")
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
     traceback: Annotated[
-        bool, typer.Option("--traceback", envvar="STHASH_TRACEBACK", help="On an error, print the whole traceback.")
+        bool, typer.Option("--traceback", envvar="STHASH_TRACEBACK", help="Print the traceback of an error.")
     ] = False,
 ) -> None:
-    """Self-Taught Hashing: short binary codes for documents, and exact search over them."""
+    """Search documents and embeddings in one file, by words, vectors and binary codes that are learned from them."""
 
 
 for command in COMMANDS:

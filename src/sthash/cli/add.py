@@ -7,18 +7,18 @@ from typing import Annotated, Any
 import typer
 
 from sthash.cli import options
-from sthash.cli.embedders import EmbedderOptions, VectorOptions
+from sthash.cli.embedders import EmbedderOptions, VectorSource
 
 
 def add(
     collection: options.Path,
     source: options.SourceOptions,
-    vectors: VectorOptions,
+    vectors: VectorSource,
     embedder: EmbedderOptions,
     replace: Annotated[bool, typer.Option("--replace", help="Replace documents that have the same key.")] = False,
     threads: options.Threads = None,
 ) -> None:
-    """Add documents: all of them or, on an error, none."""
+    """Add documents in one transaction."""
     from sthash.cli.output import progress_bar
     from sthash.collection import Collection
 
@@ -34,4 +34,4 @@ def add(
 
 def _kind(facts: dict[str, Any]) -> dict[str, Any]:
     """Return what the vectors of a collection must be like."""
-    return {"width": facts.get("n_columns"), "metric": facts.get("metric", "cosine")}
+    return {"width": facts.get("n_columns") or None, "metric": facts.get("metric", "cosine")}

@@ -8,9 +8,9 @@ from sthash.cli import options
 
 
 def check(collection: options.Path, json: options.Json = False) -> None:
-    """Check the whole collection for damage.
+    """Check a collection for damage.
 
-    All parts are compared with their checksums and with each other.
+    All parts of the file are read, and compared with their checksums and with each other.
     """
     from sthash.cli.output import print_json
     from sthash.collection import Collection
@@ -18,6 +18,6 @@ def check(collection: options.Path, json: options.Json = False) -> None:
     with Collection.open(collection) as opened:
         report = opened.check()
     if json:
-        print_json({"ok": True, "documents": report.documents, "terms": report.terms, "chunks": report.chunks})
+        print_json({"ok": True, "documents": report.documents, "terms": report.terms, "segments": report.segments})
     else:
         typer.echo(f"{collection}: ok, {report.documents:,} documents, {report.terms:,} terms")

@@ -8,10 +8,11 @@ from typing import Annotated
 import typer
 
 from sthash.cli import options
+from sthash.cli.embedders import EmbedderOptions
 
 MOST_ROWS = 10
 
-Voters = Annotated[int, typer.Option("-k", help="How many of the nearest documents vote.")]
+Voters = Annotated[int, typer.Option("-k", help="Number of nearest documents that vote.")]
 
 
 def classify(
@@ -20,16 +21,18 @@ def classify(
     k: Voters = 25,
     radius: options.Radius = None,
     voting: Annotated[
-        str, typer.Option(help="majority; or distance, where nearer documents count for more.")
+        str, typer.Option(help="majority, or distance, by which nearer documents count for more.")
     ] = "majority",
     json: options.Json = False,
+    *,
+    embedder: EmbedderOptions,
 ) -> None:
-    """Print the label that most of the nearest documents have."""
+    """Print the majority label among the nearest documents."""
     from sthash.applications import classify as vote
     from sthash.cli.output import print_json, print_table
     from sthash.collection import Collection
 
-    with Collection.open(collection) as opened:
+    with Collection.open(collection, **embedder.keywords()) as opened:
         prediction = vote(
             opened,
             options.text_of(text),
@@ -40,9 +43,9 @@ def classify(
     if json:
         print_json(asdict(prediction))
     elif not prediction.known:
-        typer.echo("no document has a word of the text, so nothing tells its label", err=True)
+        typer.echo("no label: no document has a word of the text", err=True)
     elif prediction.label is None:
-        typer.echo("no document near the text has a label", err=True)
+        typer.echo("no label: no document near the text has one", err=True)
     else:
         rows = [(f"{share:.0%}", label) for label, share in list(prediction.shares.items())[:MOST_ROWS]]
         print_table(("votes", "label"), rows, numbers=("votes",))

@@ -8,7 +8,7 @@ from sthash.cli import options
 
 
 def compact(collection: options.Path) -> None:
-    """Give the space of deleted documents back to the disk."""
+    """Return the space of deleted documents to the file system."""
     from sthash.cli.output import progress_bar
     from sthash.collection import Collection
 

@@ -1,4 +1,4 @@
-"""The conditions of ``--where``, from words to the dict that `sthash.SearchOptions` describes."""
+"""The conditions of ``--where``, from words to the dict that `sthash.collection.SearchOptions` describes."""
 
 from __future__ import annotations
 
@@ -56,11 +56,11 @@ def _parts(condition: str) -> tuple[str, str, Any]:
     if match is None:
         field = text.removeprefix("!").strip()
         if not field or " " in field:
-            raise ValueError(f"--where {condition!r} is no condition. {_HELP}")
+            raise ValueError(f"--where {condition!r} is not a valid condition. {_HELP}")
         return field, "not in" if text.startswith("!") else "in", ["true", True]
     field, value = match["field"].strip(), match["value"].strip()
     if not field or (not value and not match["sign"]):
-        raise ValueError(f"--where {condition!r} is no condition. {_HELP}")
+        raise ValueError(f"--where {condition!r} is not a valid condition. {_HELP}")
     if match["word"]:
         return field, " ".join(match["word"].split()), _listed(value)
     if match["sign"] in ("=", "==", "!="):

@@ -1,4 +1,4 @@
-"""``sth copy``: a copy of a collection, also while it is in use."""
+"""``sth copy``: copy a collection, even while it is in use."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from sthash.cli import options
 
 def copy(
     collection: options.Path,
-    target: Annotated[Path, typer.Argument(help="Where the copy goes.")],
-    force: Annotated[bool, typer.Option("--force", help="Replace the file if there is one.")] = False,
+    target: Annotated[Path, typer.Argument(metavar="TARGET", help="The file of the copy.")],
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file if it exists.")] = False,
 ) -> None:
     """Copy a collection to another file, or restore it from a copy.
 
-    Both files may be in use. After a crash the target is as it was before, or the whole copy.
+    Other processes can use both files during the copy. After a crash the target is either unchanged or complete.
     """
     from sthash.collection import Collection
 
     with Collection.open(collection) as opened:
-        opened.copy_to(target, overwrite=force)
+        opened.copy_to(target, overwrite=overwrite)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
@@ -19,16 +18,13 @@ if TYPE_CHECKING:
     from sthash.sources import Document
 
 MOST_PAIRS = 100
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(?:i?b)?", re.IGNORECASE)
 
 
 def dedup(
     source: options.SourceOptions,
     output: Annotated[
         str | None,
-        typer.Option(
-            "-o", "--output", help="File of JSON lines for the documents that are kept.  [default: standard output]"
-        ),
+        typer.Option("-o", "--output", help="JSON lines file for the documents to keep.  [default: standard output]"),
     ] = None,
     threshold: duplicates.Threshold = None,
     measure: duplicates.Measure = "cosine",
@@ -39,19 +35,24 @@ def dedup(
     ] = None,
     against: Annotated[
         str | None,
-        typer.Option(metavar="COLLECTION", help="Also leave out what a collection has already."),
+        typer.Option(metavar="COLLECTION", help="Also drop near-duplicates of documents in this collection."),
     ] = None,
     report: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="File of JSON lines: what was dropped, for which document, how similar."),
+        typer.Option(
+            metavar="FILE",
+            help="JSON lines file of dropped documents, each with the one that is kept and their similarity.",
+        ),
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help=f"Write nothing; show the {MOST_PAIRS} closest pairs side by side.")
+        bool, typer.Option("--dry-run", help=f"Write nothing, and print the {MOST_PAIRS} closest pairs side by side.")
     ] = False,
-    memory: Annotated[str, typer.Option(metavar="SIZE", help="Memory to use, about; beyond it, the disk.")] = "4GiB",
+    memory: Annotated[
+        str, typer.Option(metavar="SIZE", help="Memory to use, such as 500MB or 4GiB; what exceeds it goes to disk.")
+    ] = "4GiB",
     threads: options.Threads = None,
 ) -> None:
-    """Leave out documents that say nearly what another one says."""
+    """Write documents without their near-duplicates."""
     from sthash.cli.output import progress_bar
     from sthash.collection import Collection
     from sthash.duplicates import deduplicate
@@ -69,7 +70,7 @@ def dedup(
             shingle_words=shingle_words,
             keep=keep,  # type: ignore[arg-type]
             against=known,
-            memory=size_of(memory),
+            memory=memory,
             threads=threads,
             progress=progress,
         )
@@ -81,15 +82,6 @@ def dedup(
         verb = "would be dropped" if dry_run else "dropped"
         kept = found.n_documents - found.n_dropped
         typer.echo(f"{found.n_documents:,} documents, {found.n_dropped:,} {verb}, {kept:,} kept", err=True)
-
-
-def size_of(text: str) -> int:
-    """Give the bytes that a text such as 4GiB or 512M stands for."""
-    match = _SIZE.fullmatch(text.strip())
-    if not match:
-        raise ValueError(f"memory={text!r} is no size. Write it like 4GiB or 512MiB.")
-    factor = 1024 ** " kmgt".index(match[2].lower() or " ")
-    return int(float(match[1]) * factor)
 
 
 def _write(found: Deduplicated, output: str | None, report: str | None, names: options.SourceOptions) -> None:
@@ -140,4 +132,5 @@ def _show(found: Deduplicated) -> None:
         (f"{pair.score:.3f}", str(pair.left), left.text, str(pair.right), right.text) for pair, left, right in pairs
     ]
     if rows:
-        print_table(("score", "left", "left text", "right", "right text"), rows, numbers=("score",))
+        headings = ("score", "left", "left text", "right", "right text")
+        print_table(headings, rows, numbers=("score",), keys=("left", "right"))

@@ -16,7 +16,7 @@ def delete(
 ) -> None:
     """Delete documents by their keys.
 
-    All of them are deleted or, if one is missing, none.
+    If a key does not exist, nothing is deleted.
     """
     from sthash.collection import Collection
 

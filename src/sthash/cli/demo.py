@@ -65,7 +65,7 @@ def demo(
         f"{sth} duplicates {path} --threshold 0.95",
         f'{sth} classify {path} "the sine of an angle"',
         f"{sth} export {path} | head -1",
-        f"{sth} build news.sth docs.jsonl --text body    # documents of your own",
+        f"{sth} build news.sth docs.jsonl --text body    # your own documents",
     ):
         console.print(f"  {command}", soft_wrap=True, markup=False)
 

@@ -1,4 +1,4 @@
-"""``sth duplicates``: documents of a collection that say nearly the same."""
+"""``sth duplicates``: near-duplicate documents of a collection."""
 
 from __future__ import annotations
 
@@ -11,17 +11,22 @@ from sthash.cli import options
 MOST_ROWS = 20
 
 Threshold = Annotated[
-    float | None, typer.Option(help="Similarity that two documents must have; by default 0.9 for cosine, else 0.8.")
+    float | None,
+    typer.Option(help="Least similarity of near-duplicates.  [default: 0.9 for cosine, 0.8 for the other measures]"),
 ]
 Measure = Annotated[
-    str, typer.Option(help="cosine of the TF-IDF vectors, or jaccard or containment of the word shingles.")
+    str,
+    typer.Option(help="Similarity measure: cosine of the TF-IDF vectors, or jaccard or containment of word shingles."),
 ]
 ShingleWords = Annotated[
-    int, typer.Option(help="Words in a shingle, for jaccard and containment; 1 compares the words in any order.")
+    int, typer.Option(help="Words per shingle, for jaccard and containment; 1 ignores the order of the words.")
 ]
 Keep = Annotated[str, typer.Option(help="Which document of a group to keep: first, longest or newest.")]
 Grouping = Annotated[
-    str, typer.Option(help="connected, or complete: then every pair of a group reaches the threshold.")
+    str,
+    typer.Option(
+        help="connected: pairs that share a document form a group; complete: every pair of a group qualifies."
+    ),
 ]
 
 
@@ -35,16 +40,18 @@ def duplicates(
     radius: Annotated[
         int | None, typer.Option(help="Compare only documents whose codes differ in at most this many bits.")
     ] = None,
-    pairs: Annotated[bool, typer.Option("--pairs", help="Show pairs and what differs in place of groups.")] = False,
+    pairs: Annotated[
+        bool, typer.Option("--pairs", help="Print pairs and their differences instead of groups.")
+    ] = False,
     threads: options.Threads = None,
     json: options.Json = False,
 ) -> None:
-    """Find groups of documents that say nearly the same."""
+    """Find groups of near-duplicate documents."""
     from sthash.cli.output import print_json, print_table
     from sthash.collection import Collection
     from sthash.duplicates import compare_texts, near_duplicates
 
-    with Collection.open(collection) as opened:
+    with Collection.open(collection, threads=threads) as opened:
         found = near_duplicates(
             opened,
             threshold,
@@ -52,7 +59,6 @@ def duplicates(
             grouping=grouping,  # type: ignore[arg-type]
             shingle_words=shingle_words,
             radius=radius,
-            threads=threads,
         )
         kept = found.kept(keep)  # type: ignore[arg-type]
         dropped = sum(map(len, found.groups)) - len(kept)
@@ -72,12 +78,12 @@ def duplicates(
                 for pair, difference in zip(closest, differences, strict=True)
             ]
             if rows:
-                print_table(("score", "left", "right", "difference"), rows, numbers=("score",))
+                print_table(("score", "left", "right", "difference"), rows, numbers=("score",), keys=("left", "right"))
             typer.echo(f"{len(found.pairs):,} pairs; the {len(rows)} closest are shown, --json prints all", err=True)
             return
         groups = sorted(zip(kept, found.groups, strict=True), key=lambda pair: -len(pair[1]))
         table = [(len(group), own.key, opened.get(own.key).text) for own, group in groups[:MOST_ROWS]]
     if table:
-        print_table(("documents", "keep", "text"), table, numbers=("documents",))
+        print_table(("documents", "keep", "text"), table, numbers=("documents",), keys=("keep",))
     more = f"; the {len(table)} largest groups are shown, --json prints all" if len(table) < len(groups) else ""
     typer.echo(f"{len(groups):,} groups, {dropped:,} documents to drop{more}", err=True)

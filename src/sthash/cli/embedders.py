@@ -6,7 +6,7 @@ import importlib
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -14,6 +14,7 @@ import typer
 from sthash.cli.options import SourceOptions
 
 if TYPE_CHECKING:
+    from sthash.collection import VectorOptions
     from sthash.sources import Document
 
 
@@ -25,8 +26,8 @@ class EmbedderOptions:
         str | None,
         typer.Option(
             metavar="MODULE:FUNCTION",
-            help="Function that makes vectors of texts: it takes a list of str, and returns an array. "
-            "Modules are looked for in the current folder, too.",
+            help="Function that turns texts into vectors: it takes a list of str and returns an array with one row per "
+            "text. The module can be in the current folder.",
         ),
     ] = None
     embedder_name: Annotated[
@@ -34,27 +35,39 @@ class EmbedderOptions:
         typer.Option(metavar="NAME", help="Name of the embedder in the collection.  [default: MODULE:FUNCTION]"),
     ] = None
 
+    @property
+    def given(self) -> bool:
+        """Whether there is an embedder."""
+        return self.embedder is not None
+
     def keywords(self) -> dict[str, Any]:
-        """Give the arguments of `Collection.create` and `Collection.open`."""
+        """Return the arguments of `Collection.create` and `Collection.open`."""
         if self.embedder is None:
             if self.embedder_name is not None:
                 raise typer.BadParameter("--embedder-name goes with --embedder. Give both.")
             return {}
-        return {"embedder": load_function(self.embedder), "embedder_name": self.embedder_name}
+        from sthash.collection import Embedder
+
+        return {"embedder": Embedder.of(load_function(self.embedder), self.embedder_name)}
 
 
 @dataclass(frozen=True)
-class VectorOptions:
+class VectorSource:
     """Where the vectors of documents are."""
 
     vectors: Annotated[
         str | None,
         typer.Option(
             metavar="FIELD|FILE.npy",
-            help="Field that holds a vector per document, or a NumPy file with one row per document. The vectors are "
-            "then compared, instead of the texts.",
+            help="Field that holds the vector of a document, or a NumPy file with one row per document. Documents are "
+            "then compared by their vectors.",
         ),
     ] = None
+
+    @property
+    def given(self) -> bool:
+        """Whether there are vectors."""
+        return self.vectors is not None
 
     @contextmanager
     def documents(
@@ -65,8 +78,34 @@ class VectorOptions:
             yield documents
 
     def keywords(self) -> dict[str, Any]:
-        """Give the arguments of `Collection.create` and `Collection.add`: the documents have their vectors."""
+        """Return the arguments of `Collection.create` and `Collection.add`: the documents have their vectors."""
         return {} if self.vectors is None else {"vectors": "vector"}
+
+
+@dataclass(frozen=True)
+class ComparisonOptions:
+    """How vectors are compared and kept: fields of `sthash.VectorOptions`, None where the user gave nothing."""
+
+    metric: Annotated[
+        str | None,
+        typer.Option(
+            help="What vectors are compared by: cosine, or ip, the inner product, for which their lengths count.  "
+            "[default: cosine]"
+        ),
+    ] = None
+    precision: Annotated[
+        str | None, typer.Option(help="How vectors are kept: float32, float16 or int8.  [default: float32]")
+    ] = None
+
+    def options(self, *, dense: bool) -> VectorOptions | None:
+        """Return what the user gave, as `Collection.create` takes it; None if nothing, an error if there are texts."""
+        from sthash.collection import VectorOptions
+
+        given = {name: value for name, value in asdict(self).items() if value is not None}
+        if given and not dense:
+            remedy = "Leave it out, or give --vectors or --embedder."
+            raise typer.BadParameter(f"--{min(given)} is for vectors, but these are texts. {remedy}")
+        return VectorOptions(**given) if given else None
 
 
 def load_function(name: str) -> Callable[[list[str]], Any]:

@@ -8,7 +8,7 @@ from sthash.cli import options
 def export(collection: options.Path) -> None:
     """Print all documents as JSON lines.
 
-    The commands build and add can read them.
+    sth build and sth add can read them.
     """
     from sthash.cli.output import document_row, print_json
     from sthash.collection import Collection

@@ -8,7 +8,7 @@ from sthash.cli import options
 
 
 def info(collection: options.Path, json: options.Json = False) -> None:
-    """Print what a collection holds and how its codes were learned."""
+    """Describe a collection and how its codes were learned."""
     from sthash.cli.output import advice_line, print_json, print_table
     from sthash.collection import Collection
 
@@ -16,11 +16,11 @@ def info(collection: options.Path, json: options.Json = False) -> None:
         facts = opened.info()
     if json:
         print_json(facts)
-    else:
-        said = advice_line(facts)
-        del facts["advice"]
-        print_table(("", ""), [(name.replace("_", " "), _shown(fact)) for name, fact in facts.items()])
-        typer.echo(f"\n{said}")
+        return
+    shown = {name: fact for name, fact in facts.items() if name != "advice"}
+    print_table(("", ""), [(name.replace("_", " "), _shown(fact)) for name, fact in shown.items()], keys=("",))
+    if "advice" in facts:  # not where there are no codes
+        typer.echo(f"\n{advice_line(facts)}")
 
 
 def _shown(fact: object) -> object:

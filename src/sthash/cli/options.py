@@ -5,7 +5,6 @@ A group is a dataclass; a command takes it as one parameter, and `sthash.cli.opt
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,16 +16,15 @@ import typer
 from sthash.cli.conditions import parse_conditions
 
 if TYPE_CHECKING:
+    from sthash.model import Learning
     from sthash.sources import Document
-
-# An amount of memory: 4GiB and 4GB are what they are; 4G is 4GB.
-SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*(?:([KMGT])(i)?)?B?", re.IGNORECASE | re.ASCII)
+    from sthash.text.options import TextOptions
 
 Path = Annotated[str, typer.Argument(metavar="COLLECTION", help="The file of the collection.", show_default=False)]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")]
-Count = Annotated[int, typer.Option("-k", help="How many documents.")]
+Count = Annotated[int, typer.Option("-k", help="Number of hits.")]
 Radius = Annotated[
-    int | None, typer.Option(help="Look only at codes that differ from the query's code in at most this many bits.")
+    int | None, typer.Option(help="Only documents whose codes differ from the query's code in at most this many bits.")
 ]
 Threads = Annotated[int | None, typer.Option(help="Number of threads.  [default: one per available core]")]
 Text = Annotated[
@@ -39,34 +37,15 @@ Where = Annotated[
     list[str] | None,
     typer.Option(
         metavar="CONDITION",
-        help="Only documents that meet it: label=sport, 'year>=2020', 'lang in en,de', 'author exists', '!draft'. "
-        "May be given several times.",
+        help="Only documents that meet this condition: label=sport, 'year>=2020', 'lang in en,de', 'author exists', "
+        "'!draft'. Can be repeated.",
     ),
 ]
 
 
 def text_of(words: list[str]) -> str:
-    """Give the text that arguments stand for: their words, or standard input."""
+    """Return the text that arguments stand for: their words, or standard input."""
     return sys.stdin.read() if words == ["-"] else " ".join(words)
-
-
-def parse_count(text: str) -> int | None:
-    """Return a number of documents; None for all."""
-    if text.strip().lower() in ("all", "0"):
-        return None
-    digits = text.replace(",", "").replace("_", "")
-    if not (digits.isascii() and digits.isdigit()):
-        raise typer.BadParameter(f"--learn-on {text!r} is not a number of documents. Use a number, or: all.")
-    return int(digits)
-
-
-def parse_bytes(text: str) -> int:
-    """Return an amount of memory: a number with a unit, or of bytes."""
-    found = SIZE.fullmatch(text.strip())
-    if found is None:
-        raise typer.BadParameter(f"--learn-memory {text!r} is not an amount of memory. Use one like 500MiB or 4GiB.")
-    number, prefix, binary = found.groups()
-    return int(float(number) * (1000 if prefix and binary is None else 1024) ** "BKMGT".index((prefix or "B").upper()))
 
 
 @dataclass(frozen=True)
@@ -88,25 +67,27 @@ class SourceOptions:
     encoding: Annotated[
         str | None,
         typer.Option(
-            help="Encoding of the sources; several, separated by commas, are tried in turn.  "
-            "[default: UTF-8, or UTF-16 or UTF-32 where the text is]"
+            help="Encoding of the sources, or several, separated by commas, to try in turn.  "
+            "[default: UTF-8, or UTF-16 or UTF-32 if detected]"
         ),
     ] = None
     format: Annotated[
         str | None,
-        typer.Option(help="Format of sources whose names do not tell it: txt, jsonl, json, csv, tsv, md or parquet."),
+        typer.Option(help="Format of sources whose names do not say it: txt, jsonl, json, csv, tsv, md or parquet."),
     ] = None
     include: Annotated[
         list[str] | None,
-        typer.Option(metavar="PATTERN", help="Of folders, only files like this: '*.md'. May be given several times."),
+        typer.Option(
+            metavar="PATTERN", help="In folders, read only files that match, such as '*.md'. Can be repeated."
+        ),
     ] = None
     exclude: Annotated[
         list[str] | None,
-        typer.Option(metavar="PATTERN", help="Of folders, no files like this: 'drafts'. May be given several times."),
+        typer.Option(metavar="PATTERN", help="In folders, skip files that match, such as 'drafts'. Can be repeated."),
     ] = None
     skip_bad: Annotated[
         bool,
-        typer.Option("--skip-bad", help="Skip what cannot be read, and write to COLLECTION.skipped.jsonl what it was."),
+        typer.Option("--skip-bad", help="Skip records that cannot be read, and list them in COLLECTION.skipped.jsonl."),
     ] = False
 
     @contextmanager
@@ -138,7 +119,7 @@ class SourceOptions:
             )
 
     def words(self) -> list[str]:
-        """Give the options as a command line has them, without the sources."""
+        """Return the options as words of a command line, without the sources."""
         words = []
         for name, value in asdict(self).items():
             option = f"--{name.replace('_', '-')}"
@@ -151,55 +132,48 @@ class SourceOptions:
 
 @dataclass(frozen=True)
 class LearningOptions:
-    """How codes are learned; None leaves a setting to the library."""
+    """How hash functions are learned: the fields of `sthash.Learning`, None where the user gave nothing."""
 
-    bits: Annotated[int | None, typer.Option(help="Bits per code.")] = None
-    neighbors: Annotated[int | None, typer.Option(help="Neighbors per document in the graph.")] = None
+    n_bits: Annotated[int | None, typer.Option(help="Bits of a code.")] = None
+    n_neighbors: Annotated[int | None, typer.Option(help="Neighbors per document in the graph.")] = None
     recipe: Annotated[
         str | None,
         typer.Option(
-            help="How codes are learned: paper, topics, neighbors (best for most texts) or embeddings (for vectors); "
-            "sth tune finds the best."
+            help="How codes are learned: paper, topics, neighbors (for texts) or embeddings (for vectors). "
+            "sth tune finds the best one."
         ),
     ] = None
-    learn_on: Annotated[
+    sample_size: Annotated[
+        int | None,
+        typer.Option(help="Learn from a random sample of at most this many documents; 0 for all."),
+    ] = None
+    seconds: Annotated[
+        float | None, typer.Option(help="Learn from as many documents as take about this long on two cores.")
+    ] = None
+    memory: Annotated[
         str | None,
         typer.Option(
-            "--learn-on",
-            "--sample-size",
-            metavar="N|all",
-            help="Learn from a random sample of at most this many documents; all for as many as the limits allow.",
-        ),
-    ] = None
-    learn_seconds: Annotated[
-        float | None, typer.Option(help="Learn from as many documents as take about so long on two cores.")
-    ] = None
-    learn_memory: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SIZE",
-            help="Learn from as many documents as take about so much memory: 500MiB, 4GiB.  "
-            "[default: half of the machine's]",
+            metavar="SIZE", help="Learn from as many documents as take about this much memory, such as 500MB or 4GiB."
         ),
     ] = None
     scatter: Annotated[
-        float | None, typer.Option(help="Weight of random hyperplanes; 4 with --bits 512 finds more by cosine.")
+        float | None, typer.Option(help="Weight of random hyperplanes; 4 with --n-bits 512 improves recall by cosine.")
     ] = None
-    seed: Annotated[int | None, typer.Option(help="Seed of the sample and of the learning.")] = None
+    random_state: Annotated[int | None, typer.Option(help="Seed of the sample and of the learning.")] = None
 
-    def settings(self) -> dict[str, Any]:
-        """Give the settings that are not None, by the names that the library has for them."""
-        settings = {
-            "n_bits": self.bits,
-            "n_neighbors": self.neighbors,
-            "recipe": self.recipe,
-            "learning_seconds": self.learn_seconds,
-            "learning_bytes": None if self.learn_memory is None else parse_bytes(self.learn_memory),
-            "scatter": self.scatter,
-            "random_state": self.seed,
-        }
-        given = {name: value for name, value in settings.items() if value is not None}
-        return given if self.learn_on is None else given | {"sample_size": parse_count(self.learn_on)}
+    def changes(self) -> dict[str, Any]:
+        """Return what the user gave, as `Collection.relearn` takes it."""
+        given = {name: value for name, value in asdict(self).items() if value is not None}
+        if self.sample_size == 0:
+            given["sample_size"] = None
+        return given
+
+    def learning(self) -> Learning | None:
+        """Return what the user gave, as `Collection.create` takes it; None if nothing."""
+        from sthash.model import Learning
+
+        given = self.changes()
+        return Learning(**given) if given else None
 
 
 @dataclass(frozen=True)
@@ -209,12 +183,16 @@ class LanguageOptions:
     language: Annotated[
         str,
         typer.Option(
-            help="Language of the texts, which picks stems and stop words: german, japanese, ...; none for neither."
+            help="Language of the texts, which picks stop words and stems: german, japanese, ...; none for neither."
         ),
     ] = "english"
-    fold_accents: Annotated[
-        bool, typer.Option("--fold-accents", help="Let accents make no difference: cafe finds café.")
-    ] = False
+    fold_accents: Annotated[bool, typer.Option("--fold-accents", help="Ignore accents: cafe finds café.")] = False
+
+    def options(self) -> TextOptions:
+        """Return them as `Collection.create` takes them."""
+        from sthash.text.options import TextOptions
+
+        return TextOptions(language=self.language, fold_accents=self.fold_accents)
 
 
 @dataclass(frozen=True)
@@ -224,18 +202,18 @@ class SearchArguments:
     k: Count = 10
     radius: Radius = None
     where: Where = None
-    codes_only: Annotated[
-        bool, typer.Option("--codes-only", help="Rank by the distances of the codes, not by vectors.")
+    no_rerank: Annotated[
+        bool, typer.Option("--no-rerank", help="Rank by the distances of the codes, not by vectors.")
     ] = False
     json: Json = False
 
     def keywords(self) -> dict[str, Any]:
-        """Give the arguments of `Collection.search`."""
+        """Return the arguments of `Collection.search`."""
         return {
             "k": self.k,
             "radius": self.radius,
             "where": parse_conditions(self.where),
-            "rerank": not self.codes_only,
+            "rerank": not self.no_rerank,
             "explain": True,
         }
 
@@ -247,16 +225,17 @@ class QueryArguments(SearchArguments):
     ranking: Annotated[
         str,
         typer.Option(
-            help="What hits are ranked by: bm25; graph, which is BM25 and the neighbors; cosine, through the codes, or "
-            "ip in collections with that metric; hybrid, which is BM25 and the vectors; auto, which is graph or hybrid "
-            "for a typed query, and cosine or ip for a whole document."
+            help="What hits are ranked by: bm25; graph, which is BM25 and the neighbors of a hit; cosine, or ip in "
+            "collections with that metric; hybrid, which is graph and the vectors; auto, which is graph or hybrid for "
+            "a typed query, and cosine or ip for a whole document."
         ),
     ] = "auto"
     correct: Annotated[
-        bool, typer.Option("--correct", help="In place of a word that no document has, search for the closest one.")
+        bool,
+        typer.Option("--correct", help="Replace a word that no document has with the closest word that some have."),
     ] = False
-    explain: Annotated[bool, typer.Option("--explain", help="Say how the hits were found and ranked.")] = False
+    explain: Annotated[bool, typer.Option("--explain", help="Print how the hits were found and ranked.")] = False
 
     def keywords(self) -> dict[str, Any]:
-        """Give the arguments of `Collection.search`."""
+        """Return the arguments of `Collection.search`."""
         return super().keywords() | {"ranking": self.ranking, "correct": self.correct}

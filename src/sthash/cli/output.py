@@ -32,7 +32,7 @@ def print_document(document: Document) -> None:
     from rich.console import Console
 
     console = Console(highlight=False, soft_wrap=True, markup=False)
-    console.print(one_line(document.key), style="bold")
+    console.print(_whole(document.key), style="bold")
     fields = {"label": document.label} if document.label is not None else {}
     for name, value in (fields | document.metadata).items():
         console.print(f"{one_line(name)}: {one_line(value)}", style="dim")
@@ -46,19 +46,22 @@ def advice_line(facts: dict[str, Any]) -> str:
 
 
 RANKED_BY = {
-    "graph": "BM25 and the neighbors",
+    "graph": "BM25 and the neighbors of a hit",
     "bm25": "BM25",
     "cosine": "cosine",
     "ip": "inner product",
-    "codes": "the distance of the codes",
-    "hybrid": "their ranks by BM25 and by vectors",
+    "codes": "the distances of the codes",
+    "hybrid": "reciprocal rank fusion of words and vectors",
 }
 FOUND_IN = {
-    "postings": "the lists of documents per word",
+    "postings": "the posting lists",
     "codes": "the nearest codes",
-    "both": "the lists of documents per word and the nearest codes",
+    "cells": "the nearest cells",
+    "both": "the posting lists and the nearest cells",
 }
 MOST_WORDS = 20
+# Of the last column of a table, however long the keys are.
+LEAST_WIDTH = 20
 
 
 def print_words(hits: Hits) -> None:
@@ -99,18 +102,27 @@ def print_hits(hits: Hits, *, as_json: bool) -> None:
     elif hits:
         from sthash.collection import matched_words
 
-        rows = [(f"{hit.score:.3f}", hit.distance, hit.key, ", ".join(matched_words(hit)), hit.text) for hit in hits]
         score = {"cosine": "cosine", "ip": "product"}.get(hits.ranking, "score")
-        print_table((score, "bits", "key", "matched", "text"), rows, numbers=(score, "bits"))
+        columns: dict[str, list[Any]] = {score: [f"{hit.score:.3f}" for hit in hits]}
+        if any(hit.distance is not None for hit in hits):
+            columns["bits"] = ["" if hit.distance is None else hit.distance for hit in hits]
+        columns["key"] = [hit.key for hit in hits]
+        if any(hit.terms for hit in hits):
+            columns["matched"] = [", ".join(matched_words(hit)) for hit in hits]
+        columns["text"] = [hit.text for hit in hits]
+        rows = zip(*columns.values(), strict=True)
+        print_table(list(columns), rows, numbers=(score, "bits"), keys=("key",))
     else:
         typer.echo("nothing found", err=True)
 
 
-def print_table(headings: Sequence[str], rows: Iterable[Sequence[Any]], *, numbers: Sequence[str] = ()) -> None:
+def print_table(
+    headings: Sequence[str], rows: Iterable[Sequence[Any]], *, numbers: Sequence[str] = (), keys: Sequence[str] = ()
+) -> None:
     """Print a table that takes the width of the terminal, if it needs it.
 
-    The last column takes what the others leave: keys at most a third of the width, others a quarter. Long values are
-    cut.
+    Values of the columns named in ``keys`` are never cut. The others take at most a quarter of the width, and the last
+    one what is left.
     """
     from rich.cells import cell_len
     from rich.console import Console
@@ -118,19 +130,22 @@ def print_table(headings: Sequence[str], rows: Iterable[Sequence[Any]], *, numbe
     from rich.text import Text
 
     console = Console()
-    cells = [[one_line(value) for value in row] for row in rows]
+    whole = [heading in keys for heading in headings]
+    cells = [[_whole(value) if own else one_line(value) for own, value in zip(whole, row, strict=True)] for row in rows]
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold", show_header=any(headings))
     last = len(headings) - 1
-    left = console.width
+    used = 0
     for place, heading in enumerate(headings):
-        longest = max(cell_len(text) for text in (heading, *(row[place] for row in cells)))
-        most = left if place == last else console.width // (3 if heading == "key" else 4)
-        width = max(1, min(longest, most))
-        left -= width + 2
+        width = max(cell_len(text) for text in (heading, *(row[place] for row in cells)))
+        if not whole[place]:
+            most = console.width // 4 if place < last else max(console.width - used, LEAST_WIDTH)
+            width = max(1, min(width, most))
+        used += width + 2
         justify: Literal["right", "left"] = "right" if heading in numbers else "left"
         table.add_column(heading, justify=justify, width=width, no_wrap=True, overflow="ellipsis")
     for row in cells:
         table.add_row(*map(Text, row))
+    console.width = max(console.width, used - 2)  # longer lines wrap
     console.print(table)
 
 
@@ -139,6 +154,11 @@ def one_line(value: Any, most: int = 1000, *, squeeze: bool = True) -> str:
     text = " ".join(str(value)[: 4 * most].split()) if squeeze else str(value).expandtabs()
     shown = "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text)
     return shown[:most]
+
+
+def _whole(key: Any) -> str:
+    """Return a key as one line of a terminal can show it, in full length."""
+    return one_line(str(key), len(str(key).expandtabs()), squeeze=False)
 
 
 @contextmanager

@@ -20,7 +20,7 @@ def reproduce(
     ] = None,
     output: Annotated[str, typer.Option(metavar="DIR", help="Folder for the results and the report.")] = "reproduction",
     relearn: Annotated[
-        bool, typer.Option("--relearn", help="Learn each code length on its own, not as a prefix of the longest.")
+        bool, typer.Option("--relearn", help="Learn each code length separately, not as a prefix of the longest.")
     ] = False,
     experiments: Annotated[
         str | None, typer.Option(metavar="DIR", help="Folder of conditions (YAML).  [default: the paper's]")
@@ -28,8 +28,8 @@ def reproduce(
 ) -> None:
     """Run the experiments of the paper.
 
-    A report in HTML and Markdown says which claims of the paper hold. Every result is saved at once: a run that
-    was stopped continues when it is started again.
+    A report in HTML and Markdown says which claims of the paper hold. Each result is saved as soon as it is known, so
+    a run that was interrupted continues when it is started again.
     """
     from sthash.cli.output import progress_bar
     from sthash.reproduction.conditions import load_conditions

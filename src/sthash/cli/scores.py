@@ -44,11 +44,14 @@ def scores(
         str | None,
         typer.Option(help="Methods, separated by commas; also package.module:Class.  [default: all]"),
     ] = None,
-    bits: Annotated[str, typer.Option(help="Code lengths, separated by commas.")] = "16,32,64,128",
-    k: Annotated[int, typer.Option("-k", min=1, help="Documents of a ranking that count.")] = 100,
-    queries: Annotated[Part, typer.Option(help="Part of a .mat file that asks; cv to choose settings.")] = Part.test,
+    n_bits: Annotated[str, typer.Option(help="Code lengths, separated by commas.")] = "16,32,64,128",
+    k: Annotated[int, typer.Option("-k", min=1, help="Number of documents of a ranking that count.")] = 100,
+    queries: Annotated[
+        Part, typer.Option(help="Part of a .mat file whose documents are the queries; cv is for choosing settings.")
+    ] = Part.test,
     weights: Annotated[
-        Weights, typer.Option(help="Values of a .mat file: counts to be weighted, or weights; auto looks at them.")
+        Weights,
+        typer.Option(help="Values of a .mat file: tfidf weights counts, given takes them as they are, auto decides."),
     ] = Weights.auto,
     style: Annotated[Style, typer.Option("--format", help="How to print the scores.")] = Style.table,
 ) -> None:
@@ -62,7 +65,7 @@ def scores(
     from sthash.reproduction.field import as_json, as_table, choose_methods, field_scores, load_corpus
 
     sys.path.insert(0, str(Path.cwd()))  # a method of the user's own is imported from the current folder
-    lengths = _lengths(bits)
+    lengths = _lengths(n_bits)
     methods = choose_methods([name.strip() for name in (method or "").split(",") if name.strip()])
     try:
         loaded = load_corpus(corpus, queries=queries.value, weights=weights.value)
@@ -82,7 +85,7 @@ def _lengths(given: str) -> list[int]:
     try:
         lengths = [int(part) for part in given.split(",")]
     except ValueError as error:
-        raise ValueError(f"--bits {given!r} must be numbers separated by commas, such as 16,32,64.") from error
+        raise ValueError(f"--n-bits {given!r} must be numbers separated by commas, such as 16,32,64.") from error
     if not lengths or any(a >= b for a, b in zip([0, *lengths], lengths, strict=False)):
-        raise ValueError(f"--bits {given!r} must be positive and increasing, such as 16,32,64.")
+        raise ValueError(f"--n-bits {given!r} must be positive and increasing, such as 16,32,64.")
     return lengths

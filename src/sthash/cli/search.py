@@ -1,4 +1,4 @@
-"""``sth search``: documents that are like a text."""
+"""``sth search``: documents that match a text."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 def search(
     collection: options.Path, text: options.Text, arguments: options.QueryArguments, embedder: EmbedderOptions
 ) -> None:
-    """Find the documents that are most like a text.
+    """Find the documents that best match a text.
 
-    It may have "phrases in quotes" (quoted once more for the shell), +words that must be there and, after --, -words
-    that must not: sth search news.sth -- goal '"extra time"' -penalty
+    The text can have "phrases in quotes" (quoted again for the shell), +words that are required and, after --, -words
+    that are excluded: sth search news.sth -- goal '"extra time"' -penalty
     """
     from sthash.cli.output import print_hits, print_strategy, print_words
     from sthash.collection import Collection

@@ -20,7 +20,7 @@ def serve(
         ),
     ],
     host: Annotated[
-        str, typer.Option(help="Address to listen on; one that other machines can reach needs a read key.")
+        str, typer.Option(help="Address to listen on. An address that other machines can reach needs a read key.")
     ] = ("127.0.0.1"),
     port: Annotated[int, typer.Option(help="Port to listen on; 0 takes a free one.")] = 8000,
     read_key: Annotated[
@@ -31,14 +31,14 @@ def serve(
     ] = None,
     time_limit: Annotated[float, typer.Option(min=1, help="Seconds that one request may take.")] = 30,
     follow_links: Annotated[
-        bool, typer.Option("--follow-links", help="Serve also files that are only linked from the folder.")
+        bool, typer.Option("--follow-links", help="Also serve files outside of the folder that it links to.")
     ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Log no requests.")] = False,
     embedder: EmbedderOptions = EmbedderOptions(),  # noqa: B008
 ) -> None:
     """Serve collections over HTTP, with a web page and an API.
 
-    Other users of this machine can see the command line. Keys are safer in the environment variables.
+    Other users of this machine can see the command line, so pass keys in the environment variables.
     """
     from sthash.serve import Settings
     from sthash.serve.limits import Limits

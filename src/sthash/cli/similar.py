@@ -1,4 +1,4 @@
-"""``sth similar``: documents that are like another document."""
+"""``sth similar``: documents that resemble another one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def similar(
     key: Annotated[str, typer.Argument(metavar="KEY", help="Key of a document.", show_default=False)],
     arguments: options.SearchArguments,
 ) -> None:
-    """Find the documents that are most like another document."""
+    """Find the documents most similar to a given one."""
     from sthash.cli.output import print_hits
     from sthash.collection import Collection
 

@@ -25,18 +25,22 @@ Recommended: the shortest code of those within 0.01 of the best.
 
 
 def tune(
-    bits: Annotated[
-        list[int] | None, typer.Option(help="Code lengths to try, each with its own --bits.  [default: 32, 64, 128]")
+    n_bits: Annotated[
+        list[int] | None, typer.Option(help="Code length to try. Can be repeated.  [default: 32, 64, 128]")
     ] = None,
-    neighbors: Annotated[list[int] | None, typer.Option(help="Neighbors to try.  [default: 10, 25]")] = None,
-    recipe: Annotated[list[str] | None, typer.Option(help="Recipes to try.  [default: all]")] = None,
+    n_neighbors: Annotated[
+        list[int] | None, typer.Option(help="Number of neighbors to try. Can be repeated.  [default: 10, 25]")
+    ] = None,
+    recipe: Annotated[list[str] | None, typer.Option(help="Recipe to try. Can be repeated.  [default: all]")] = None,
     aim: Annotated[
         str, typer.Option(help="neighbors: find the nearest documents; topics: find documents with the same label.")
     ] = "neighbors",
     sample_size: Annotated[
         int, typer.Option(help="Try the settings on a random sample of this many documents; 0 for all.")
     ] = 20_000,
-    seed: Annotated[int, typer.Option(help="Seed of the sample, of the held-out queries and of the learning.")] = 0,
+    random_state: Annotated[
+        int, typer.Option(help="Seed of the sample, of the held-out queries and of the learning.")
+    ] = 0,
     picture: Annotated[
         str | None, typer.Option(metavar="FILE", help=f"File of the plot.  [default: {PICTURE}, with matplotlib]")
     ] = None,
@@ -47,8 +51,8 @@ def tune(
 ) -> None:
     """Find the best settings for a corpus.
 
-    Code lengths, neighbors and recipes are tried on held-out documents of a sample. The best build command is printed;
-    it then learns from all documents, so its codes find more than the trials did.
+    Code lengths, numbers of neighbors and recipes are tried on held-out documents of a sample. The sth build command
+    with the best settings is printed; it learns from all documents, so its codes find more than those of the trials.
     """
     from sthash.cli.output import progress_bar
     from sthash.evaluation.tuning import N_BITS, N_NEIGHBORS, RECIPES
@@ -57,12 +61,12 @@ def tune(
     with source.documents(beside="tune") as documents, progress_bar() as progress:
         tuning = run(
             documents,
-            n_bits=bits or N_BITS,
-            n_neighbors=neighbors or N_NEIGHBORS,
-            recipes=recipe or RECIPES,
+            n_bits=n_bits or N_BITS,
+            n_neighbors=n_neighbors or N_NEIGHBORS,
+            recipe=recipe or RECIPES,
             aim=aim,  # type: ignore[arg-type]  # checked there
             sample_size=sample_size or None,
-            random_state=seed,
+            random_state=random_state,
             progress=progress,
         )
     show(tuning, build_command(tuning.recommended, source), as_json=json)
@@ -73,7 +77,7 @@ def tune(
 def build_command(trial: Trial, source: options.SourceOptions) -> str:
     """Give the command that builds a collection with the settings of a trial from the same sources."""
     words = ["sth", "build", "COLLECTION", *source.sources, "--recipe", trial.recipe]
-    words += ["--bits", str(trial.n_bits), "--neighbors", str(trial.n_neighbors), *source.words()]
+    words += ["--n-bits", str(trial.n_bits), "--n-neighbors", str(trial.n_neighbors), *source.words()]
     return shlex.join(words)
 
 
@@ -86,7 +90,7 @@ def show(tuning: Tuning, command: str, *, as_json: bool) -> None:
             chosen = trial is tuning.recommended
             print_json(asdict(trial) | {"recommended": chosen, "command": command if chosen else None})
         return
-    headings = ["recipe", "k", "bits", "bytes", "recall", "in 100", "label", "µs", "fit s", ""]
+    headings = ["recipe", "neighbors", "bits", "bytes", "recall", "in 100", "label", "µs", "fit s", ""]
     rows = [
         (
             trial.recipe,

@@ -7,6 +7,6 @@ import typer
 
 def version() -> None:
     """Print the version, and the SIMD path of this machine."""
-    import sthash
+    from sthash import __version__, _core
 
-    typer.echo(f"sthash {sthash.__version__} ({sthash.simd_path()})")
+    typer.echo(f"sthash {__version__} ({_core.simd_path()})")

@@ -1,7 +1,7 @@
 """How good codes are: measures, relevance, significance, tuning.
 
 `score` measures packed codes at every code length and radius. A definition of relevance, `Neighbors`, `Topics`
-or `SharedLabels`, says which documents are correct answers. `tune` chooses settings on held-out documents.
+or `SharedLabels`, defines which documents are correct answers. `tune` chooses settings on held-out documents.
 """
 
 from sthash.evaluation.ball import LENGTHS, RADII, BallScore, RankingScore, Scores, score

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from sthash.rows import unit_rows
+from sthash.vectors.lengths import unit_rows
 
 _CELLS = 1 << 22  # similarities held at once by nearest_neighbors: 32 MiB of float64
 

@@ -24,9 +24,10 @@ from sthash.hashing.sth import Recipe
 from sthash.index import HammingIndex
 from sthash.index.hamming import MAX_BITS
 from sthash.progress import Progress, silent
-from sthash.rows import check_vectors
 from sthash.sources import open_documents
 from sthash.text import TextVectorizer
+from sthash.text.options import TextOptions, new_vectorizer
+from sthash.vectors.checks import check_vectors
 
 Aim = Literal["neighbors", "topics"]
 # Those for rows of any kind; "embeddings" takes dense vectors only.
@@ -46,7 +47,7 @@ TOLERANCE = 0.01
 
 @dataclass(frozen=True)
 class Trial:
-    """One setting, and what was measured of it.
+    """One setting, and its measurements.
 
     Attributes
     ----------
@@ -111,10 +112,10 @@ def tune(
     labels: Sequence[Any] | None = None,
     n_bits: Sequence[int] = N_BITS,
     n_neighbors: Sequence[int] = N_NEIGHBORS,
-    recipes: Sequence[str] = RECIPES,
+    recipe: Sequence[str] = RECIPES,
     aim: Aim = "neighbors",
     sample_size: int | None = 20_000,
-    vectorizer: TextVectorizer | None = None,
+    text_options: TextOptions | TextVectorizer | None = None,
     random_state: int = 0,
     threads: int | None = None,
     progress: Progress | None = None,
@@ -129,7 +130,7 @@ def tune(
         Instead of documents.
     labels : sequence, optional
         Labels of the vectors, None where there is none. Documents bring their own.
-    n_bits, n_neighbors, recipes : sequences
+    n_bits, n_neighbors, recipe : sequences
         The grid.
     aim : {"neighbors", "topics"}
         What the recommendation is for: the true nearest documents after re-ranking, or documents with the label of the
@@ -137,8 +138,8 @@ def tune(
     sample_size : int or None
         Try the settings on a random sample of this many documents; None takes all. A collection learns from all of
         its documents, so its codes find more than those of the trials.
-    vectorizer : TextVectorizer, optional
-        A vectorizer with other settings than the default ones.
+    text_options : TextOptions or TextVectorizer, optional
+        How texts become words, as in a collection.
     random_state : int
         Seed of the sample, the split and the hashers. The same seed gives the same trials, except for the times.
     threads : int or None
@@ -153,12 +154,12 @@ def tune(
     >>> rng = np.random.default_rng(0)
     >>> centers = rng.normal(size=(20, 16))
     >>> X = centers[rng.integers(0, 20, 400)] + 0.3 * rng.normal(size=(400, 16))
-    >>> tuning = tune(vectors=X, n_bits=[8, 32], n_neighbors=[10], recipes=["paper"])
+    >>> tuning = tune(vectors=X, n_bits=[8, 32], n_neighbors=[10], recipe=["paper"])
     >>> [trial.n_bits for trial in tuning.trials], tuning.n_queries
     ([8, 32], 80)
     """
     report = progress or silent
-    grid = _grid(n_bits, n_neighbors, recipes)
+    grid = _grid(n_bits, n_neighbors, recipe)
     check_choice("aim", aim, get_args(Aim))
     if (documents is None) == (vectors is None):
         raise TypeError("tune takes either documents or vectors. Pass one of them.")
@@ -175,12 +176,12 @@ def tune(
     if aim == "topics" and all(label is None for label in found_labels):
         raise ValueError("aim='topics' needs labels, and there are none. Bring labels, or use aim='neighbors'.")
     report("splitting", 0, None)
-    vectorizer = TextVectorizer(threads=n_threads) if vectorizer is None else vectorizer
+    vectorizer = new_vectorizer(text_options, n_threads)
     data = _split(rows, found_labels, max(bits for _, _, bits in grid), vectorizer, rng)
     trials = []
-    for done, (recipe, k, bits) in enumerate(grid):
+    for done, (name, k, bits) in enumerate(grid):
         report("trying", done, len(grid))
-        hasher = SelfTaughtHashing(bits, k, recipe=recipe, random_state=random_state, threads=n_threads)
+        hasher = SelfTaughtHashing(bits, k, recipe=name, random_state=random_state, threads=n_threads)
         trials.append(_try(data, hasher))
     report("trying", len(grid), len(grid))
     best = max(trial.quality(aim) for trial in trials)
@@ -190,7 +191,7 @@ def tune(
 
 
 def _grid(n_bits: Sequence[int], n_neighbors: Sequence[int], recipes: Sequence[str]) -> list[tuple[Recipe, int, int]]:
-    for name, values in (("n_bits", n_bits), ("n_neighbors", n_neighbors), ("recipes", recipes)):
+    for name, values in (("n_bits", n_bits), ("n_neighbors", n_neighbors), ("recipe", recipes)):
         if isinstance(values, str) or not len(values):
             raise ValueError(f"{name}={values!r} must be a sequence of at least one value to try.")
     for bits in n_bits:
@@ -250,9 +251,6 @@ def _split(rows: Any, labels: list[Any], most_bits: int, vectorizer: TextVectori
             f"{held_out} held-out ones. Ask for fewer bits or bring more documents."
         )
     if isinstance(rows, list):
-        from sklearn.base import clone
-
-        vectorizer = clone(vectorizer)
         corpus = vectorizer.fit_transform([rows[i] for i in kept.tolist()])
         queries = vectorizer.transform([rows[i] for i in asked.tolist()])
     else:
@@ -274,8 +272,7 @@ def _try(data: _Data, hasher: SelfTaughtHashing) -> Trial:
     start = time.perf_counter()
     hasher.fit(data.corpus)
     fit_seconds = time.perf_counter() - start
-    index = HammingIndex(hasher.n_bits, strategy="scan")
-    index.add(hasher.transform(data.corpus))
+    index = HammingIndex.build(hasher.transform(data.corpus), n_bits=hasher.n_bits, strategy="scan")
     seconds = []
     for _run in range(RUNS):
         start = time.perf_counter()

@@ -17,7 +17,8 @@ from sthash.milvus.entities import DOCUMENT_FIELDS, FILTERED_FIELDS, Entity, rea
 from sthash.milvus.entity_table import PAGE, EntityTable
 from sthash.milvus.local_model import LocalModel
 from sthash.milvus.where_filter import check_fields, filter_expression
-from sthash.model import EncodedRows
+from sthash.model import Encoded
+from sthash.vectors.rows import Rows
 
 
 class Candidate(NamedTuple):
@@ -57,7 +58,7 @@ class DocumentSearch:
         """Return the hits of each text."""
         queries = self._model.encode(texts)
         # A query without a known term is like nothing: its code says nothing, and all cosines are zero.
-        asked = [position for position in range(len(queries)) if queries.row(position)[1].any()]
+        asked = [position for position in range(len(queries)) if queries.rows.row(position)[1].any()]
         ranking: Literal["cosine", "codes"] = "cosine" if self._options.rerank else "codes"
         answers = [
             Hits(ignored=ignored, unknown=unknown, ranking=ranking)
@@ -69,7 +70,7 @@ class DocumentSearch:
             answers[position].extend(self._hits(query, ranked(query, matches)))
         return answers
 
-    def _matches(self, queries: EncodedRows, positions: list[int]) -> Iterator[Iterator[CodeMatch]]:
+    def _matches(self, queries: Encoded, positions: list[int]) -> Iterator[Iterator[CodeMatch]]:
         """For each query, iterate over the codes in its ball, the nearest first."""
         codes, radius = queries.codes[positions], self._options.radius
         if radius is None:
@@ -98,7 +99,7 @@ class DocumentSearch:
             if missing <= 0:
                 return
 
-    def _ranked_by_cosine(self, query: EncodedRows, matches: Iterator[CodeMatch]) -> list[Candidate]:
+    def _ranked_by_cosine(self, query: Encoded, matches: Iterator[CodeMatch]) -> list[Candidate]:
         best = list[tuple[float, int, Candidate]]()
         for page in self._pages(matches, DOCUMENT_FIELDS):
             rows = self._model.encode([read_document(one.entity).text for one in page])
@@ -108,40 +109,40 @@ class DocumentSearch:
             best = heapq.nsmallest(self._options.k, best + scored, key=lambda entry: entry[:2])
         return [one for _, _, one in best]
 
-    def _ranked_by_code(self, query: EncodedRows, matches: Iterator[CodeMatch]) -> list[Candidate]:
+    def _ranked_by_code(self, query: Encoded, matches: Iterator[CodeMatch]) -> list[Candidate]:
         """Rank by the distance of the codes; as in a collection, a bit counts as much as the query is sure of it."""
         fields = ["code", *FILTERED_FIELDS] if self._filter is not None else ["code"]
         candidates = [one for page in self._pages(matches, fields) for one in page]
         if not candidates:
             return []
         candidates.sort(key=lambda one: one.match.id)
-        index = HammingIndex(self._model.n_bits)
-        index.add(np.array([np.frombuffer(one.entity["code"][0], dtype=np.uint8) for one in candidates]))
+        index = HammingIndex.build(
+            np.array([np.frombuffer(one.entity["code"][0], dtype=np.uint8) for one in candidates]),
+            n_bits=self._model.n_bits,
+        )
         k = min(self._options.k, len(candidates))
         positions, _ = index.search(query.codes, k, weights=np.abs(query.margins))
         chosen = [candidates[position].match for position in positions[0].tolist()]
         documents = self._table.fetch((match.key for match in chosen), DOCUMENT_FIELDS)
         return [Candidate(match, documents[match.key]) for match in chosen if match.key in documents]
 
-    def _hits(self, query: EncodedRows, ranked: list[Candidate]) -> list[Hit]:
+    def _hits(self, query: Encoded, ranked: list[Candidate]) -> list[Hit]:
         documents = [read_document(one.entity) for one in ranked]
         with self._model.current() as model:
             rows = model.encode([document.text for document in documents])
-            own = query.row(0)
+            asked = query.rows.row(0)
             terms = [
-                model.matching_terms(own, rows.row(position)) if self._options.explain else ()
+                model.matching_terms(asked, rows.rows.row(position)) if self._options.explain else ()
                 for position in range(len(rows))
             ]
         return [
-            Hit(document.key or "", document.text, document.label, document.metadata, one.match.distance, *rest)
-            for document, one, *rest in zip(documents, ranked, _cosines(query, rows).tolist(), terms, strict=True)
+            Hit(document.key or "", document.text, document.label, document.metadata, score, one.match.distance, own)
+            for document, one, score, own in zip(documents, ranked, _cosines(query, rows).tolist(), terms, strict=True)
         ]
 
 
-def _cosines(query: EncodedRows, rows: EncodedRows) -> npt.NDArray[np.float32]:
+def _cosines(query: Encoded, rows: Encoded) -> npt.NDArray[np.float32]:
     """Return the cosines of one unit row with others."""
-    columns, values = query.row(0)
-    position = np.searchsorted(columns, rows.indices).clip(max=len(columns) - 1)
-    products = np.where(columns[position] == rows.indices, values[position] * rows.values, np.float32(0))
-    row_of = np.repeat(np.arange(len(rows)), np.diff(rows.indptr))
-    return np.bincount(row_of, weights=products, minlength=len(rows)).astype(np.float32)
+    both = Rows.stacked([query.rows, rows.rows])
+    others = np.arange(1, len(both))
+    return both.cosines(np.zeros_like(others), others)

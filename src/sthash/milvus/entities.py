@@ -142,10 +142,14 @@ def read_document(entity: Entity) -> Document:
     return Document(key, unescape(entity["text"]), label, metadata)
 
 
+def read_label(entity: Entity) -> str | None:
+    """Return the label of an entity."""
+    return unescape(entity["label"]) if entity["labelled"] else None
+
+
 def read_filtered(entity: Entity) -> tuple[str, str | None, dict[str, Any]]:
     """Return key, label and metadata of an entity, which conditions can be on."""
-    label = unescape(entity["label"]) if entity["labelled"] else None
-    return from_primary_key(entity["key"]), label, read_metadata(entity)
+    return from_primary_key(entity["key"]), read_label(entity), read_metadata(entity)
 
 
 def read_metadata(entity: Entity) -> dict[str, Any]:

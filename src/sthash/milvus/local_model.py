@@ -8,7 +8,7 @@ from typing import Any
 
 from sthash.collection import Collection
 from sthash.milvus.milvus_server import MilvusError
-from sthash.model import EncodedRows, TextModel
+from sthash.model import Encoded, TextModel
 
 ModelSource = Collection | TextModel
 
@@ -50,22 +50,23 @@ class LocalModel:
             yield self._source
             return
         with self._source.snapshot() as now:
-            if not isinstance(now.model, TextModel):
+            model = now.codes.model if now.has_codes else None
+            if not isinstance(model, TextModel):
                 raise TypeError(
                     f"{self._source.path} is of vectors, but Milvus is searched by text. Use a collection of texts."
                 )
-            if self._settings is not None and now.model.settings != self._settings:
+            if self._settings is not None and model.settings != self._settings:
                 raise MilvusError(
                     f"{self._source.path} has learned a new model since. Push it again under another name."
                 )
-            yield now.model
+            yield model
 
     def unused_words(self, text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the words of a text that are stop words, and those that the model does not know."""
         with self.current() as model:
             return model.unused_words(text)
 
-    def encode(self, texts: list[str]) -> EncodedRows:
+    def encode(self, texts: list[str]) -> Encoded:
         """Return the rows, margins and codes of texts."""
         with self.current() as model:
             return model.encode(texts)

@@ -11,14 +11,27 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 import numpy as np
 
 from sthash import codes as packed
+from sthash.arrays import Ids
 from sthash.batches import batched
 from sthash.checks import check_positive, check_whole
 from sthash.codes import Codes
-from sthash.collection import Collection, DocumentCollection, FieldKinds, Hits, SearchKeywords, SearchOptions
-from sthash.index.arguments import Ids
+from sthash.collection import (
+    Collection,
+    DocumentCollection,
+    FieldKinds,
+    Hits,
+    Prediction,
+    SearchKeywords,
+    SearchOptions,
+    Vote,
+    Voting,
+)
+from sthash.duplicates import DuplicateKeywords, DuplicateOptions, Duplicates
+from sthash.duplicates.detection import compared
 from sthash.index.hamming import Distances
 from sthash.milvus.code_search import CodeSearch
 from sthash.milvus.document_search import DocumentSearch
+from sthash.milvus.duplicates import gathered
 from sthash.milvus.entities import (
     DOCUMENT_FIELDS,
     FIRST_OWN_ID,
@@ -34,6 +47,7 @@ from sthash.milvus.local_model import LocalModel, ModelSource
 from sthash.milvus.milvus_server import MilvusServer
 from sthash.milvus.schema import open_table
 from sthash.milvus.sync import check_documents, push_documents
+from sthash.milvus.votes import predict
 from sthash.progress import Progress, silent
 from sthash.sources import Document, FieldNames, open_documents, with_fields
 
@@ -41,10 +55,10 @@ from sthash.sources import Document, FieldNames, open_documents, with_fields
 class MilvusCollection:
     """Documents and codes in a collection of Milvus, searched by text through a local model.
 
-    Made by `MilvusCollection.push` or `MilvusCollection.open`. It has the methods and the answers of
+    Use `MilvusCollection.push` or `MilvusCollection.open` to get one. It has the methods and the answers of
     `sthash.Collection`, with these differences. The ball of a search holds the nearest codes by plain Hamming distance,
-    and at most 16,384 of them. A document without a key gets a key from the clock. Milvus has no transactions: what is
-    wrong with documents is found before the first one is sent, but another process can change the collection meanwhile.
+    and at most 16,384 of them. A document without a key gets one from the clock. Milvus has no transactions: documents
+    are validated before the first one is sent, but other processes can change the collection during a call.
 
     Examples
     --------
@@ -52,9 +66,10 @@ class MilvusCollection:
     >>> from sthash.milvus import MilvusCollection
     >>> texts = [f"{animal} number {n} likes {food}" for n in range(6) for animal, food in
     ...          [("cat", "fish"), ("dog", "bones"), ("rabbit", "carrots")]]
+    >>> learning = sthash.Learning(n_bits=4, n_neighbors=5)
     >>> with (
     ...     tempfile.TemporaryDirectory() as folder,
-    ...     sthash.Collection.create(f"{folder}/animals.sth", texts, n_bits=4, n_neighbors=5) as animals,
+    ...     sthash.Collection.create(f"{folder}/animals.sth", texts, learning=learning) as animals,
     ...     MilvusCollection.push(animals, f"{folder}/milvus.db", "animals") as there,
     ... ):
     ...     hit = there.search("a dog that likes bones", k=1)[0]
@@ -169,13 +184,19 @@ class MilvusCollection:
         name, uri = self._table.name, self._table.server.uri
         return KeyError(f"there is no document with the key {key!r} in the collection {name!r} of {uri}{consequence}")
 
+    def info(self) -> dict[str, Any]:
+        """Describe the collection: where it is, how many documents it has, and the length of their codes."""
+        where = {"uri": self._table.server.uri, "name": self._table.name}
+        return where | {"documents": len(self), "kind": "text", "n_bits": self.n_bits}
+
     def __iter__(self) -> Iterator[Document]:
         return self.export()
 
     def export(self) -> Iterator[Document]:
         """Iterate over all documents in the order in which they came.
 
-        They are read some at a time: a document that is changed meanwhile comes as it was, as it is, or not at all.
+        Documents are read in batches. One that changes during the iteration may appear in its old or new state, or be
+        missing.
         """
         for page in batched((entity["key"] for entity in self._table.scan()), PAGE):
             found = self._table.fetch(page, DOCUMENT_FIELDS)
@@ -183,13 +204,25 @@ class MilvusCollection:
 
     # Changes
 
-    def add(self, documents: Any, *, cut_long_texts: bool = False, **fields: Unpack[FieldNames]) -> int:
+    def add(
+        self,
+        documents: Any = None,
+        *,
+        vectors: Any = None,
+        progress: Progress | None = None,
+        cut_long_texts: bool = False,
+        **fields: Unpack[FieldNames],
+    ) -> int:
         """Encode and add documents; a key that is there already is an error, and nothing is added then.
 
         Parameters
         ----------
         documents : iterable of str, dict or Document; path object; table
             As `sthash.sources.open_documents` takes them.
+        vectors : None
+            Not for Milvus, which keeps texts and the codes that the model makes of them.
+        progress : callable, optional
+            As in `push`.
         cut_long_texts : bool
             As in `push`.
         key, text, label : str, optional
@@ -200,7 +233,7 @@ class MilvusCollection:
         count : int
             Number of documents that were added.
         """
-        outgoing = self._outgoing(with_fields(documents, fields))
+        outgoing = self._outgoing(documents, vectors, fields)
         taken = set(self._table.fetch((as_primary_key(one.key) for one in outgoing), ["id"]))
         for one in outgoing:
             if as_primary_key(one.key) in taken:
@@ -209,11 +242,19 @@ class MilvusCollection:
                     "key, or let the last one replace the others (upsert)."
                 )
             taken.add(as_primary_key(one.key))
-        self._send(outgoing, cut_long_texts)
+        self._send(outgoing, cut_long_texts, progress)
         return len(outgoing)
 
-    def upsert(self, documents: Any, *, cut_long_texts: bool = False, **fields: Unpack[FieldNames]) -> int:
-        """Encode and add documents, each in place of the one with the same key, if there is one.
+    def upsert(
+        self,
+        documents: Any = None,
+        *,
+        vectors: Any = None,
+        progress: Progress | None = None,
+        cut_long_texts: bool = False,
+        **fields: Unpack[FieldNames],
+    ) -> int:
+        """Encode and add documents, replacing documents with the same key.
 
         All are checked before the first one is sent. They are sent in batches, each of which arrives whole or not at
         all: after an interruption, upsert them once more. The parameters are those of `add`.
@@ -223,13 +264,18 @@ class MilvusCollection:
         count : int
             Number of documents that were given.
         """
-        outgoing = self._outgoing(with_fields(documents, fields))
-        self._send(outgoing, cut_long_texts)
+        outgoing = self._outgoing(documents, vectors, fields)
+        self._send(outgoing, cut_long_texts, progress)
         return len(outgoing)
 
-    def _outgoing(self, documents: Iterable[Any]) -> list[OutgoingDocument]:
+    def _outgoing(self, documents: Any, vectors: Any, fields: FieldNames) -> list[OutgoingDocument]:
         """Give documents ids and, where they have none, keys."""
-        given = list(open_documents(documents))
+        if vectors is not None:
+            raise TypeError(
+                "a collection of Milvus keeps texts and their codes, not vectors. Leave vectors= out, or add them to a "
+                "Collection."
+            )
+        given = [] if documents is None else list(open_documents(with_fields(documents, fields)))
         first = max(self._last_id + 1, time.time_ns())
         self._last_id = first + len(given)
         return [
@@ -237,14 +283,19 @@ class MilvusCollection:
             for number, document in enumerate(given, first)
         ]
 
-    def _send(self, outgoing: list[OutgoingDocument], cut_long_texts: bool) -> None:
+    def _send(self, outgoing: list[OutgoingDocument], cut_long_texts: bool, progress: Progress | None) -> None:
+        report = progress or silent
         # Of several documents with one key the last one counts.
         newest = {one.key: one for one in outgoing}.values()
         entities = [make_entity(one, cut_long_texts=cut_long_texts) for one in newest]
         texts = (one.document.text for one in newest)
+        sent = 0
+        report("adding", sent, len(entities))
         for batch in entity_batches(entities):
             codes = self._model.encode(list(itertools.islice(texts, len(batch)))).codes
             self._table.upsert(_with_codes(batch, codes))
+            sent += len(batch)
+            report("adding", sent, len(entities))
 
     def delete(self, keys: str | Iterable[str], *, missing_ok: bool = False) -> int:
         """Delete documents by their keys, none if one is missing; return how many were deleted."""
@@ -309,10 +360,12 @@ class MilvusCollection:
             raise TypeError(f"filter={condition!r} must be a str in Milvus's own language. For a dict, use where.")
         if options.ranking not in ("auto", "cosine"):
             raise ValueError(
-                f"ranking={options.ranking!r} needs posting lists or vectors, which Milvus has none of. Leave it out."
+                f"ranking={options.ranking!r} needs posting lists or vectors. Milvus stores neither. Leave it out."
             )
         if options.correct:
-            raise ValueError("correct=True needs all words of the documents, which Milvus has not. Leave it out.")
+            raise ValueError(
+                "correct=True needs all words of the documents, which Milvus does not store. Leave it out."
+            )
         search = DocumentSearch(self._table, self._model, options, condition, self._fields)
         return search.answer(texts)
 
@@ -320,9 +373,26 @@ class MilvusCollection:
         """Return the packed codes of texts."""
         return self._model.encode(list(queries)).codes
 
+    # What people do with a collection
+
+    def near_duplicates(self, threshold: float | None = None, **options: Unpack[DuplicateKeywords]) -> Duplicates:
+        """Find near-duplicate documents; see `sthash.near_duplicates`.
+
+        Milvus has no self-join: all texts, and with a radius all codes, are read and compared here.
+        """
+        chosen = DuplicateOptions(threshold, **options)
+        keys, material = gathered(self._table, self._model, chosen)
+        return Duplicates(self, keys, compared(material, chosen), chosen.measure, chosen.least, chosen.grouping)
+
+    def classify(
+        self, query: str, k: int = 25, *, radius: int | None = None, voting: Voting = "majority"
+    ) -> Prediction:
+        """Return the majority label among the documents nearest to a text; see `sthash.classify`."""
+        return predict(self._table, self._model, query, Vote(k, radius, voting))
+
     # Search by codes, as in HammingIndex
 
-    def nearest(self, codes: Codes, k: int) -> tuple[Ids, Distances]:
+    def search_codes(self, codes: Codes, k: int = 10) -> tuple[Ids, Distances]:
         """Find the k nearest codes of each code: ids and distances, as `sthash.HammingIndex.search` gives them."""
         codes, k = packed.check(codes, self.n_bits), check_whole("k", k)
         ids = np.full((len(codes), k), -1, dtype=np.int64)

@@ -77,7 +77,7 @@ def _open_lite(file: Path, timeout: float) -> Any:
     if not file.parent.is_dir():
         raise MilvusError(f"{file} cannot be made, because there is no folder {file.parent}. Make it first.")
     if len(file.name) > 36 or not re.fullmatch(r"[a-zA-Z0-9._-]+", file.name):
-        raise MilvusError(f"{file} is no name for Milvus Lite. Use up to 36 letters, digits, '.', '-' and '_'.")
+        raise MilvusError(f"{file} is not a valid name in Milvus Lite. Use up to 36 letters, digits, '.', '-' and '_'.")
     servers = _lite().server_manager_instance._servers
     with _lock:
         ours = str(file) not in servers or _users[file] > 0

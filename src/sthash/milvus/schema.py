@@ -19,7 +19,9 @@ FORMAT = 1
 def open_table(server: MilvusServer, name: str, model: LocalModel, *, create: bool) -> EntityTable:
     """Open a collection of this model; make it if there is none and ``create`` is set."""
     if not isinstance(name, str) or not name.isidentifier() or not name.isascii():
-        raise ValueError(f"name={name!r} is no name for Milvus. Use letters, digits and underscores, no digit first.")
+        raise ValueError(
+            f"name={name!r} is not a valid name in Milvus. Use letters, digits and underscores, no digit first."
+        )
     table = EntityTable(server, name)
     if not server.call("has_collection", name):
         if not create:

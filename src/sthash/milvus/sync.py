@@ -69,8 +69,8 @@ def _outgoing(collection: Collection, model: LocalModel) -> Iterator[tuple[Outgo
     last = -1
     while True:
         with model.current(), collection.snapshot() as now:
-            page = now.page(last, entities.BATCH_ENTITIES)
-            codes = now.codes[now.positions([stored.id for stored in page])]
+            page = now.documents.page(last, entities.BATCH_ENTITIES)
+            codes = now.codes.table.codes[now.positions([stored.id for stored in page])]
         if not page:
             return
         for stored, code in zip(page, codes, strict=True):

@@ -1,6 +1,6 @@
 """The conditions of the experiments: they are data, not code.
 
-A folder of YAML files says how codes are scored (``protocol.yaml``), which methods are compared (``methods.yaml``),
+A folder of YAML files states how codes are scored (``protocol.yaml``), which methods are compared (``methods.yaml``),
 which scores better codes must reach (``recipes.yaml``), and on which corpora (one file per corpus). The conditions of
 the paper come with the package. `load_conditions` reads them, or another folder.
 """
@@ -19,13 +19,6 @@ from sthash.reproduction.datasets import DatasetError
 EXPERIMENTS = Path(__file__).with_name("experiments")
 SOURCES = ("reuters21578_counts", "reuters21578", "20newsgroups", "tdt2", "labeled")
 _OTHERS = ("protocol", "methods", "recipes")
-# Words of version 0.1 in a folder that someone has copied; they are read until version 0.3.
-_FORMER_WORDS = {
-    "anatomy": "error_analysis",
-    "labelled": "labeled",
-    "neighbours": "neighbors",
-    "rivals": "baselines",
-}
 
 
 class ConditionsError(ValueError):
@@ -96,7 +89,7 @@ class Experiment:
 
 @dataclass(frozen=True)
 class Conditions:
-    """Everything that a folder of conditions says."""
+    """Everything that a folder of conditions states."""
 
     protocol: Mapping[str, Any]
     methods: Mapping[str, Method]
@@ -186,15 +179,7 @@ def _read(path: Path) -> dict[str, Any]:
         raise ConditionsError(f"{path} cannot be read ({error}). Correct the file.") from error
     if not isinstance(content, dict):
         raise ConditionsError(f"{path} must hold names and values, got {type(content).__name__}.")
-    return _in_present_words(content)  # type: ignore[no-any-return]
-
-
-def _in_present_words(content: Any) -> Any:
-    if isinstance(content, dict):
-        return {_in_present_words(name): _in_present_words(value) for name, value in content.items()}
-    if isinstance(content, list):
-        return [_in_present_words(value) for value in content]
-    return _FORMER_WORDS.get(content, content) if isinstance(content, str) else content
+    return content
 
 
 @contextmanager

@@ -29,11 +29,11 @@ import numpy.typing as npt
 import scipy.io
 from scipy import sparse
 
-from sthash.rows import unit_rows
+from sthash.vectors.lengths import unit_rows
 
 Labels = npt.NDArray[np.int64]
 
-_NEWS_SOURCE = "http://qwone.com/~jason/20Newsgroups/ (20news-bydate.tar.gz works as it comes)"
+_NEWS_SOURCE = "http://qwone.com/~jason/20Newsgroups/ (20news-bydate.tar.gz, unmodified)"
 _REUTERS_SOURCE = "http://www.daviddlewis.com/resources/testcollections/reuters21578/ (reuters21578.tar.gz)"
 _COUNTS_SOURCE = "http://www.cad.zju.edu.cn/home/dengcai/Data/TextData.html"
 

@@ -37,7 +37,7 @@ from sthash.hashing.embedding import laplacian_eigenmap
 from sthash.hashing.graph import knn_graph
 from sthash.hashing.svm import LinearSVMBank
 from sthash.reproduction.corpora import CorpusSplit
-from sthash.rows import unit_rows
+from sthash.vectors.lengths import unit_rows
 
 Array = npt.NDArray[Any]
 _CELLS = 1 << 23

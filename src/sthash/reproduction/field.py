@@ -23,7 +23,7 @@ from sthash.reproduction.datasets import DatasetError, LabeledTexts, load_20news
 from sthash.reproduction.estimators import encode, make
 from sthash.reproduction.labeled_texts import load_labeled
 from sthash.reproduction.matlab_files import Part, load_mat
-from sthash.rows import unit_rows
+from sthash.vectors.lengths import unit_rows
 
 Weights = Literal["auto", "tfidf", "given"]
 LENGTHS = (16, 32, 64, 128)

@@ -96,7 +96,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 def _rows(path: Path, name: str, given: Any) -> sparse.csr_array[Any]:
     if getattr(given, "ndim", 0) != 2 or given.dtype.kind not in "buif":
-        raise DatasetError(f"{path}: {name} is no matrix of numbers ({given.dtype}). Save it as a sparse matrix.")
+        raise DatasetError(f"{path}: {name} is not a matrix of numbers ({given.dtype}). Save it as a sparse matrix.")
     rows: sparse.csr_array[Any] = sparse.csr_array(given, dtype=np.float64)
     if not rows.shape[0] or not rows.nnz:
         raise DatasetError(f"{path}: {name} is empty (shape {rows.shape}). A corpus needs documents with terms.")
@@ -109,7 +109,7 @@ def _labels(path: Path, name: str, given: Any, count: int) -> npt.NDArray[Any]:
     """Return one number per document, or one row of booleans per document."""
     values = given.toarray() if sparse.issparse(given) else np.asarray(given)
     if values.ndim != 2 or values.dtype.kind not in "buif":
-        raise DatasetError(f"{path}: {name} is no matrix of numbers ({values.dtype}). Give labels as numbers.")
+        raise DatasetError(f"{path}: {name} is not a matrix of numbers ({values.dtype}). Give labels as numbers.")
     if values.size == count:  # a column or a row
         if np.any(values != np.round(values)):
             raise DatasetError(f"{path}: {name} has labels that are not whole numbers. Number them from 1.")

@@ -1,7 +1,7 @@
 """The runner: lists the jobs, measures those without a result, and stores every result immediately.
 
-A run that was interrupted goes on where it stopped, because it finds the results of the same conditions in their
-folder. A method that fails does not stop the others; its error is reported at the end.
+An interrupted run resumes where it stopped, because it finds the results of the same conditions in their folder. A
+method that fails does not stop the others; its error is reported at the end.
 """
 
 from __future__ import annotations

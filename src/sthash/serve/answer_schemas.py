@@ -9,7 +9,9 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from sthash.collection import HitRanking, Strategy
 from sthash.serve.schemas import described
+from sthash.vectors.metric import Metric
 
 
 class DocumentSchema(BaseModel):
@@ -22,12 +24,17 @@ class DocumentSchema(BaseModel):
 
 
 class HitSchema(DocumentSchema):
-    """A document that was found, with its Hamming distance, its score, and the terms that matched."""
+    """A document that was found, with its score, its Hamming distance, and the terms that matched."""
 
-    distance: int
     score: float
+    distance: int | None = Field(
+        description="Number of bits in which its code differs from the query's code; null unless codes had a part in "
+        "the search, or explain or view was set."
+    )
     terms: list[str]
-    code: str = Field("", description="Its code as hexadecimal bytes; bit p is bit p % 8 of byte p // 8.")
+    code: str | None = Field(
+        None, description="With view: its code as hexadecimal bytes; bit p is bit p % 8 of byte p // 8."
+    )
 
 
 class AnswerDetails(BaseModel):
@@ -39,12 +46,20 @@ class AnswerDetails(BaseModel):
         {}, description="Known words that are spelled almost like an unknown one; with explain or correct."
     )
     corrected: dict[str, str] = Field({}, description="What was searched for in place of unknown words; with correct.")
-    strategy: str = Field("codes", description="How the hits were found: by postings, by codes, or by both.")
-    ranking: str = Field("cosine", description="How the hits were ranked: graph, bm25, cosine, ip, codes or hybrid.")
+    strategy: Strategy = Field(
+        "codes",
+        description="Where the hits were looked for: in posting lists, in a ball of codes, in cells of vectors, or in "
+        "posting lists and cells.",
+    )
+    ranking: HitRanking = Field("cosine", description="What the hits were ranked by; ip is the inner product.")
 
 
 class SearchAnswer(AnswerDetails):
-    """Hits, the best first. The fields after ``took_ms`` are for requests with ``view``."""
+    """Hits, the best first.
+
+    The fields after ``took_ms`` are for requests with ``view``. They are null where the query has no code: in a
+    collection of vectors that was built without codes, and for a text that the server cannot embed.
+    """
 
     model_config = described(
         (),
@@ -55,8 +70,8 @@ class SearchAnswer(AnswerDetails):
                     "text": "Create a queue object with a given maximum size.",
                     "label": "queue",
                     "metadata": {},
-                    "distance": 10,
                     "score": 0.57,
+                    "distance": 10,
                     "terms": ["queue"],
                 }
             ],
@@ -71,12 +86,12 @@ class SearchAnswer(AnswerDetails):
     )
     hits: list[HitSchema]
     took_ms: float
-    code: str = Field("", description="The code of the query.")
-    n_bits: int = 0
-    counts: list[int] = Field([], description="Number of documents per Hamming distance, from 0 to n_bits.")
+    code: str | None = Field(None, description="The code of the query.")
+    n_bits: int | None = None
+    counts: list[int] | None = Field(None, description="Number of documents per Hamming distance, from 0 to n_bits.")
     place: list[float] | None = Field(None, description="The place of the query on the map.")
-    places: dict[str, list[float] | None] = Field({}, description="The places of the hits on the map.")
-    radius_used: int = Field(0, description="Radius of the ball that was searched, in bits.")
+    places: dict[str, list[float] | None] | None = Field(None, description="The places of the hits on the map.")
+    radius_used: int | None = Field(None, description="Radius of the ball that was searched, in bits.")
 
 
 class SearchManyAnswer(BaseModel):
@@ -154,7 +169,9 @@ class PageAnswer(BaseModel):
 class MapAnswer(BaseModel):
     """The places of a sample of the documents, along two directions of the margins of the bits."""
 
-    axes: list[str] = Field(description="Names of the two directions.")
+    axes: list[str] | None = Field(
+        description="Names of the two directions; null if the collection has no codes, and so no map."
+    )
     points: list[list[float]]
     labels: list[str | None]
     keys: list[str]
@@ -165,9 +182,12 @@ class CollectionSummary(BaseModel):
 
     name: str
     documents: int | None
-    n_bits: int | None
-    kind: str | None
-    takes_texts: bool | None = Field(description="Whether a query may be a text.")
+    n_bits: int | None = Field(description="Number of bits of a code; 0 if the documents have none.")
+    kind: Literal["text", "vectors"] | None
+    words: int | None = Field(description="Number of different words; if there is none, no text finds anything.")
+    takes_texts: bool | None = Field(
+        description="Whether documents may be added as texts: not to vectors, unless the server has their embedder."
+    )
     error: str | None
 
 
@@ -181,18 +201,25 @@ class CollectionsAnswer(BaseModel):
 
 
 class StatsAnswer(BaseModel):
-    """What the file of a collection holds, and how its model was learned."""
+    """What `Collection.info` says: what the file holds, and how its hash functions were learned.
+
+    Without hash functions, the fields about them are missing.
+    """
 
     model_config = ConfigDict(extra="allow")
     name: str
     documents: int
     bytes: int
     kind: str
-    n_bits: int
-    learned_on: int = Field(description="Number of documents that the hash functions were learned from; 0 for none.")
-    unseen_documents: float = Field(description="Share of the documents that they were not learned from.")
-    unseen_terms: float = Field(description="Share of the words of all documents that they do not know.")
-    advice: str = Field(description="Whether it is worth to learn anew, and how.")
+    words: int = Field(description="Number of different words.")
+    n_bits: int = Field(description="Number of bits of a code; 0 if the documents have none.")
+    metric: Metric | None = Field(None, description="What vectors are compared by.")
+    learned_on: int | None = Field(
+        None, description="Number of documents that the hash functions were learned from; 0 for none."
+    )
+    unseen_documents: float | None = Field(None, description="Share of the documents that they were not learned from.")
+    unseen_terms: float | None = Field(None, description="Share of the words of all documents that they do not know.")
+    advice: str | None = Field(None, description="Whether to relearn, and how.")
 
 
 class HealthAnswer(BaseModel):

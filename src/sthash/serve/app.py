@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib
 import logging
 import mimetypes
 from collections.abc import AsyncIterator
@@ -40,6 +41,9 @@ one as `Authorization: Bearer KEY`. Each route takes `?collection=NAME`; it is o
 def create_app(settings: Settings) -> FastAPI:
     """Return the application that serves the collections of ``settings``."""
     metrics, authorizer = Metrics(), Authorizer(settings)
+    if settings.writable:
+        # What learning needs is loaded now, so that the first document to be added does not take the memory for it.
+        importlib.import_module("sthash.hashing")
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -60,7 +64,7 @@ def create_app(settings: Settings) -> FastAPI:
         settings.limits,
         metrics.batch.observe,
         follow_links=settings.follow_links,
-        embedding=settings.embedding,
+        embedder=settings.embedder,
     )
     app.state.settings, app.state.metrics, app.state.authorizer = settings, metrics, authorizer
     app.add_middleware(
@@ -149,9 +153,10 @@ async def docs(request: Request) -> Response:
 async def _answer_invalid(_: Request, error: Exception) -> Response:
     """Say what is wrong with a request, without repeating its content."""
     first: dict[str, Any] = error.errors()[0] if isinstance(error, RequestValidationError) else {}
-    if first.get("type") == "json_invalid":
+    place = first.get("loc", ())
+    if first.get("type") == "json_invalid" and place[:1] == ("body",):
         return invalid_json().response()
-    where = ".".join(str(part)[:60] for part in first.get("loc", ())[1:6])
+    where = ".".join(str(part)[:60] for part in place[1:6])
     message = f"{where}: {first.get('msg', 'invalid')}" if where else str(first.get("msg", "invalid"))
     return ApiError(422, "invalid_request", message, "See /docs for the parameters of this route.").response()
 

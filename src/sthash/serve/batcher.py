@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from sthash.collection import Collection, Hits, SearchOptions
+from sthash.collection import Collection, Hits, SearchOptions, answer
 from sthash.serve.errors import ApiError
 from sthash.serve.workers import Worker
 
@@ -89,7 +89,5 @@ class Batcher:
 
 
 def _search(collection: Collection, batch: list[_PendingSearch]) -> list[Hits]:
-    options = batch[0].options.keywords()
-    if len(batch) == 1:
-        return [collection.search(batch[0].query, **options)]
-    return collection.search_many([pending.query for pending in batch], **options)
+    with collection.snapshot() as snapshot:
+        return answer(snapshot, [pending.query for pending in batch], batch[0].options)

@@ -9,13 +9,12 @@ import asyncio
 import functools
 import logging
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from pathlib import Path
 from typing import Any
 
-from sthash.collection import Collection, CollectionBusyError, CollectionError
+from sthash.collection import Collection, CollectionBusyError, CollectionError, Embedding
 from sthash.serve.batcher import Batcher
-from sthash.serve.cache import Cache
 from sthash.serve.errors import ApiError, as_api_error
 from sthash.serve.limits import MAX_COLLECTIONS, MAX_OPEN_COLLECTIONS, MAX_SLOW_JOBS, Limits
 from sthash.serve.visualization import MapAxes
@@ -23,7 +22,23 @@ from sthash.serve.workers import JobThread, Turns, Worker, is_inside, open_serve
 
 log = logging.getLogger("sthash.serve")
 SUFFIX = ".sth"
-SUMMARIZED = ("documents", "n_bits", "kind", "takes_texts")
+SUMMARIZED = ("documents", "n_bits", "kind", "words", "takes_texts")
+
+
+class Cache:
+    """The last answer to a slow request, valid until the file changes, and the request it belongs to."""
+
+    def __init__(self) -> None:
+        self._key: Hashable = None
+        self._answer: Any = None
+
+    def find(self, key: Hashable) -> Any:
+        """Return the stored answer if it belongs to ``key``; otherwise None."""
+        return self._answer if key == self._key else None
+
+    def keep(self, key: Hashable, answer: Any) -> None:
+        """Store an answer in place of the last one."""
+        self._answer, self._key = answer, key
 
 
 class ServedCollection:
@@ -93,8 +108,8 @@ class Catalog:
         Called with the size of each batch of searches.
     follow_links : bool
         Serve files that are only linked from the folder.
-    embedding : dict, optional
-        Arguments of `Collection.open` about the embedder. In a folder it serves those collections that know it.
+    embedder : callable or Embedder, optional
+        In a folder it serves those collections that know it.
     """
 
     def __init__(
@@ -104,14 +119,14 @@ class Catalog:
         observe: Callable[[int], None],
         *,
         follow_links: bool = False,
-        embedding: dict[str, Any] | None = None,
+        embedder: Embedding | None = None,
     ) -> None:
         self._source = source
         self._is_folder = source.is_dir()
         self._folder = source if self._is_folder and not follow_links else None
         self._limits = limits
         self._observe = observe
-        self._opening = functools.partial(open_served, embedding=embedding, recorded_only=self._is_folder)
+        self._opening = functools.partial(open_served, embedder=embedder, recorded_only=self._is_folder)
         self._paths: dict[str, Path] = {}
         self._open: dict[str, ServedCollection] = {}  # the last one is the one that was used last
         self._summaries: dict[str, tuple[Any, dict[str, Any]]] = {}
@@ -119,7 +134,7 @@ class Catalog:
         self._reader = JobThread("catalog", limits.in_flight, limits.seconds)
         if not self._is_folder:
             # A file that is not a collection, or an embedder that does not fit, is an error at once.
-            Collection.open(source, **(embedding or {})).close()
+            Collection.open(source, embedder=embedder).close()
         self.refresh()
         if not self._paths:
             raise FileNotFoundError(f"there is no collection (*{SUFFIX}) in {source}. Make one with sth build.")

@@ -20,7 +20,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from sthash.serve.errors import ApiError
 from sthash.serve.limits import MAX_HEADERS, MAX_PIPELINED, Limits
 
-# The parser gets so many bytes at a time, so that a limit is noticed before much is parsed.
+# The parser gets this many bytes at a time, so that a limit is noticed before much is parsed.
 PIECE_BYTES = 1 << 14
 
 

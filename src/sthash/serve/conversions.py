@@ -1,4 +1,4 @@
-"""Documents and hits as JSON values: the fields of the answers in `schemas`."""
+"""Documents and hits as JSON values: the fields of the answers in `answer_schemas`."""
 
 from __future__ import annotations
 
@@ -23,6 +23,11 @@ def details_json(hits: Hits) -> dict[str, Any]:
         "strategy": hits.strategy,
         "ranking": hits.ranking,
     }
+
+
+def hits_json(hits: Hits) -> dict[str, Any]:
+    """Return the fields of `SearchAnswer`, without a view."""
+    return {"hits": [hit_json(hit) for hit in hits]} | details_json(hits)
 
 
 def hit_json(hit: Hit) -> dict[str, Any]:

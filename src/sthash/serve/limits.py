@@ -20,6 +20,7 @@ MAX_QUERIES = 1000  # of one search_many
 MAX_TOTAL_HITS = 20_000  # queries times k of one search_many
 MAX_RADIUS = 4096
 MAX_DUPLICATES_RADIUS = 16
+MAX_SHINGLE_WORDS = 100
 MIN_DUPLICATES_THRESHOLD = 0.5  # the time grows steeply below it
 MAX_FACTOR = 100_000
 MAX_WHERE_FIELDS = 16

@@ -10,21 +10,28 @@ from typing import Annotated, Any
 
 import numpy as np
 from fastapi import APIRouter, Depends, Query, Request
-from fastapi.exceptions import RequestValidationError
-from pydantic import ValidationError
 from starlette.convertors import PathConvertor, register_url_convertor
 from starlette.responses import Response
 
-from sthash import applications
-from sthash.collection import Collection, Hits, SearchOptions, StoredDocument
-from sthash.duplicates.detection import Material, compared, gathered, named
+from sthash.applications import known_copies
+from sthash.arrays import Ids
+from sthash.collection import (
+    Collection,
+    Hits,
+    SearchOptions,
+    Snapshot,
+    StoredDocument,
+    answer,
+    answer_like,
+    gathered,
+    named,
+)
+from sthash.duplicates import Pair
+from sthash.duplicates.detection import Material, compared
 from sthash.duplicates.grouping import connected_groups
-from sthash.duplicates.known import known_copies
-from sthash.duplicates.measures import Measure, check_measure
-from sthash.duplicates.result import Pair
 from sthash.serve import answer_schemas, limits, schemas, visualization
 from sthash.serve.catalog import ServedCollection
-from sthash.serve.conversions import details_json, document_json, hit_json
+from sthash.serve.conversions import details_json, document_json, hit_json, hits_json
 from sthash.serve.errors import (
     ApiError,
     answer_too_large,
@@ -74,65 +81,36 @@ RequestedCollection = Annotated[ServedCollection, Depends(requested_collection)]
 async def search(body: schemas.SearchRequest, served: RequestedCollection) -> Response:
     """Find the documents that are most like a text, a vector, or another document."""
     start = time.perf_counter()
-    key, query, options = body.key, body.query, body.options()
-    if body.view:
+    key, query, options = body.key, body.query, body.options
 
-        def view(collection: Collection) -> dict[str, Any]:
-            with collection.snapshot() as snapshot:
-                hits = _search(collection, key, query, options)
-                return visualization.search_view(snapshot, key, query, options, hits, served.map_axes)
+    def job(collection: Collection) -> dict[str, Any]:
+        with collection.snapshot() as snapshot:
+            number = None if key is None else _number(snapshot, key)
+            hits = answer(snapshot, [query], options)[0] if number is None else answer_like(snapshot, number, options)
+            if body.view:
+                return visualization.search_view(snapshot, number, query, options, hits, served.map_axes)
+            return hits_json(hits)
 
-        answer = await _worker(served, options).run(view)
-    elif key is None and options.where is None:
-        hits = await served.batcher.search(query, options)
-        answer = {"hits": [hit_json(hit) for hit in hits]} | details_json(hits)
+    if key is None and options.where is None and not body.view:
+        found = hits_json(await served.batcher.search(query, options))
     else:
-        hits = await _worker(served, options).run(lambda collection: _search(collection, key, query, options))
-        answer = {"hits": [hit_json(hit) for hit in hits]} | details_json(hits)
-    return limited_response(answer | {"took_ms": _milliseconds(start)}, served.limits.answer_bytes)
+        found = await _worker(served, options).run(job)
+    return limited_response(found | {"took_ms": _milliseconds(start)}, served.limits.answer_bytes)
 
 
 @router.get("/search", responses=answers(answer_schemas.SearchAnswer))
 async def search_by_address(
-    served: RequestedCollection,
-    q: Annotated[schemas.Text | None, Query(description="The text; `text` in a body.")] = None,
-    key: Annotated[schemas.Key | None, Query(description="Instead of a text: the key of a document.")] = None,
-    vector: Annotated[str | None, Query(description="Instead of a text: numbers, as JSON.")] = None,
-    k: schemas.Count = SearchOptions.k,
-    radius: schemas.Radius | None = SearchOptions.radius,
-    rerank: bool = SearchOptions.rerank,
-    where: Annotated[str | None, Query(description='As JSON, for example `{"year": 2026}`.')] = None,
-    factor: schemas.Factor = SearchOptions.factor,
-    explain: bool = SearchOptions.explain,
-    ranking: schemas.RankingName = SearchOptions.ranking,
-    correct: bool = SearchOptions.correct,
-    view: bool = False,
+    parameters: Annotated[schemas.SearchParameters, Query()], served: RequestedCollection
 ) -> Response:
     """Like `POST /search`, with the fields as parameters of the address."""
-    given: dict[str, Any] = {"text": q, "key": key, "vector": _parsed("vector", vector), "k": k, "radius": radius}
-    given |= {"where": _parsed("where", where), "rerank": rerank, "factor": factor, "explain": explain, "view": view}
-    given |= {"ranking": ranking, "correct": correct}
-    try:
-        body = schemas.SearchRequest(**given)
-    except ValidationError as error:
-        raise RequestValidationError([{**each, "loc": ("query", *each["loc"])} for each in error.errors()]) from error
-    return await search(body, served)
+    return await search(parameters, served)
 
 
-def _parsed(name: str, value: str | None) -> Any:
-    """Return the value of a parameter that is JSON."""
-    if value is None:
-        return None
-    try:
-        return json.loads(value)
-    except (ValueError, RecursionError) as error:
-        raise ApiError(422, "invalid_request", f"{name}: this is not JSON.", "See /docs for an example.") from error
-
-
-def _search(collection: Collection, key: str | None, query: Any, options: SearchOptions) -> Hits:
-    if key is not None and key not in collection:
+def _number(snapshot: Snapshot, key: str) -> int:
+    number = snapshot.documents.find(key)
+    if number is None:
         raise no_such_document(key)
-    return collection.search(query, key=key, **options.keywords())
+    return number
 
 
 def _worker(served: ServedCollection, options: SearchOptions) -> Worker:
@@ -144,10 +122,13 @@ def _worker(served: ServedCollection, options: SearchOptions) -> Worker:
 async def search_many(body: schemas.SearchManyRequest, served: RequestedCollection) -> Response:
     """Search for many texts or vectors at once."""
     start = time.perf_counter()
-    options = body.options()
-    found = await _worker(served, options).run(
-        lambda collection: collection.search_many(body.queries, **options.keywords())
-    )
+    options = body.options
+
+    def job(collection: Collection) -> list[Hits]:
+        with collection.snapshot() as snapshot:
+            return answer(snapshot, body.queries, options)
+
+    found = await _worker(served, options).run(job)
     rest = {"details": [details_json(hits) for hits in found], "took_ms": _milliseconds(start)}
     max_bytes, rows = served.limits.answer_bytes - len(json.dumps(rest)), list[bytes]()
     for hits in found:  # texts that occur in many answers are in memory once, but not in the JSON
@@ -172,35 +153,25 @@ async def encode(body: schemas.EncodeRequest, served: RequestedCollection) -> Re
 
 @router.post("/classify", responses=answers(answer_schemas.ClassifyAnswer))
 async def classify(body: schemas.ClassifyRequest, served: RequestedCollection) -> Response:
-    """Return the label that most of the documents around a query have."""
+    """Return the majority label among the nearest documents."""
     found = await served.slow_worker.run(
-        lambda collection: applications.classify(collection, body.query, body.k, radius=body.radius, voting=body.voting)
+        lambda collection: collection.classify(body.query, body.k, radius=body.radius, voting=body.voting)
     )
     return json_response(asdict(found))
 
 
 @router.get("/duplicates", responses=answers(answer_schemas.DuplicatesAnswer))
 async def duplicates(
-    served: RequestedCollection,
-    radius: Annotated[
-        int | None, Query(ge=0, le=limits.MAX_DUPLICATES_RADIUS, description="By default, see near_duplicates.")
-    ] = None,
-    threshold: Annotated[
-        float | None,
-        Query(
-            ge=limits.MIN_DUPLICATES_THRESHOLD, le=1, allow_inf_nan=False, description="By default, see the measure."
-        ),
-    ] = None,
-    measure: Annotated[Measure, Query(description="What is compared: TF-IDF vectors, or sets of shingles.")] = "cosine",
+    parameters: Annotated[schemas.DuplicatesParameters, Query()], served: RequestedCollection
 ) -> Response:
     """Find near-duplicates."""
-    least = check_measure(measure, threshold)[1]
+    options = parameters.options
 
-    def gather(collection: Collection) -> tuple[Hashable, dict[str, Any] | None, Material | None]:
+    def gather(collection: Collection) -> tuple[Hashable, dict[str, Any] | None, Ids, Material | None]:
         with collection.snapshot() as snapshot:
-            request = (collection, snapshot.version, radius, least, measure)
+            request = (collection, snapshot.version, options)
             known = served.duplicates_cache.find(request)
-            return request, known, gathered(snapshot, measure) if known is None else None
+            return request, known, snapshot.ids, gathered(snapshot, options) if known is None else None
 
     def name(collection: Collection) -> dict[str, Any]:
         with collection.snapshot() as snapshot:
@@ -214,14 +185,13 @@ async def duplicates(
             "complete": pairs.complete,
         }
 
-    request, answer, material = await served.slow_worker.run(gather)
-    if answer is None and material is not None:
+    request, content, ids, material = await served.slow_worker.run(gather)
+    if content is None and material is not None:
         # Nothing is read here, so changes need not wait.
-        ids = material.ids
-        found = await served.comparisons.compute(lambda: compared(material, least, radius, measure=measure))
-        answer = await served.slow_worker.run(name)
-        served.duplicates_cache.keep(request, answer)
-    return limited_response(answer, served.limits.answer_bytes)
+        found = await served.comparisons.compute(lambda: compared(material, options))
+        content = await served.slow_worker.run(name)
+        served.duplicates_cache.keep(request, content)
+    return limited_response(content, served.limits.answer_bytes)
 
 
 @router.post("/duplicates", responses=answers(answer_schemas.KnownCopiesAnswer))
@@ -244,7 +214,7 @@ async def documents(
 
     def job(collection: Collection) -> tuple[list[StoredDocument], int]:
         with collection.snapshot() as snapshot:
-            return snapshot.page(after, limit), int(snapshot.ids[-1]) if len(snapshot) else -1
+            return snapshot.documents.page(after, limit), int(snapshot.ids[-1]) if len(snapshot) else -1
 
     page, last = await served.search_worker.run(job)
     max_bytes = served.limits.answer_bytes
@@ -276,8 +246,7 @@ async def random(served: RequestedCollection) -> Response:
         with collection.snapshot() as snapshot:
             if len(snapshot) == 0:
                 raise ApiError(404, "empty", "the collection has no document.", "Add some with POST /documents.")
-            number = int(np.random.default_rng().choice(snapshot.ids))
-            return snapshot.documents([number])[number]
+            return snapshot.documents.get(int(np.random.default_rng().choice(snapshot.ids)))
 
     return limited_response(document_json(await served.search_worker.run(job)), served.limits.answer_bytes)
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from functools import cached_property
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, Json, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
-from sthash.collection import SearchOptions
+from sthash.collection import Ranking, SearchOptions, Vote, Voting
+from sthash.duplicates.measures import DEFAULT_THRESHOLDS, Measure
+from sthash.duplicates.options import DuplicateOptions
 from sthash.serve import limits
 from sthash.serve.errors import as_api_error
 
@@ -20,13 +22,6 @@ Count = Annotated[int, Field(ge=1, le=limits.MAX_HITS, description="Number of do
 Radius = Annotated[int, Field(ge=0, le=limits.MAX_RADIUS, description="Radius of the ball, in bits.")]
 Factor = Annotated[
     int, Field(ge=1, le=limits.MAX_FACTOR, description="Documents in the ball per hit, without a radius.")
-]
-RankingName = Annotated[
-    Literal["auto", "graph", "bm25", "cosine", "ip", "hybrid"],
-    Field(
-        description="What hits are ranked by; auto is graph (BM25 and the neighborhood) for a text, else cosine, or ip "
-        "(the inner product), whichever metric the collection has."
-    ),
 ]
 Word = Annotated[str, Field(max_length=limits.MAX_WORD_CHARACTERS)]
 Whole = Annotated[int, Field(ge=-(2**63), le=2**63 - 1)]
@@ -52,26 +47,32 @@ class RequestSchema(BaseModel):
 
 
 class SearchOptionsSchema(RequestSchema):
-    """How to search; see `sthash.collection.SearchOptions`."""
+    """How to search: `sthash.collection.SearchOptions` within the limits of a service."""
 
     k: Count = SearchOptions.k
     radius: Radius | None = SearchOptions.radius
-    rerank: bool = SearchOptions.rerank
-    where: Where | None = None
+    rerank: bool = Field(
+        SearchOptions.rerank, description="Whether to rank the documents in the ball by vectors; if not, by codes."
+    )
+    where: Where | None = Field(None, description="Conditions that the documents must meet.")
     factor: Factor = SearchOptions.factor
     explain: bool = Field(
         SearchOptions.explain, description="Whether to give the terms that made a hit match, and suggestions."
     )
-    ranking: RankingName = SearchOptions.ranking
+    ranking: Ranking = Field(
+        SearchOptions.ranking,
+        description="What hits are ranked by; auto is graph (BM25 and the neighborhood) for a text, else cosine, or ip "
+        "(the inner product), whichever metric the collection has.",
+    )
     correct: bool = Field(
         SearchOptions.correct, description="Whether to search for the closest known word in place of an unknown one."
     )
 
+    @cached_property
     def options(self) -> SearchOptions:
-        """Return the options of this request; `ApiError` if they do not fit together."""
-        names = (field.name for field in fields(SearchOptions))
+        """The options of this request; `ApiError` if they do not fit together."""
         try:
-            return SearchOptions(**{name: getattr(self, name) for name in names if name in type(self).model_fields})
+            return SearchOptions(**{name: getattr(self, name) for name in SearchOptionsSchema.model_fields})
         except (TypeError, ValueError) as error:
             raise as_api_error(error, "", "") or error from error
 
@@ -99,6 +100,15 @@ class SearchRequest(SearchOptionsSchema):
         if sum(part is not None for part in (self.text, self.key, self.vector)) != 1:
             raise ValueError("give exactly one of text, key and vector")
         return self
+
+
+class SearchParameters(SearchRequest):
+    """A search as parameters of an address: the fields of `SearchRequest`, of which lists and objects are JSON."""
+
+    # All values of an address are strings, and ``collection`` is a parameter, too.
+    model_config = ConfigDict(extra="ignore", strict=False)
+    where: Json[Where | None] = Field(None, description='As JSON, for example `{"year": 2026}`.')
+    vector: Json[Vector | None] = Field(None, description="Instead of a text: numbers, as JSON.")
 
 
 class QueriesSchema(RequestSchema):
@@ -146,18 +156,52 @@ class KnownCopiesRequest(QueriesSchema):
 
     texts: Annotated[list[Text], Field(max_length=limits.MAX_QUERIES)] | SkipJsonSchema[None] = None
     vectors: Annotated[list[Vector], Field(max_length=limits.MAX_QUERIES)] | SkipJsonSchema[None] = None
-    threshold: float = Field(0.9, ge=limits.MIN_DUPLICATES_THRESHOLD, le=1, allow_inf_nan=False)
+    threshold: float = Field(
+        DEFAULT_THRESHOLDS["cosine"], ge=limits.MIN_DUPLICATES_THRESHOLD, le=1, allow_inf_nan=False
+    )
+
+
+class DuplicatesParameters(BaseModel):
+    """How to find near-duplicates: `sthash.duplicates.DuplicateOptions` within the limits of a service."""
+
+    threshold: float | None = Field(
+        None,
+        ge=limits.MIN_DUPLICATES_THRESHOLD,
+        le=1,
+        allow_inf_nan=False,
+        description="Similarity that two documents must have; 0.9 by default for cosine, 0.8 for the others.",
+    )
+    measure: Measure = Field(
+        DuplicateOptions.measure, description="What is compared: TF-IDF vectors, or sets of shingles."
+    )
+    shingle_words: int = Field(
+        DuplicateOptions.shingle_words, ge=1, le=limits.MAX_SHINGLE_WORDS, description="Number of words of a shingle."
+    )
+    radius: int | None = Field(
+        None,
+        ge=0,
+        le=limits.MAX_DUPLICATES_RADIUS,
+        description="Compare only documents whose codes differ in at most this many bits.",
+    )
+
+    @cached_property
+    def options(self) -> DuplicateOptions:
+        """The options of this request; `ApiError` if they do not fit together."""
+        try:
+            return DuplicateOptions(**self.model_dump())
+        except (TypeError, ValueError) as error:
+            raise as_api_error(error, "", "") or error from error
 
 
 class ClassifyRequest(RequestSchema):
-    """A text or a vector to classify; see `sthash.applications.classify`."""
+    """A text or a vector to classify; see `sthash.classify`."""
 
     model_config = described(("text", "vector"), {"text": "the sine of an angle", "voting": "distance"})
     text: Text | SkipJsonSchema[None] = None
     vector: Vector | SkipJsonSchema[None] = None
-    k: Count = 25
-    radius: Radius | None = None
-    voting: Literal["majority", "distance"] = "majority"
+    k: Count = Vote.k
+    radius: Radius | None = Vote.radius
+    voting: Voting = Vote.voting
 
     @property
     def query(self) -> Any:

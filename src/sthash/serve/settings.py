@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
+from sthash.collection import Embedding
 from sthash.serve.limits import Limits
 
 MIN_KEY_CHARACTERS = 8
@@ -29,8 +28,8 @@ class Settings:
     limits : Limits
     follow_links : bool
         For a folder: serve also what is only linked from it. By default links that leave the folder are ignored.
-    embedder, embedder_name : callable, str, optional
-        As of `Collection.open`. In a folder, collections that do not know it by name are served without it.
+    embedder : callable or Embedder, optional
+        See `Collection.open`. In a folder, collections that do not know it by name are served without it.
 
     Examples
     --------
@@ -51,8 +50,7 @@ class Settings:
     write_key: str | None = field(default=None, repr=False)
     limits: Limits = field(default_factory=Limits)
     follow_links: bool = False
-    embedder: Callable[[list[str]], Any] | None = None
-    embedder_name: str | None = None
+    embedder: Embedding | None = None
 
     def __post_init__(self) -> None:
         for name, key in (("read_key", self.read_key), ("write_key", self.write_key)):
@@ -69,11 +67,6 @@ class Settings:
             )
         if not 0 <= self.port <= 65535:
             raise ValueError(f"port={self.port} must be from 0 to 65535; 0 takes any free port.")
-
-    @property
-    def embedding(self) -> dict[str, Any]:
-        """The arguments of `Collection.open` about the embedder."""
-        return {} if self.embedder is None else {"embedder": self.embedder, "embedder_name": self.embedder_name}
 
     @property
     def loopback(self) -> bool:

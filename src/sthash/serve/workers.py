@@ -21,9 +21,9 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from sthash.collection import Collection, CollectionBusyError, CollectionError, EmbedderError
+from sthash.collection import Collection, CollectionBusyError, CollectionError, EmbedderError, Embedding
 from sthash.deadline import check_time, time_limit
 from sthash.serve.errors import ApiError, as_api_error, too_slow
 from sthash.serve.limits import Limits
@@ -44,7 +44,7 @@ class Turns:
 
     @contextmanager
     def taken(self, seconds: float) -> Iterator[None]:
-        """Wait for the turn, at most so many seconds; then TimeoutError."""
+        """Wait for the turn; raise TimeoutError after ``seconds``."""
         ticket = object()
         with self._changed:
             self._queue.append(ticket)
@@ -214,7 +214,7 @@ class Worker(JobThread):
 
 def open_served(
     path: Path,
-    embedding: dict[str, Any] | None = None,
+    embedder: Embedding | None = None,
     *,
     recorded_only: bool = False,
     max_read_bytes: int | None = None,
@@ -224,15 +224,14 @@ def open_served(
     Parameters
     ----------
     path : Path
-    embedding : dict, optional
-        Arguments of `Collection.open` about the embedder.
+    embedder : callable or Embedder, optional
     recorded_only : bool
         Whether a collection that knows no embedder is opened without.
     max_read_bytes : int, optional
     """
-    if embedding:
+    if embedder is not None:
         try:
-            found = Collection.open(path, wait=WAIT_SECONDS, max_read_bytes=max_read_bytes, **embedding)
+            found = Collection.open(path, wait=WAIT_SECONDS, max_read_bytes=max_read_bytes, embedder=embedder)
         except CollectionError:
             raise
         except (TypeError, ValueError) as error:

@@ -7,6 +7,7 @@ from starlette.responses import Response
 
 from sthash.collection import Collection
 from sthash.serve import answer_schemas, schemas
+from sthash.serve.catalog import ServedCollection
 from sthash.serve.errors import ApiError, json_response, no_such_document
 from sthash.serve.openapi import CONFLICT, ERRORS, answers
 from sthash.serve.read_routes import RequestedCollection
@@ -32,25 +33,21 @@ async def put_documents(body: schemas.DocumentsRequest, served: RequestedCollect
 @router.post("/delete", responses=answers(answer_schemas.CountAnswer))
 async def delete_documents(body: schemas.DeleteRequest, served: RequestedCollection) -> Response:
     """Delete documents. If one is missing, none is deleted."""
-
-    def job(collection: Collection) -> int:
-        if not body.missing_ok:
-            for key in body.keys:
-                if key not in collection:
-                    raise no_such_document(key)
-        return collection.delete(body.keys, missing_ok=body.missing_ok)
-
-    return json_response({"count": await served.write_worker.change(job)})
+    return await _delete(served, body.keys, missing_ok=body.missing_ok)
 
 
 @router.delete("/documents/{key:key}", responses=answers(answer_schemas.CountAnswer))
 async def delete_document(key: str, served: RequestedCollection) -> Response:
     """Delete a document."""
+    return await _delete(served, [key], missing_ok=False)
 
+
+async def _delete(served: ServedCollection, keys: list[str], *, missing_ok: bool) -> Response:
     def job(collection: Collection) -> int:
-        if key not in collection:
-            raise no_such_document(key)
-        return collection.delete(key)
+        try:
+            return collection.delete(keys, missing_ok=missing_ok)
+        except KeyError as error:
+            raise no_such_document(next(key for key in keys if key not in collection)) from error
 
     return json_response({"count": await served.write_worker.change(job)})
 

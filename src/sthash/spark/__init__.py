@@ -1,4 +1,4 @@
-"""Self-Taught Hashing on Spark: the same codes and the same answers, where the corpus lies.
+"""Self-Taught Hashing on Spark: the same codes and the same answers, where the corpus is.
 
 The public names are listed in ``__init__.pyi`` and imported when they are first used.
 """

@@ -8,11 +8,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from sthash import rows
+from sthash.arrays import Vectors
+from sthash.vectors.checks import check_finite, check_rows
+from sthash.vectors.lengths import unit_rows
 
 if TYPE_CHECKING:
     from sthash.codes import Codes
-    from sthash.rows import Vectors
 
 # How pyspark.ml.linalg marks a dense vector in its struct (type, size, indices, values).
 DENSE = 1
@@ -60,10 +61,10 @@ def column_rows(column: pa.Array, width: int | None, name: str) -> Vectors:
     """
     refuse_nulls(column, name)
     if not pa.types.is_struct(column.type):
-        return rows.unit_rows(rows.check_dense(_dense(column, width, name), width))
+        return unit_rows(check_rows(_dense(column, width, name), what=f"column {name!r}"))
     kinds, sizes, indices, values = column.flatten()
     if (kinds.to_numpy(zero_copy_only=False) == DENSE).all():
-        return rows.unit_rows(rows.check_dense(_dense(values, width, name), width))
+        return unit_rows(check_rows(_dense(values, width, name), what=f"column {name!r}"))
     return _sparse(kinds.to_numpy(zero_copy_only=False) == DENSE, sizes, indices, values, width, name)
 
 
@@ -102,9 +103,8 @@ def _sparse(
     columns = np.arange(indptr[-1]) - np.repeat(indptr[:-1], lengths)  # right for the dense rows
     columns[np.repeat(~dense, lengths)] = indices.flatten().to_numpy(zero_copy_only=False)
     data = np.asarray(values.flatten().to_numpy(zero_copy_only=False), dtype=np.float32)
-    if not np.isfinite(data).all():
-        raise ValueError("vectors must be finite, got NaN or infinity. Check how they were made.")
-    return rows.unit_rows(sp.csr_array((data, columns.astype(np.int32), indptr), shape=(len(lengths), width)))
+    check_finite(data, f"column {name!r}")
+    return unit_rows(sp.csr_array((data, columns.astype(np.int32), indptr), shape=(len(lengths), width)))
 
 
 def _check_width(widths: npt.NDArray[Any], width: int | None, name: str) -> int:

@@ -1,4 +1,4 @@
-"""Columns of a DataFrame: finding them, telling what is in them, and distances between codes."""
+"""DataFrames: finding columns, telling what is in them, distances between codes, and tables that are kept."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
+from pyspark import StorageLevel
 from pyspark.ml.linalg import VectorUDT
 from pyspark.sql import Column, DataFrame
 from pyspark.sql.pandas.functions import arrow_udf
@@ -13,6 +14,13 @@ from pyspark.sql.types import ArrayType, BinaryType, DataType, IntegerType, Nume
 
 from sthash.codes import row_distances
 from sthash.spark.arrow import packed_codes
+
+
+def kept(table: DataFrame) -> DataFrame:
+    """Keep a table, so that it is made once: in the checkpoint directory, if there is one, or on the executors."""
+    if table.sparkSession.sparkContext.getCheckpointDir() is None:
+        return table.persist(StorageLevel.MEMORY_AND_DISK)
+    return table.checkpoint()
 
 
 def quoted(name: str) -> str:

@@ -10,9 +10,8 @@ from pyspark.ml.util import DefaultParamsReadable, DefaultParamsWritable
 from pyspark.sql import DataFrame
 
 from sthash.checks import check_whole
-from sthash.hashing import SelfTaughtHashing as Hasher
 from sthash.model import TextModel, VectorModel
-from sthash.model.learning_limits import LEARNING_SECONDS, CorpusSize
+from sthash.model.learning import LEARNING_SECONDS, CorpusSize, Learning
 from sthash.spark.arrow import column_rows, texts
 from sthash.spark.columns import is_text
 from sthash.spark.corpus_statistics import (
@@ -38,7 +37,7 @@ class SelfTaughtHashing(
 
     Executors count the vocabulary and the document frequencies of the whole corpus. The hash functions are learned on
     the driver, by the same code as on one machine: from all documents if there are few, from a sample otherwise. It is
-    as large as ``sampleSize``, ``learningSeconds`` and ``learningBytes`` allow, and its contents take at most 512 MiB,
+    as large as ``sampleSize``, ``seconds`` and ``memory`` allow, and its contents take at most 512 MiB,
     half of what Spark lets a driver collect. Which documents it has depends on the contents and the seed, not on how
     the corpus is partitioned. The executors need sthash installed.
 
@@ -51,25 +50,27 @@ class SelfTaughtHashing(
         What to encode, and the binary column of the codes, by default ``code``.
     numBits, numNeighbors : int, default=64, 25
     sampleSize : int, default=250000
-        Most documents to learn from. Fewer are learned from sooner, and codes then find less (docs/scaling.md).
-    learningSeconds : float, default=300
-        Learn from as many documents as take about so long on two cores of the driver. The time is estimated from
+        Largest number of documents to learn from. With fewer, learning takes less time and codes find less
+        (docs/scaling.md).
+    seconds : float, default=300
+        Learn from as many documents as take about this long on two cores of the driver. The time is estimated from
         counts, not measured.
-    learningBytes : int, default=0
-        Learn from as many documents as take about so much memory of the driver; 0 for half of it.
+    memory : int or str, default=0
+        Learn from as many documents as take about this much memory of the driver: bytes, or a str such as "4GB"; 0 for
+        half of it.
     recipe : {"paper", "topics", "neighbors"}, default="paper"
     scatter : float, default=0
-        How much random hyperplanes are mixed into the learned ones; see `sthash.Collection.create`.
+        Weight of random hyperplanes that are mixed into the learned ones; see `sthash.Learning`.
     seed : int, default=0
     stopWords : list of str
-        By default English ones; an empty list keeps all words.
+        By default the English function words, as in a collection; an empty list keeps all words.
     stemmer : str, default="porter"
         Or ``none``.
     weighting : {"tfidf", "bm25", "tf"}, default="tfidf"
     minDF, maxDF : float
         Terms in fewer, or in more, documents are left out; below 1 they are shares, as in Spark's CountVectorizer.
     vocabSize : int, default=0
-        Most terms to keep; 0 keeps all.
+        Largest number of terms; 0 keeps all.
     idCol : str
         Orders rows that are equally near, if it is set.
 
@@ -95,8 +96,8 @@ class SelfTaughtHashing(
         numBits: int = 64,
         numNeighbors: int = 25,
         sampleSize: int = SAMPLE_SIZE,
-        learningSeconds: float = LEARNING_SECONDS,
-        learningBytes: int = 0,
+        seconds: float = LEARNING_SECONDS,
+        memory: int | str = 0,
         recipe: str = "paper",
         scatter: float = 0.0,
         seed: int = 0,
@@ -132,19 +133,19 @@ class SelfTaughtHashing(
         return self._set(numNeighbors=value)
 
     def setSampleSize(self, value: int) -> Self:
-        """Set the most documents of the learning sample."""
+        """Set the largest number of documents to learn from."""
         return self._set(sampleSize=value)
 
-    def setLearningSeconds(self, value: float) -> Self:
+    def setSeconds(self, value: float) -> Self:
         """Set the most seconds that learning may take, as estimated for two cores."""
-        return self._set(learningSeconds=value)
+        return self._set(seconds=value)
 
-    def setLearningBytes(self, value: int) -> Self:
-        """Set the most memory that learning may take; 0 for half of the driver's."""
-        return self._set(learningBytes=value)
+    def setMemory(self, value: int | str) -> Self:
+        """Set the most memory that learning may take: bytes, or a str such as "4GB"; 0 for half of the driver's."""
+        return self._set(memory=value)
 
     def setScatter(self, value: float) -> Self:
-        """Set how much random hyperplanes are mixed into the learned ones."""
+        """Set the weight of random hyperplanes that are mixed into the learned ones."""
         return self._set(scatter=value)
 
     def setSeed(self, value: int) -> Self:
@@ -157,13 +158,13 @@ class SelfTaughtHashing(
         for param in (self.numBits, self.numNeighbors, self.sampleSize):
             check_whole(param.name, self.getOrDefault(param))
         n_rows = count_rows(dataset, name)
-        check_whole(self.learningBytes.name, self.getLearningBytes(), 0)
-        seed = self.getSeed()
         settings = self._text_settings()
         vectorizer = new_vectorizer(settings).fit_counts(count_terms(dataset, name, n_rows, settings)) if text else None
-        sample = draw(dataset, name, n_rows, self._sample_size(dataset, n_rows, vectorizer), seed)
-        hasher = Hasher(self.getNumBits(), self.getNumNeighbors(), recipe=self.getRecipe(), random_state=seed % 2**32)
-        given: dict[str, Any] = {"scatter": self.getScatter(), "random_state": seed % 2**32, "learned_on": len(sample)}
+        learning, size = self._plan(dataset, n_rows, vectorizer)
+        sample = draw(dataset, name, n_rows, learning.n_documents(size), self.getSeed())
+        hasher = learning.new_hasher()
+        given: dict[str, Any] = {"scatter": learning.scatter, "random_state": learning.random_state}
+        given["learned_on"] = len(sample)
         if vectorizer is None:
             model = SelfTaughtHashingModel(VectorModel.of(hasher.fit(column_rows(sample, None, name)), **given))
         else:
@@ -171,14 +172,13 @@ class SelfTaughtHashing(
             model = SelfTaughtHashingModel(TextModel.of(vectorizer, hasher, **given))
         return self._copyValues(model)
 
-    def _sample_size(self, dataset: DataFrame, n_rows: int, vectorizer: TextVectorizer | None) -> int:
-        """From how many documents to learn."""
-        name, bits, recipe = self.getInputCol(), self.getNumBits(), self.getRecipe()
+    def _plan(self, dataset: DataFrame, n_rows: int, vectorizer: TextVectorizer | None) -> tuple[Learning, CorpusSize]:
+        """How to learn, and how large the corpus is."""
+        name = self.getInputCol()
         if vectorizer is None:
             width = vector_width(dataset, name)
             size, length = CorpusSize(n_rows, n_rows * width, width), 8.0 * width
         else:
             frequency = vectorizer.statistics_.document_frequency
             size, length = CorpusSize(n_rows, int(frequency.sum()), len(frequency)), mean_length(dataset, name)
-        limits = self._limits(max(1, int(COLLECTED_BYTES / max(length, 1.0))))
-        return limits.documents(n_rows, lambda count: size.cost(count, bits, recipe))
+        return self._learning(max(1, int(COLLECTED_BYTES / max(length, 1.0)))), size

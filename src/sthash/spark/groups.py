@@ -9,9 +9,8 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from sthash.spark.columns import check_codes, check_columns, quoted
+from sthash.spark.columns import check_codes, check_columns, kept, quoted
 from sthash.spark.join import BLOCK, _checked, code_links
-from sthash.spark.storage import kept
 
 
 def near_duplicates(
@@ -34,7 +33,7 @@ def near_duplicates(
     dataset : DataFrame
         With a binary column of codes and a column of ids, which are unique.
     radius, n_bits, code_col, block
-        As for `hamming_join`.
+        See `hamming_join`.
     id_col : str
     group_col : str
         Column of the groups: the smallest id of the group.
@@ -58,7 +57,7 @@ def near_duplicates(
 def connected_groups(
     pairs: DataFrame, *, id_cols: tuple[str, str] = ("idA", "idB"), id_col: str = "id", group_col: str = "group"
 ) -> DataFrame:
-    """Join pairs of ids to groups; for pairs that were found by a join and checked since.
+    """Join pairs of ids to groups; for pairs that a join has found and that were checked afterwards.
 
     Parameters
     ----------

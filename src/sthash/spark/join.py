@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 # Codes that one task compares all with all in about a second.
 BLOCK = 200_000
-# What decides whether a bucket has too many codes: so many of them in a sample of all codes.
+# A bucket has too many codes if this many of them are in a sample of all codes.
 _SAMPLED = 1000
 
 
@@ -87,7 +87,7 @@ def hamming_self_join(
     dataset : DataFrame
         With a binary column of codes and a column of ids, which are unique.
     radius, n_bits, code_col, dist_col, block
-        As for `hamming_join`.
+        See `hamming_join`.
     id_col : str
 
     Returns
@@ -104,7 +104,7 @@ def hamming_self_join(
     equal = equal.groupBy("codeA", "codeB", "distance").count().where("count > 1").drop("count")
     ends = [rows.select(F.col("id").alias(f"id{end}"), F.col("code").alias(f"code{end}")) for end in "AB"]
     joined = pairs.union(equal).join(ends[0], "codeA").join(ends[1], "codeB")
-    # Codes have no order, but ids do; of the pairs of equal codes, which come both ways round, one is left.
+    # Codes have no order, but ids do; of the pairs of equal codes, which come in both orders, one is kept.
     joined = joined.where((F.col("distance") > 0) | (F.col("idA") < F.col("idB")))
     smaller, greater = F.least("idA", "idB"), F.greatest("idA", "idB")
     return joined.select(smaller.alias("idA"), greater.alias("idB"), F.col("distance").alias(dist_col))

@@ -27,12 +27,12 @@ from sthash.spark.persistence import ModelReader, ModelWriter
 
 
 class SelfTaughtHashingModel(SelfTaughtHashingParams, Model, MLReadable["SelfTaughtHashingModel"], MLWritable):
-    """What `SelfTaughtHashing` has learned. The codes are to the bit those of the same model on one machine.
+    """What `SelfTaughtHashing` has learned. The codes equal those of the same model on one machine to the bit.
 
     Parameters
     ----------
     model : TextModel or VectorModel
-        It can come from one machine, too.
+        It can also come from one machine.
     """
 
     def __init__(self, model: HashingModel) -> None:
@@ -143,7 +143,7 @@ class SelfTaughtHashingModel(SelfTaughtHashingParams, Model, MLReadable["SelfTau
         -------
         pairs : DataFrame
             With the columns ``datasetA`` and ``datasetB``, structs of the rows, and the distance. A dataset that is
-            joined with itself gives every pair both ways round, and every row with itself.
+            joined with itself gives every pair in both orders, and every row with itself.
         """
         if not threshold > 0:
             raise ValueError(f"threshold={threshold!r} must be positive: pairs must be nearer than this.")
@@ -156,7 +156,7 @@ class SelfTaughtHashingModel(SelfTaughtHashingParams, Model, MLReadable["SelfTau
 
         Examples
         --------
-        Of the pairs up to three bits apart, those that say nearly the same::
+        Of the pairs up to three bits apart, those of near-duplicates::
 
             pairs = model.approxSimilarityJoin(encoded, encoded, 4).where("datasetA.id < datasetB.id")
             pairs.where(model.cosine("datasetA.text", "datasetB.text") >= 0.9)

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sthash import model_file
-from sthash.model import EncodedRows, TextModel, VectorModel
+from sthash.model import Encoded, TextModel, VectorModel
 from sthash.model_file import ModelFileError
-from sthash.rows import is_sparse, row_parts
 from sthash.spark.arrow import column_rows, texts
+from sthash.vectors.rows import Rows
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -54,24 +54,15 @@ def _worker_model(content: bytes) -> HashingModel:
     return model.with_threads(1)
 
 
-def encode_column(model: HashingModel, column: pa.Array, name: str) -> EncodedRows:
+def encode_column(model: HashingModel, column: pa.Array, name: str) -> Encoded:
     """Return the unit rows and the codes of a column of texts or vectors."""
     if isinstance(model, TextModel):
         return model.encode(texts(column, name))
-    rows = column_rows(column, model.n_columns, name)
-    parts = row_parts(rows)
-    n_rows = rows.shape[0]
-    indices = parts.indices if is_sparse(rows) else np.tile(parts.indices, n_rows)
-    blank = EncodedRows(parts.indptr, indices, parts.values, np.zeros((n_rows, model.n_bits), np.float32))
-    return EncodedRows(blank.indptr, blank.indices, blank.values, model.margins(blank))
+    rows = Rows.of(column_rows(column, model.n_columns, name))
+    return Encoded(rows, model.margins(rows))
 
 
 def column_cosines(model: HashingModel, a: pa.Array, b: pa.Array) -> npt.NDArray[np.float32]:
     """Return the cosine of each text or vector of ``a`` with the one of ``b`` in the same row."""
-    import scipy.sparse as sp
-
-    left, right = (
-        sp.csr_array((rows.values, rows.indices, rows.indptr), shape=(len(rows), model.n_columns))
-        for rows in (encode_column(model, a, "a"), encode_column(model, b, "b"))
-    )
+    left, right = (encode_column(model, column, name).rows.to_scipy() for column, name in ((a, "a"), (b, "b")))
     return np.asarray(left.multiply(right).sum(axis=1), dtype=np.float32).ravel()

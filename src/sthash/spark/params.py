@@ -1,4 +1,4 @@
-"""The params that estimator and model share, named as Spark names such things."""
+"""The params that estimator and model share, named in the style of Spark."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from pyspark.ml.param import Param, Params, TypeConverters
 from pyspark.ml.param.shared import HasInputCol, HasOutputCol, HasSeed
 
 from sthash.hashing.sth import Recipe
-from sthash.model.learning_limits import LEARNING_SECONDS, LearningLimits
+from sthash.model.learning import LEARNING_SECONDS, Learning
+from sthash.sizes import parse_size
 from sthash.text import TextVectorizer
 
 _NO_LIMIT = float(2**63 - 1)
@@ -25,21 +26,22 @@ class SelfTaughtHashingParams(HasInputCol, HasOutputCol, HasSeed):
     sampleSize: Param[int] = Param(
         Params._dummy(),
         "sampleSize",
-        "how many documents, drawn at random, the hash functions are learned from on the driver, at most; "
+        "largest number of documents, drawn at random, that the hash functions are learned from on the driver; "
         "vocabulary and document frequencies are always those of all documents",
         TypeConverters.toInt,
     )
-    learningSeconds: Param[float] = Param(
+    seconds: Param[float] = Param(
         Params._dummy(),
-        "learningSeconds",
-        "learn from as many documents as take about so long on two cores of the driver (> 0)",
+        "seconds",
+        "learn from as many documents as take about this many seconds on two cores of the driver (> 0)",
         TypeConverters.toFloat,
     )
-    learningBytes: Param[int] = Param(
+    memory: Param[int] = Param(
         Params._dummy(),
-        "learningBytes",
-        "learn from as many documents as take about so much memory of the driver; 0 for half of it",
-        TypeConverters.toInt,
+        "memory",
+        "learn from as many documents as take about this much memory of the driver: bytes, or a str such as '4GB'; "
+        "0 for half of it",
+        lambda value: 0 if value == 0 else parse_size("memory", value),
     )
     recipe: Param[str] = Param(
         Params._dummy(),
@@ -50,7 +52,7 @@ class SelfTaughtHashingParams(HasInputCol, HasOutputCol, HasSeed):
     scatter: Param[float] = Param(
         Params._dummy(),
         "scatter",
-        "how much random hyperplanes are mixed into the learned ones, in units of these (>= 0)",
+        "weight of random hyperplanes that are mixed into the learned ones, relative to their size (>= 0)",
         TypeConverters.toFloat,
     )
     stopWords: Param[list[str]] = Param(
@@ -77,7 +79,7 @@ class SelfTaughtHashingParams(HasInputCol, HasOutputCol, HasSeed):
     vocabSize: Param[int] = Param(
         Params._dummy(),
         "vocabSize",
-        "keep only so many terms, those that occur most often; 0 keeps all",
+        "largest number of terms, those that occur most often; 0 keeps all",
         TypeConverters.toInt,
     )
     idCol: Param[str] = Param(
@@ -94,12 +96,12 @@ class SelfTaughtHashingParams(HasInputCol, HasOutputCol, HasSeed):
             numBits=64,
             numNeighbors=25,
             sampleSize=SAMPLE_SIZE,
-            learningSeconds=LEARNING_SECONDS,
-            learningBytes=0,
+            seconds=LEARNING_SECONDS,
+            memory=0,
             recipe="paper",
             scatter=0.0,
             seed=0,
-            stopWords=_english(),
+            stopWords=_function_words(),
             stemmer="porter",
             weighting="tfidf",
             minDF=1.0,
@@ -116,24 +118,32 @@ class SelfTaughtHashingParams(HasInputCol, HasOutputCol, HasSeed):
         return self.getOrDefault(self.numNeighbors)
 
     def getSampleSize(self) -> int:
-        """Most documents of the learning sample."""
+        """Largest number of documents to learn from."""
         return self.getOrDefault(self.sampleSize)
 
-    def getLearningSeconds(self) -> float:
+    def getSeconds(self) -> float:
         """Most seconds that learning may take, as estimated for two cores."""
-        return self.getOrDefault(self.learningSeconds)
+        return self.getOrDefault(self.seconds)
 
-    def getLearningBytes(self) -> int:
-        """Most memory that learning may take; 0 for half of the driver's."""
-        return self.getOrDefault(self.learningBytes)
+    def getMemory(self) -> int:
+        """Most memory that learning may take, in bytes; 0 for half of the driver's."""
+        return self.getOrDefault(self.memory)
 
-    def _limits(self, most_documents: int) -> LearningLimits:
-        """The limits of learning, with no more documents than can be brought to the driver."""
-        most = min(self.getSampleSize(), most_documents)
-        return LearningLimits(most, self.getLearningSeconds(), self.getLearningBytes() or None)
+    def _learning(self, most_documents: int) -> Learning:
+        """How to learn, with no more documents than can be brought to the driver."""
+        return Learning(
+            n_bits=self.getNumBits(),
+            n_neighbors=self.getNumNeighbors(),
+            recipe=self.getRecipe(),
+            sample_size=min(self.getSampleSize(), most_documents),
+            seconds=self.getSeconds(),
+            memory=self.getMemory() or None,
+            scatter=self.getScatter(),
+            random_state=self.getSeed() % 2**32,
+        )
 
     def getScatter(self) -> float:
-        """How much random hyperplanes are mixed into the learned ones."""
+        """Weight of random hyperplanes that are mixed into the learned ones."""
         return self.getOrDefault(self.scatter)
 
     def getRecipe(self) -> Recipe:
@@ -166,7 +176,7 @@ def _limit(value: float) -> int | float:
     return min(int(value), 2**63 - 1) if value >= 1 else value
 
 
-def _english() -> list[str]:
-    from sthash.text.analyzer import resolve_stop_words
+def _function_words() -> list[str]:
+    from sthash.text.languages import function_words
 
-    return sorted(resolve_stop_words("english"))
+    return sorted(function_words("english"))

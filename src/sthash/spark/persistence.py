@@ -1,8 +1,7 @@
 """Saving a model in a folder of any file system that Spark can reach: JSON, and sthash's own model file.
 
 The layout is Spark's: ``metadata/`` holds class, uid and params as JSON. Beside it lies ``model.safetensors``, which
-`sthash.load` reads. A folder is written under another name and renamed when it is whole. Folders of format 1, which
-have a vectorizer and a hasher in files of their own, are still read.
+`sthash.load` reads. A folder is written under another name and renamed when it is whole.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from sthash.model import TextModel, VectorModel
 from sthash.model_file import ModelFileError
 from sthash.spark.model_bytes import HashingModel, from_bytes, to_bytes
 
-FORMAT = 2
+FORMAT = 1
 MODEL_FILE = "model.safetensors"
 _PIECE = 1 << 23
 Saved = TypeVar("Saved", bound=Any)
@@ -62,7 +61,7 @@ class ModelReader(MLReader[Saved], Generic[Saved]):
         """Read a model from a path."""
         system, target = _located(self.sparkSession, f"{path}/metadata")
         if not system.exists(target):
-            raise FileNotFoundError(f"{path} is no saved model: it has no metadata. Pass the folder that save made.")
+            raise FileNotFoundError(f"{path} is not a saved model: it has no metadata. Pass the folder that save made.")
         try:
             return self._loaded(path, DefaultParamsReader.loadMetadata(path, self.sparkSession))
         except (AttributeError, KeyError, TypeError, RecursionError) as error:
@@ -73,12 +72,12 @@ class ModelReader(MLReader[Saved], Generic[Saved]):
         if metadata.get("class") != expected or "sthash" not in metadata:
             raise ModelFileError(f"{path} holds a {metadata.get('class')}, not a {expected}. Pass another folder.")
         version = metadata["sthash"].get("format")
-        if version not in (1, FORMAT):
+        if version != FORMAT:
             raise ModelFileError(
-                f"{path} has format {version}, but this sthash reads up to format {FORMAT}. "
+                f"{path} has format {version}, but this sthash reads format {FORMAT}. "
                 "Upgrade sthash if the model is from a newer version."
             )
-        instance = self._kind(self._model_of_format_1(path, metadata) if version == 1 else self._model(path))
+        instance = self._kind(self._model(path))
         instance._resetUid(metadata["uid"])
         DefaultParamsReader.getAndSetParams(instance, metadata)
         return instance
@@ -88,18 +87,6 @@ class ModelReader(MLReader[Saved], Generic[Saved]):
         if not isinstance(model, TextModel | VectorModel):
             raise ModelFileError(f"{path}/{MODEL_FILE} holds a {type(model).__name__}. Save the model again.")
         return model
-
-    def _model_of_format_1(self, path: str, metadata: dict[str, Any]) -> HashingModel:
-        # Only whether a name is listed counts. No path is ever made of what the metadata says.
-        parts = {}
-        for name in ("vectorizer", "hasher"):
-            file = f"{path}/{name}.safetensors"
-            if name == "hasher" or f"{name}.safetensors" in metadata["sthash"]["files"]:
-                parts[name] = from_bytes(_read(self.sparkSession, file), file)
-        learned_on = metadata["sthash"]["learntOn"]
-        if "vectorizer" in parts:
-            return TextModel.of(parts["vectorizer"], parts["hasher"], learned_on=learned_on)
-        return VectorModel.of(parts["hasher"], learned_on=learned_on)
 
 
 def _located(spark: Any, path: str) -> tuple[Any, Any]:

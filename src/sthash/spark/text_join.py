@@ -22,12 +22,11 @@ from pyspark.sql.types import ArrayType, LongType, StructField, StructType
 
 from sthash.checks import check_whole
 from sthash.duplicates.comparable_rows import Shingler, shingled_rows, weighted_rows
-from sthash.duplicates.detection import SHINGLE_WORDS
 from sthash.duplicates.measures import LOW_THRESHOLD, SAMPLED_ROWS, Measure, check_measure, refuse_most_pairs
+from sthash.duplicates.options import SHINGLE_WORDS
 from sthash.spark.arrow import refuse_nulls, texts
-from sthash.spark.columns import check_columns, is_text, quoted
+from sthash.spark.columns import check_columns, is_text, kept, quoted
 from sthash.spark.corpus_statistics import draw
-from sthash.spark.storage import kept
 from sthash.spark.weighted_terms import cosines, counted_terms, weighted_prefixes, weighted_terms
 
 if TYPE_CHECKING:
@@ -35,10 +34,10 @@ if TYPE_CHECKING:
 
 # Only shingles of boilerplate are in the prefixes of more texts.
 LONGEST_LIST = 5000
-# Offsets of an Arrow list have 31 bits: the shingles of so many texts together are far fewer.
+# Offsets of an Arrow list have 31 bits: this many texts have far fewer shingles.
 _TEXTS_AT_ONCE = 1000
 _ROUNDING = 1e-9
-# For shingles with longer lists: so many per text, the rarest, by so many hashes, so many texts next to it.
+# For shingles with longer lists: shingles per text (the rarest), hashes, and neighbors to compare with.
 _MOST_SHINGLES, _HASHES, _NEIGHBORS = 2, 2, 8
 
 
@@ -64,10 +63,11 @@ def similar_texts(
     dataset : DataFrame
         With a column of texts and a column of ids, which are unique.
     threshold : float, optional
-        Similarity that two texts must have; by default 0.9 for cosine, 0.8 for the others.
+        Least similarity of a pair. Default: 0.9 for cosine, 0.8 for the others.
     measure : {"jaccard", "containment", "cosine"}, default="jaccard"
-        ``jaccard``: the share of the word shingles of both texts that both have. ``containment``: the share of the
-        shingles of one text that the other one has. ``cosine``: of the TF-IDF weights of their terms.
+        ``jaccard``: the number of word shingles that both texts have, divided by the number that at least one has.
+        ``containment``: the share of the shingles of one text that the other one has. ``cosine``: of the TF-IDF weights
+        of their terms.
     id_col, text_col : str
         Columns of the ids and the texts.
     score_col : str
@@ -89,7 +89,7 @@ def similar_texts(
     The pairs are exactly those that reach the threshold, unless more than ``longest_list`` texts share one of the
     rarest shingles of a text, as texts from one template may do. Such texts are sorted by the smallest hash of their
     shingles (min-wise hashing), and each is compared with those next to it, which are likely to be the most similar
-    ones, and with the first that has the same hash: pairs are missing there, and a group may come apart. For
+    ones, and with the first that has the same hash: pairs are missing there, and a group may be split. For
     containment each is compared with ``longest_list`` of the others.
 
     Examples

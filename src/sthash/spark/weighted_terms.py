@@ -14,10 +14,9 @@ from pyspark.sql.types import ArrayType, IntegerType, LongType, StructField, Str
 from sthash import _core
 from sthash.spark.arrow import refuse_nulls, texts
 from sthash.spark.columns import quoted
-from sthash.text import TextVectorizer
-from sthash.text.analyzer import WordAnalyzer, check_stemmer, resolve_stop_words
+from sthash.text.options import TextOptions
 
-# Offsets of an Arrow list have 31 bits: the terms of so many texts together are far fewer.
+# Offsets of an Arrow list have 31 bits: this many texts have far fewer terms.
 _TEXTS_AT_ONCE = 1000
 _ROUNDING = 1e-9
 
@@ -34,16 +33,14 @@ class TermHasher:
     """
 
     def __init__(self) -> None:
-        usual = TextVectorizer()
-        stop_words = resolve_stop_words(usual.stop_words, usual.language)
-        self._analyzer = WordAnalyzer(stop_words, check_stemmer(usual.stemmer, usual.language))
+        self._analyzer = TextOptions().analyzer()
         self._words, self._terms = _core.WordTable(), _core.WordTable()
         self._term_of = np.zeros(0, dtype=np.int32)
         self._hashes = np.zeros(0, dtype=np.uint64)
 
     def __call__(self, batch: list[str]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint64], npt.NDArray[np.int32]]:
         """Return row bounds, hashes, ascending in each row, and counts."""
-        starts, words = self._words.scan(batch, segmentation=self._analyzer.segmentation, threads=1)
+        starts, words = self._words.scan(batch, threads=1)
         new = self._words.words_from(len(self._term_of))
         self._term_of = np.concatenate([self._term_of, self._terms.add(*self._analyzer.terms(new))])
         self._hashes = np.concatenate([self._hashes, self._terms.hashes_from(len(self._hashes))])

@@ -18,10 +18,10 @@ export function showSummary(found, { k, radius, rerank }) {
   else summarize("");
 }
 
-/** Draw the code of the query, or remove it. */
+/** Draw the code of the query, or remove it: not every query has one. */
 export function showCode(found) {
-  $("code").hidden = !found;
-  if (!found) return;
+  $("code").hidden = !found?.code;
+  if (!found?.code) return;
   $("code")
     .querySelector(".strip-holder")
     .replaceChildren(strip(bitsOf(found.code, found.n_bits)));

@@ -22,7 +22,7 @@ function parts(condition) {
   if (exists) return [exists[1].trim(), "exists", !exists[2]];
   const found = OPERATOR.exec(text);
   const field = (found ? found[1] : text.replace(/^!/u, "")).trim();
-  if (!field || (!found && /\s/u.test(field))) throw new Error(`“${text}” is no condition. ${HELP}`);
+  if (!field || (!found && /\s/u.test(field))) throw new Error(`“${text}” is not a valid condition. ${HELP}`);
   if (!found) return [field, text.startsWith("!") ? "not in" : "in", ["true", true]];
   const value = found[4].trim();
   if (!value && found[3]) throw new Error(`“${text}” has no value. ${HELP}`);

@@ -16,7 +16,7 @@ function fill(item, hit, rank, query, move, answer) {
   showMove(part(".move"), move);
   const text = snippet(hit.text, hit.terms);
   part(".snippet").replaceChildren(...(text ? marked(text, hit.terms) : [make("em", {}, "no text")]));
-  part(".strip-holder").replaceChildren(strip(bitsOf(hit.code, query.length), query));
+  part(".strip-holder").replaceChildren(...(query ? [strip(bitsOf(hit.code, query.length), query)] : []));
   part(".terms").replaceChildren(...hit.terms.map((term) => make("li", {}, make("bdi", {}, term))));
   part(".cosine dd").textContent = hit.score.toFixed(3);
   // Other scores than cosines have no largest value: the first hit is the measure.
@@ -24,7 +24,8 @@ function fill(item, hit, rank, query, move, answer) {
   part(".score-name").textContent = cosine ? "cosine" : answer.ranking === "ip" ? "inner product" : "score";
   const share = cosine ? hit.score : hit.score / Math.max(answer.hits[0].score, 1e-9);
   part(".meter span").style.width = `${Math.max(0, Math.min(1, share)) * 100}%`;
-  part(".distance dd").textContent = plural(hit.distance, "bit");
+  part(".distance").hidden = hit.distance === null;
+  part(".distance dd").textContent = hit.distance === null ? "" : plural(hit.distance, "bit");
   part("article").setAttribute("aria-label", `${rank + 1}: ${hit.key}`);
 }
 
@@ -34,7 +35,7 @@ function fill(item, hit, rank, query, move, answer) {
  * Items are reused by key, so that a hit visibly moves and keeps the focus.
  */
 export function showHits(answer, changes, actions) {
-  const query = bitsOf(answer.code, answer.n_bits);
+  const query = answer.code && bitsOf(answer.code, answer.n_bits);
   const old = new Map([...list().children].map((item) => [item.dataset.key, item]));
   const tops = new Map([...old].map(([key, item]) => [key, item.offsetTop]));
   const focused = document.activeElement?.closest?.(".hit")?.dataset.key;

@@ -29,7 +29,8 @@ const baseline = { hits: null, at: 0, what: "" };
 let retry = 0;
 
 const collection = () => known.find((one) => one.name === state.collection);
-const bits = () => answer?.n_bits ?? collection()?.n_bits ?? 64;
+const bits = () => answer?.n_bits ?? collection()?.n_bits ?? 64; // 0 for vectors without codes
+const coded = () => bits() > 0;
 // A later try may succeed; not so for a search that takes too long.
 const passing = (error) => error.status === 0 || (error.status === 503 && error.code !== "too_slow");
 // Only the hits of a typed query can be ranked in several ways; codes decide in all other cases.
@@ -94,8 +95,9 @@ function show(found) {
   showWords(found, state.text, (text) => ask({ text }));
   showControls();
   // A query without a known word has no place on the map, and no ball around it holds a document.
-  const about = { found, filtered: state.filters.length > 0 && found.place !== null, clear: () => filter([]) };
-  if (!found.hits.length) showNoHits(found.place === null ? null : nearest(), state.radius, setRadius, about);
+  const unlike = found.code === null ? found.unknown.length + found.ignored.length > 0 : found.place === null;
+  const about = { found, filtered: state.filters.length > 0 && !unlike, clear: () => filter([]) };
+  if (!found.hits.length) showNoHits(unlike ? null : nearest() ?? 0, state.radius, setRadius, about);
   announceAnswer();
 }
 
@@ -180,6 +182,7 @@ const setRanking = (ranking) => change({ ranking }, `Ranked by ${$("ranking").se
 const setRerank = (rerank) => change({ rerank }, rerank ? "Re-ranked by vectors:" : "By distance alone:");
 
 function widen(by) {
+  if (!coded()) return;
   setRadius(Math.max(0, Math.min(bits(), (state.radius ?? answer?.radius_used ?? 0) + by)));
 }
 
@@ -251,7 +254,8 @@ async function put(given) {
 function showFacts() {
   const one = collection();
   const told = one?.documents != null; // null if its file cannot be read
-  $("facts").textContent = told ? `${plural(one.documents, "document")} · ${number(one.n_bits)}-bit codes` : "";
+  const codes = one?.n_bits ? ` · ${number(one.n_bits)}-bit codes` : "";
+  $("facts").textContent = told ? `${plural(one.documents, "document")}${codes}` : "";
 }
 
 /** Switch to another collection. */
@@ -259,18 +263,26 @@ function enter(name) {
   state.collection = name;
   const one = collection();
   const vectors = one?.takes_texts === false; // and the server has no embedder for texts
+  const wordless = vectors && !one.words;
   $("collection").value = name;
-  $("query").placeholder = vectors
+  $("query").placeholder = wordless
     ? "This collection holds vectors: start from one of its documents…"
     : "Paste a document, type a few words, or drop a file here…";
-  $("query").readOnly = vectors;
-  $("open-file").hidden = vectors;
+  $("query").readOnly = wordless;
+  $("open-file").hidden = wordless;
   $("add").hidden = !writable || vectors;
   showFacts();
   forgetColors();
   setCorpus(null);
   answer = null;
+  withoutBall();
   drawMap();
+}
+
+/** Leave out what is about codes, if the collection has none. */
+function withoutBall() {
+  document.body.classList.toggle("no-codes", !coded());
+  if (!coded()) Object.assign(state, { radius: null, rerank: true });
 }
 
 async function drawMap() {
@@ -289,6 +301,7 @@ async function follow() {
   const moved = name !== state.collection;
   Object.assign(state, said, { collection: state.collection });
   if (moved) enter(name);
+  else withoutBall();
   baseline.hits = null;
   $("query").value = state.text;
   showControls();
@@ -347,7 +360,7 @@ function wire() {
   startFilters(only);
   startDialogs();
   startMap({ open: openByKey, point: markHit });
-  startKeyboard({ random, help: showHelp, widen, rerank: () => setRerank(!state.rerank) });
+  startKeyboard({ random, help: showHelp, widen, rerank: () => coded() && setRerank(!state.rerank) });
   api.onKeyNeeded(askKey);
   showControls();
 }

@@ -26,8 +26,12 @@ export function setCounts(answer) {
   marks = answer ? answer.hits.map((hit) => hit.distance) : [];
 }
 
-/** Draw the histogram and the ball. `auto` says that the user has not set the radius. */
+/** Draw the histogram and the ball. `auto` says that the user has not set the radius. Without bits, draw nothing. */
 export function showBall(radius, auto, bits) {
+  if (!bits) {
+    $("ball-says").textContent = "";
+    return;
+  }
   const slider = $("radius");
   slider.max = bits;
   $("axis-end").textContent = bits;
