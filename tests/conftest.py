@@ -1,16 +1,19 @@
-"""What all tests share: the data sets and Spark, if they are on this machine, and programs run apart."""
+"""What all tests share: a collection to change, the data sets and Spark, if they are here, and programs run apart."""
 
 import os
 import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from sthash import Collection
 from sthash.reproduction.datasets import DatasetError, data_dir
 from support.components import chromium, require, set_java_home
+from support.factories import copied
 
 set_java_home()
 # Spark starts Java by a fork. With a connection to Milvus open, gRPC's handlers for forks can kill the child before it
@@ -67,6 +70,19 @@ def browser() -> Iterator[object]:
         opened = driver.chromium.launch(executable_path=chromium(), args=["--disable-dev-shm-usage"])
         yield opened
         opened.close()
+
+
+@pytest.fixture
+def path(built: Path, tmp_path: Path) -> Path:
+    """A copy of the file `built`, which each folder or file of tests defines, for a test that changes it."""
+    return copied(built, tmp_path)
+
+
+@pytest.fixture
+def collection(path: Path) -> Iterator[Collection]:
+    """The collection of `path`, open."""
+    with Collection.open(path) as opened:
+        yield opened
 
 
 @pytest.fixture

@@ -1,7 +1,9 @@
 """Every benchmark runs: a quick trial on made-up data, whose results have the shape that the README's table needs."""
 
+import ast
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -43,6 +45,7 @@ NOT_SCRIPTS = {
     "stored",
     "timing",
     "vector_speed",
+    "vector_stores",
 }
 
 
@@ -50,6 +53,33 @@ def test_every_script_is_listed():
     assert {path.stem for path in BENCHMARKS.glob("*.py")} == {*SCRIPTS, *NOT_SCRIPTS, *UNTRIED}
     table = (BENCHMARKS / "README.md").read_text(encoding="utf-8")
     assert all(f"`{name}.py`" in table for name in (*SCRIPTS, *NOT_SCRIPTS, *UNTRIED))
+
+
+def results_of(name):
+    """Names of the results that a script writes: its own, or one per part."""
+    tree = ast.parse((BENCHMARKS / f"{name}.py").read_text(encoding="utf-8"))
+    nodes = list(ast.walk(tree))
+    (parts,) = (node.args[2] for node in nodes if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "main")
+    if isinstance(parts, ast.Name):
+        assigned = [node for node in nodes if isinstance(node, ast.Assign) and isinstance(node.value, ast.Dict)]
+        parts = next((node.value for node in assigned if node.targets[0].id == parts.id), parts)
+    return [f"{name}-{key.value}" for key in parts.keys] if isinstance(parts, ast.Dict) else [name]
+
+
+def test_every_script_has_stored_results():
+    table = (BENCHMARKS / "README.md").read_text(encoding="utf-8")
+    scripts = re.findall(r"^\| `(\w+)\.py`", table, re.M)
+    assert set(scripts) == {*SCRIPTS, *UNTRIED}
+    wanted = [result for name in scripts for result in results_of(name)]
+    assert {"fit", "hamming-nearest", "recipes-rerank"} <= set(wanted)
+    missing = [result for result in wanted if not (BENCHMARKS / "results" / f"{result}.json").exists()]
+    assert not missing, f"not measured yet: {', '.join(missing)}"
+
+
+def test_make_runs_every_script():
+    makefile = (BENCHMARKS.parent / "Makefile").read_text(encoding="utf-8")
+    (names,) = re.findall(r"^BENCHMARKS := ((?:.*\\\n)*.*)", makefile, re.M)
+    assert set(names.replace("\\", " ").split()) == {*SCRIPTS, *UNTRIED}
 
 
 @pytest.mark.parametrize("name", SCRIPTS)

@@ -33,12 +33,17 @@ def test_import_loads_no_heavy_library(run_python):
 
 
 def test_rows_and_counters_load_neither_scipy_nor_scikit_learn(run_python):
-    program = "import sys, sthash.rows, sthash.codes, sthash.text.counters, sthash.text.weighting; print(*sys.modules)"
+    modules = "vectors.rows", "vectors.checks", "codes", "text.counters", "text.weighting"
+    program = f"import sys, {', '.join(f'sthash.{name}' for name in modules)}; print(*sys.modules)"
     assert not {"sklearn", "scipy"} & set(run_python(program).split())
 
 
 def test_a_search_loads_neither_scipy_nor_scikit_learn(run_python, tmp_path):
-    sthash.Collection.create(tmp_path / "c.sth", [f"word{i % 7} other{i % 5} third{i}" for i in range(60)], n_bits=8)
+    sthash.Collection.create(
+        tmp_path / "c.sth",
+        [f"word{i % 7} other{i % 5} third{i}" for i in range(60)],
+        learning=sthash.Learning(n_bits=8),
+    )
     program = f"""
 import sys, sthash
 with sthash.Collection.open({str(tmp_path / "c.sth")!r}) as collection:

@@ -59,7 +59,7 @@ os.open, os.fsync = opened, synced
 os.rename, os.replace, os.unlink = while_closed(plain_rename), while_closed(plain_replace), while_closed(plain_unlink)
 """
 # Engines, which do not run on Windows or take long to import; what they need is not asked here.
-ENGINES = ("sthash.spark", "sthash.milvus", "sthash.rivals")
+ENGINES = ("sthash.spark", "sthash.milvus")
 
 
 def modules():
@@ -87,9 +87,10 @@ folder = Path({str(tmp_path)!r})
 texts = [f"word{{i % 7}} other{{i % 5}} third{{i}}" for i in range(60)]
 if {given!r} == "texts":
     for overwrite in (False, True):
-        sthash.Collection.create(folder / "c.sth", texts, n_bits=8, overwrite=overwrite).close()
+        learning = sthash.Learning(n_bits=8)
+        sthash.Collection.create(folder / "c.sth", texts, learning=learning, overwrite=overwrite).close()
     (folder / "c.sth").write_bytes(b"no database" * 1000)
-    sthash.Collection.create(folder / "c.sth", texts, n_bits=8, overwrite=True).close()
+    sthash.Collection.create(folder / "c.sth", texts, learning=sthash.Learning(n_bits=8), overwrite=True).close()
     with sthash.Collection.open(folder / "c.sth") as collection:
         collection.add(["word3 fourth"])
         collection.copy_to(folder / "d.sth")
@@ -106,7 +107,7 @@ else:
     index.add(codes)
     for _ in range(2):
         index.save(folder / "codes.index")
-    index = sthash.HammingIndex.open(folder / "codes.index", mmap=True)
+    index = sthash.HammingIndex.open(folder / "codes.index")
     print(index.search(codes[5:6], k=1)[0].tolist())
     model = sthash.SelfTaughtHashing(n_bits=8).fit(np.random.default_rng(0).normal(size=(90, 6)).astype(np.float32))
     for _ in range(2):

@@ -1,7 +1,8 @@
-"""The table of measurements in README.md has the figures of benchmarks/results, and nothing else."""
+"""The tables of measurements in README.md and on the site have the figures of benchmarks/results, and nothing else."""
 
 import doctest
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -28,16 +29,18 @@ def result(**more):
 def small(tmp_path, monkeypatch):
     """A page with marks, one result, and one line that shows it."""
     line = readme_table.Line("fit", "{total.setting[bits]} bits: {total.ours:.1f} s", "peer", "**{total.ratio:short}**")
-    monkeypatch.setattr(readme_table, "LINES", (line,))
+    monkeypatch.setattr(readme_table, "LINES", (replace(line, headline=True), replace(line, what="not in the README")))
     monkeypatch.setattr(readme_table, "PAPER_LINES", ())
     page = tmp_path / "README.md"
-    page.write_text(f"before\n{readme_table.BEGIN}\nold\n{readme_table.END}\nafter\n", encoding="utf-8")
+    for path in (page, tmp_path / "site.md"):
+        path.write_text(f"before\n{readme_table.BEGIN}\nold\n{readme_table.END}\nafter\n", encoding="utf-8")
     (tmp_path / "fit.json").write_text(json.dumps(result()), encoding="utf-8")
     return page
 
 
 def run(page, *arguments):
-    return readme_table.main([*arguments, "--page", str(page), "--results", str(page.parent)])
+    site = page.with_name("site.md")
+    return readme_table.main([*arguments, "--readme", str(page), "--site", str(site), "--results", str(page.parent)])
 
 
 def test_the_readme_has_the_figures_of_the_results():
@@ -49,6 +52,8 @@ def test_a_page_is_written_once_and_then_agrees(small):
     assert run(small) == 0
     page = small.read_text(encoding="utf-8")
     assert "| 64 bits: 1.4 s | peer | **12** | `benchmarks/fit.py` |" in page
+    assert "not in the README" not in page
+    assert "not in the README" in small.with_name("site.md").read_text(encoding="utf-8")
     assert page.startswith("before\n")
     assert page.endswith("\nafter\n")
     assert run(small, "--check") == 0
@@ -79,11 +84,18 @@ def test_results_of_quick_runs_are_refused(small):
 
 
 def test_what_was_not_measured_is_not_shown(small, capsys, monkeypatch):
-    missing = readme_table.Line("hamming-nearest", "{nothing.ours}")
+    missing = readme_table.Line("hamming-nearest", "{nothing.ours}", headline=True)
     monkeypatch.setattr(readme_table, "LINES", (*readme_table.LINES, missing))
     assert run(small) == 0
     assert "64 bits: 1.4 s" in small.read_text(encoding="utf-8")
     assert "python benchmarks/hamming.py nearest" in capsys.readouterr().err
+
+
+def test_a_row_that_is_missing_is_named_with_its_script(small, monkeypatch):
+    line = readme_table.Line("fit", "{total.ours} s", "{static-16.theirs:short}", "{static-16.details[MiB]}")
+    monkeypatch.setattr(readme_table, "LINES", (replace(line, headline=True),))
+    with pytest.raises(ValueError, match=r"^fit\.json has no row static-16\. Run: python benchmarks/fit\.py$"):
+        run(small)
 
 
 def test_no_results_at_all_are_an_error(small):

@@ -9,7 +9,7 @@ import threading
 import numpy as np
 import pytest
 
-from sthash import Collection, Deduplicator, HammingIndex, TextModel, VectorIndex, near_duplicates
+from sthash import Collection, Deduplicator, HammingIndex, Learning, TextModel, VectorIndex, near_duplicates
 
 THREADS = 8
 ROUNDS = 6
@@ -55,7 +55,7 @@ def answers(collection, number):
 
 
 def test_readers_of_a_collection(tmp_path, texts):
-    Collection.create(tmp_path / "c.sth", texts, n_bits=16).close()
+    Collection.create(tmp_path / "c.sth", texts, learning=Learning(n_bits=16)).close()
     with Collection.open(tmp_path / "c.sth") as alone:
         expected = [answers(alone, number) for number in range(THREADS)]
     with Collection.open(tmp_path / "c.sth") as shared:  # whose lists nobody has read yet
@@ -64,7 +64,7 @@ def test_readers_of_a_collection(tmp_path, texts):
 
 
 def test_readers_and_writers_of_a_collection(tmp_path, texts):
-    with Collection.create(tmp_path / "c.sth", texts, n_bits=16) as shared:
+    with Collection.create(tmp_path / "c.sth", texts, learning=Learning(n_bits=16)) as shared:
 
         def work(number):
             own = f"own{number}"
@@ -86,10 +86,9 @@ def test_models_and_indexes(texts):
     rng = np.random.default_rng(1)
     vectors = rng.normal(size=(900, 24)).astype(np.float32)
     nearest = VectorIndex.build(vectors)
-    model = TextModel.fit(texts, n_bits=16)
+    model = TextModel.build(texts, learning=Learning(n_bits=16))
     codes = model.encode(texts).codes
-    index = HammingIndex(n_bits=16)
-    index.add(codes)
+    index = HammingIndex.build(codes, n_bits=16)
 
     def ask(number):
         fresh = [f"{text} unseen{number} unseen{turn}" for turn, text in enumerate(texts[number * 9 :][:9])]

@@ -15,23 +15,6 @@ from support.page import SIZES
 
 ROOT = Path(__file__).parents[1]
 WIDE_PAGES = ("index", "method", "benchmarks", "reference/measures")
-CHANGELOG = """
-## 2.0
-
-### Search
-
-- Faster.
-- `a` is `b`. *Migrate:* write
-  `b`.
-
-### Renamed
-
-| a | b |
-
-## 1.0
-
-- First.
-"""
 
 
 def build(folder):
@@ -114,11 +97,6 @@ def test_broken_links_are_found(tmp_path, link, complaint):
     (site / "b.html").write_text('<p id="here">')
     found = list(check_site.complaints(site))
     assert [complaint in text for text in found] == [True] if complaint else found == []
-
-
-def test_migration_notes_are_what_asks_for_action():
-    (notes,) = site_pages.to_do(CHANGELOG)
-    assert notes == "## To 2.0\n\n### Search\n\n- `a` is `b`. *Migrate:* write\n  `b`.\n\n### Renamed\n\n| a | b |"
 
 
 def test_links_to_folders_lead_to_their_readme():

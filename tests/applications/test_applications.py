@@ -2,27 +2,27 @@ import numpy as np
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from sthash import Collection, Document, KNNHashClassifier, SelfTaughtHashing, TextVectorizer, classify, near_duplicates
+from sthash import (
+    Collection,
+    Document,
+    KNNHashClassifier,
+    SelfTaughtHashing,
+    TextVectorizer,
+    classify,
+    near_duplicates,
+)
 from sthash.reproduction.datasets import load_reuters21578_counts, tfidf_counts
 from support.corpus import make_documents
-
-WORDS = [f"word{letter}{other}" for letter in "abcdefghij" for other in "klmnopqrst"]
-
-
-def random_texts(count, length, seed):
-    rng = np.random.default_rng(seed)
-    return [" ".join(rng.choice(WORDS, length)) for _ in range(count)]
+from support.factories import create_collection, random_texts, with_copies
 
 
 @pytest.fixture(scope="module")
 def with_duplicates(tmp_path_factory):
     """A third of the documents say nearly what another one says; two are blank."""
-    texts = random_texts(200, 30, 0)
-    rng = np.random.default_rng(1)
-    copies = [text + " " + " ".join(rng.choice(WORDS, rng.integers(0, 3))) for text in texts[:100]]
-    documents = [Document(f"k{i}", text, "ab"[i % 2]) for i, text in enumerate([*texts, *copies, texts[0], "", ""])]
+    texts = with_copies(random_texts(200, 30))
+    documents = [Document(f"k{i}", text, "ab"[i % 2]) for i, text in enumerate(texts)]
     path = tmp_path_factory.mktemp("duplicates") / "c.sth"
-    with Collection.create(path, documents, n_bits=16, n_neighbors=5) as collection:
+    with create_collection(path, documents, n_bits=16, n_neighbors=5) as collection:
         yield collection
 
 
@@ -45,7 +45,7 @@ def test_votes_equal_their_twin(with_duplicates):
 
 
 def test_classify_needs_labels(tmp_path):
-    with Collection.create(tmp_path / "c.sth", random_texts(50, 9, 0), n_bits=8, n_neighbors=5) as collection:
+    with create_collection(tmp_path / "c.sth", random_texts(50, 9)) as collection:
         with pytest.raises(ValueError, match="label"):
             classify(collection, "worda")
         assert classify(collection, collection.get("1").text, radius=0).label is None
@@ -84,7 +84,7 @@ def test_data_frames(library, tmp_path):
     rows = TextVectorizer().fit_transform(frame, text="body")
     vectorizer = TextVectorizer().fit(frame["body"])
     assert (rows != vectorizer.transform(frame, text="body")).nnz == 0
-    with Collection.create(tmp_path / "c.sth", frame, text="body", label="topic", n_bits=8, n_neighbors=5) as built:
+    with create_collection(tmp_path / "c.sth", frame, text="body", label="topic") as built:
         assert built.get("3") == Document("3", texts[3], documents[3].label, {"year": 3})
         assert built.add(frame[:2], text="body") == built.upsert(frame["body"][:2]) == 2
         with pytest.raises(ValueError, match="has no field 'text'"):

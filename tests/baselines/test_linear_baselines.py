@@ -1,4 +1,4 @@
-"""Rivals that project and threshold, against small dense computations written out plainly."""
+"""Baselines that project and threshold, against small dense computations written out plainly."""
 
 from __future__ import annotations
 

@@ -8,9 +8,10 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sthash import codes, knn_graph
+from sthash import codes
 from sthash.baselines import BoostedSSC, ForgivingHashing
 from sthash.baselines.stumps import PairStumps, dissimilar_pairs, similar_pairs, splits
+from sthash.hashing import knn_graph
 
 
 def documents(n=80, m=12, seed=0):

@@ -50,5 +50,5 @@ def jsonl(tmp_path):
 
 @pytest.fixture
 def built(sth, jsonl):
-    sth("build", "c.sth", jsonl, "--text", "body", "--label", "topic", "--bits", 8, "--neighbors", 5)
+    sth("build", "c.sth", jsonl, "--text", "body", "--label", "topic", "--n-bits", 8, "--n-neighbors", 5)
     return "c.sth"

@@ -32,9 +32,9 @@ def test_add_delete_export(sth, built):
     rows = [json.loads(line) for line in exported.splitlines()]
     assert len(rows) == 121
     assert rows[-1] == {"key": "m2", "text": "a ship at sea", "label": None, "metadata": {}}
-    sth("build", "again.sth", "-", "--bits", 8, "--neighbors", 5, stdin=exported)
+    sth("build", "again.sth", "-", "--n-bits", 8, "--n-neighbors", 5, stdin=exported)
     assert sth("export", "again.sth").out == exported
-    assert "learned anew from 121 documents" in sth("relearn", built, "--bits", 4).err
+    assert "relearned from 121 documents" in sth("relearn", built, "--n-bits", 4).err
     assert "bytes" in sth("compact", built).err
     assert lines(sth("info", built, "--json"))[0]["n_bits"] == 4
     assert "ok, 121 documents" in sth("check", built).out
@@ -45,10 +45,10 @@ def test_add_delete_export(sth, built):
 
 def test_copy_and_restore(sth, built, tmp_path):
     sth("copy", built, "copy.sth")
-    assert "--force" in sth("copy", built, "copy.sth", status=1).err
+    assert "--overwrite" in sth("copy", built, "copy.sth", status=1).err
     expected = sth("export", built).out
     (tmp_path / "damaged.sth").write_bytes((tmp_path / built).read_bytes()[:9000])
-    sth("copy", "copy.sth", "damaged.sth", "--force")
+    sth("copy", "copy.sth", "damaged.sth", "--overwrite")
     assert sth("export", "damaged.sth").out == expected
 
 
@@ -84,7 +84,7 @@ def test_every_format(sth, tmp_path, kind, compression):
     rows[1]["body"] = 'a "quoted" ship,\tand a tab\u2028' + ("" if kind in ("txt", "jsonl") else "\nand a line")
     write(tmp_path / f"docs.{kind}{compression}", rows, kind)
     fields = [] if kind == "txt" else ["--key", "id", "--text", "body", "--label", "topic"]
-    sth("build", "c.sth", f"docs.{kind}{compression}", *fields, "--bits", 4, "--neighbors", 5)
+    sth("build", "c.sth", f"docs.{kind}{compression}", *fields, "--n-bits", 4, "--n-neighbors", 5)
     with Collection.open(tmp_path / "c.sth") as collection:
         documents = list(collection)
     assert [document.text for document in documents] == [row["body"] for row in rows]
@@ -100,7 +100,7 @@ def test_parquet(sth, tmp_path):
     from pyarrow import parquet
 
     parquet.write_table(pyarrow.Table.from_pylist(as_rows(make_documents(60))), tmp_path / "docs.parquet")
-    sth("build", "c.sth", "docs.parquet", "--text", "body", "--label", "topic", "--bits", 4, "--neighbors", 5)
+    sth("build", "c.sth", "docs.parquet", "--text", "body", "--label", "topic", "--n-bits", 4, "--n-neighbors", 5)
     assert len(sth("export", "c.sth").out.splitlines()) == 60
     (tmp_path / "bad.parquet").write_bytes(b"PAR1 not really")
     assert "Parquet" in sth("add", "c.sth", "bad.parquet", status=1).err
@@ -114,7 +114,7 @@ def test_folders(sth, tmp_path):
     (tmp_path / "docs" / ".hidden").write_text("not this")
     with gzip.open(tmp_path / "docs" / "extra.txt.gz", "wt") as file:
         file.write("compressed yeast")
-    sth("build", "c.sth", "docs", "--bits", 4, "--neighbors", 5)
+    sth("build", "c.sth", "docs", "--n-bits", 4, "--n-neighbors", 5)
     with Collection.open(tmp_path / "c.sth") as collection:
         assert len(collection) == 61
         assert collection.get("cats/d1.txt").label == "cats" or collection.get("bread/d0.txt").label == "bread"
@@ -130,8 +130,8 @@ def test_errors_are_one_line(sth, built, tmp_path):
     assert "COLLECTION" in sth("search", status=2).err
     assert "No such command" in sth("nothing", status=2).err
     assert "there is no file" in sth("search", "missing.sth", "x", status=1).err
-    assert "--force" in sth("build", built, "docs.jsonl", status=1).err
-    sth("build", built, "docs.jsonl", "--text", "body", "--bits", 4, "--neighbors", 5, "--force")
+    assert "--overwrite" in sth("build", built, "docs.jsonl", status=1).err
+    sth("build", built, "docs.jsonl", "--text", "body", "--n-bits", 4, "--n-neighbors", 5, "--overwrite")
     assert "No such file" in sth("add", built, "missing.jsonl", status=1).err
     assert "--format" in sth("add", built, "c.sth", status=1).err
     assert "line 1" in sth("add", built, "-", stdin="not json", status=1).err
@@ -144,7 +144,7 @@ def test_errors_are_one_line(sth, built, tmp_path):
     assert "'y', which no document has. The documents have: 'key', 'label', 'number', 'topic'." in unknown
     assert "have a number there" in sth("search", built, "x", "--where", 'number="3"', status=1).err
     assert "k=0" in sth("search", built, "x", "-k", 0, status=1).err
-    assert "n_bits=5000" in sth("build", "new.sth", "-", "--bits", 5000, stdin='{"text": "ship"}', status=1).err
+    assert "n_bits=5000" in sth("build", "new.sth", "-", "--n-bits", 5000, stdin='{"text": "ship"}', status=1).err
     assert "encoding" in sth("add", built, "-", "--encoding", "nope", stdin="{}", status=1).err
     (tmp_path / "cut.jsonl.gz").write_bytes(gzip.compress(b'{"text": "abc"}\n' * 100)[:-20])
     assert "cut short" in sth("add", built, "cut.jsonl.gz", status=1).err
@@ -218,7 +218,9 @@ def test_demo(sth, tmp_path):
 
 def test_the_installed_command(built, tmp_path):
     command = Path(sys.executable).parent / "sth"
-    shape = f"'{command}' build n.sth docs.jsonl --text body --bits 8 && '{command}' search n.sth 'kitten' -k 5 --json"
+    shape = (
+        f"'{command}' build n.sth docs.jsonl --text body --n-bits 8 && '{command}' search n.sth 'kitten' -k 5 --json"
+    )
     result = subprocess.run(
         ["bash", "-c", shape], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120
     )
@@ -251,13 +253,34 @@ def test_tables_have_words_and_use_the_width(sth, tmp_path, monkeypatch):
     text = "the galaxies were beautiful " + "and so on " * 40
     rows = [{"key": f"k{n}" * 3, "text": text} for n in range(5)]
     stdin = "".join(json.dumps(row) + "\n" for row in [*rows, *({"text": d.text} for d in make_documents(60))])
-    sth("build", "c.sth", "-", "--bits", 4, "--neighbors", 5, stdin=stdin)
+    sth("build", "c.sth", "-", "--n-bits", 4, "--n-neighbors", 5, stdin=stdin)
     for width in (60, 90, 200):
         monkeypatch.setenv("COLUMNS", str(width))
         shown = sth("search", "c.sth", "galaxy", "beauty", "-k", 3).out.splitlines()
         assert max(map(len, shown)) == width
         assert "galaxies" in shown[1]
         assert "k0k0k0" in shown[1]
+
+
+def test_keys_are_never_cut(sth, tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    keys = [f"articles/{'long' * 30}/{number}.md" for number in range(2)]
+    (tmp_path / "in.jsonl").write_text(
+        "".join(json.dumps({"key": key, "text": "one ship at sea"}) + "\n" for key in keys)
+    )
+    sth("build", "c.sth", "in.jsonl")
+    commands = (
+        ("search", "c.sth", "ship"),
+        ("list", "c.sth"),
+        ("get", "c.sth", *keys),
+        ("duplicates", "c.sth", "--pairs"),
+        ("dedup", "in.jsonl", "--dry-run"),
+    )
+    for command in commands:
+        shown = sth(*command).out
+        assert all(key in shown for key in keys), command
+    assert keys[0] in sth("duplicates", "c.sth").out
+    assert keys[1] in sth("similar", "c.sth", keys[0]).out
 
 
 def test_get_and_list(sth, built):
@@ -298,14 +321,14 @@ def test_patterns_and_encodings_of_folders(sth, tmp_path):
         file.write_text(document.text, encoding=("utf-8", "utf-16")[number % 2])
     (tmp_path / "docs" / "latin.md").write_bytes("ein Schäfer".encode("latin-1"))
     (tmp_path / "docs" / "image.png").write_bytes(bytes(range(256)))
-    build = ("build", "c.sth", "docs", "--bits", 4, "--neighbors", 5)
+    build = ("build", "c.sth", "docs", "--n-bits", 4, "--n-neighbors", 5)
     shown = sth(*build, "--include", "*.md", status=1).err
     assert "latin.md is not UTF-8: the byte 0xE4 at offset 7" in shown
     assert "--encoding utf-8,latin-1" in shown
     assert not (tmp_path / "c.sth").exists()
     sth(*build, "--exclude", "*.png", "--encoding", "utf-8,latin-1")
     assert lines(sth("get", "c.sth", "latin.md", "--json"))[0]["text"] == "ein Schäfer"
-    sth(*build, "--skip-bad", "--force")
+    sth(*build, "--skip-bad", "--overwrite")
     assert len((tmp_path / "c.sth.skipped.jsonl").read_text().splitlines()) == 2
     assert "60 of 60" in sth("list", "c.sth", "-n", 0).err
 
@@ -314,10 +337,10 @@ def test_patterns_and_encodings_of_folders(sth, tmp_path):
     "arguments",
     [
         ("search", "kitten", "-k", 10**30),
-        ("search", "kitten", "-k", 10**30, "--codes-only"),
+        ("search", "kitten", "-k", 10**30, "--no-rerank"),
         ("search", "kitten", "--radius", 10**30),
         ("search", "kitten", "--radius", 10**10),
-        ("search", "kitten", "--radius", 10**10, "--codes-only"),
+        ("search", "kitten", "--radius", 10**10, "--no-rerank"),
         ("similar", "d1", "-k", 10**12, "--radius", 2**31),
         ("duplicates", "--radius", 10**30),
         ("duplicates", "--threads", 10**30),
@@ -337,9 +360,9 @@ def test_big_numbers_work(sth, built, arguments):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("relearn", "--bits", 10**30), "must be at most"),
-        (("relearn", "--neighbors", 10**30), "must be less than the number of documents"),
-        (("relearn", "--seed", 10**30), "must be an int from 0 to 4294967295"),
+        (("relearn", "--n-bits", 10**30), "must be at most"),
+        (("relearn", "--n-neighbors", 10**30), "must be less than the number of documents"),
+        (("relearn", "--random-state", 10**30), "must be an int from 0 to 4294967295"),
         (("relearn", "--scatter", "1e300"), "scatter=1e+300 must be at most 1e+06"),
         (("relearn", "--scatter", "nan"), "scatter=nan must be a positive number or 0"),
         (("duplicates", "--threshold", "1e400"), "threshold=inf must be above 0"),

@@ -3,22 +3,17 @@
 import errno
 import json
 
-import numpy as np
 import pytest
 
 from sthash import near_duplicates
 from sthash.cli import dedup
 from sthash.duplicates import SpillError
-
-WORDS = [f"word{letter}{other}" for letter in "abcdefghij" for other in "klmnopqrst"]
+from support.factories import random_texts, with_copies
 
 
 @pytest.fixture
 def texts():
-    rng = np.random.default_rng(0)
-    texts = [" ".join(rng.choice(WORDS, 30)) for _ in range(300)]
-    near = [text + " " + " ".join(rng.choice(WORDS, rng.integers(0, 3))) for text in texts[:100]]
-    return [*texts, *near, texts[5], "", " "]
+    return with_copies(random_texts(300, 30))
 
 
 @pytest.fixture
@@ -73,8 +68,8 @@ def test_the_command_against_a_collection(sth, source, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--memory", "much"), "memory='much' is no size. Write it like 4GiB"),
-        (("--memory", "1k"), "memory=1024 is too little"),
+        (("--memory", "much"), "memory='much' is not an amount of memory. Use one like 500MB"),
+        (("--memory", "1k"), "memory=1k is too little"),
         (("--threshold", "2"), "threshold=2.0 must be above 0"),
         (("--against", "missing.sth"), "missing.sth"),
         (("--text", "title"), "'title'"),

@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 import sthash
+from sthash import _core
 from sthash.cli.standard_library import doc_strings
 
 STH = Path(sys.executable).parent / "sth"
@@ -17,7 +18,7 @@ def sth(*arguments):
 
 def test_version():
     result = sth("version")
-    assert result.stdout.strip() == f"sthash {sthash.__version__} ({sthash.simd_path()})"
+    assert result.stdout.strip() == f"sthash {sthash.__version__} ({_core.simd_path()})"
 
 
 def test_help_names_the_commands():

@@ -9,7 +9,6 @@ import pytest
 
 from sthash.cli.embedders import load_function
 
-SMALL = ("--bits", 8, "--neighbors", 5)
 MODULE = "import numpy as np\ndef embed(texts):\n    return np.array([[len(t), t.count('a') + 1, 1] for t in texts])\n"
 
 
@@ -34,7 +33,7 @@ def write(path, rows):
 
 
 def test_vectors_in_a_field(sth, rows):
-    assert "40 documents" in sth("build", "c.sth", "docs.jsonl", "--vectors", "v", *SMALL).err
+    assert "40 documents" in sth("build", "c.sth", "docs.jsonl", "--vectors", "v").err
     hits = [json.loads(line) for line in sth("similar", "c.sth", "k3", "-k", 2, "--json").out.splitlines()]
     unit = np.array([row["v"] for row in rows])
     unit /= np.linalg.norm(unit, axis=1, keepdims=True)
@@ -46,7 +45,7 @@ def test_vectors_in_a_field(sth, rows):
     assert "key 'n'" in sth("add", "c.sth", "-", "--vectors", "v", stdin=wrong, status=1).err
     assert "1 bad record was skipped" in sth("add", "c.sth", "-", "--vectors", "v", "--skip-bad", stdin=wrong).err
     assert "vectors" in sth("add", "c.sth", "-", stdin=json.dumps({"text": "t"}), status=1).err
-    assert "no field 'w'" in sth("build", "d.sth", "docs.jsonl", "--vectors", "w", *SMALL, status=1).err
+    assert "no field 'w'" in sth("build", "d.sth", "docs.jsonl", "--vectors", "w", status=1).err
     assert "ok, 41 documents" in sth("check", "c.sth").out
 
 
@@ -55,8 +54,8 @@ def test_vectors_in_parquet(sth, rows):
     from pyarrow import parquet
 
     parquet.write_table(pa.Table.from_pylist(rows), "docs.parquet")
-    sth("build", "p.sth", "docs.parquet", "--vectors", "v", *SMALL)
-    sth("build", "j.sth", "docs.jsonl", "--vectors", "v", *SMALL)
+    sth("build", "p.sth", "docs.parquet", "--vectors", "v")
+    sth("build", "j.sth", "docs.jsonl", "--vectors", "v")
     found = [sth("similar", name, "k0", "--json").out for name in ("p.sth", "j.sth")]
     assert found[0] == found[1]
 
@@ -64,10 +63,10 @@ def test_vectors_in_parquet(sth, rows):
 def test_vectors_in_a_file(sth, rows):
     np.save("v.npy", np.array([row.pop("v") for row in rows]))
     write(Path("docs.jsonl"), rows)
-    sth("build", "c.sth", "docs.jsonl", "--vectors", "v.npy", *SMALL)
+    sth("build", "c.sth", "docs.jsonl", "--vectors", "v.npy")
     assert len(sth("similar", "c.sth", "k3", "-k", 2, "--json").out.splitlines()) == 2
     np.save("v.npy", np.ones((39, 4)))
-    failed = sth("build", "d.sth", "docs.jsonl", "--vectors", "v.npy", *SMALL, status=1)
+    failed = sth("build", "d.sth", "docs.jsonl", "--vectors", "v.npy", status=1)
     assert "40 documents, 39 vectors in v.npy" in failed.err
     assert not Path("d.sth").exists()
 
@@ -75,11 +74,9 @@ def test_vectors_in_a_file(sth, rows):
 def test_inner_products(sth, rows):
     rows[6]["v"] = [0.0] * 4
     write(Path("docs.jsonl"), rows)
-    built = ("docs.jsonl", "--vectors", "v", "--metric", "ip", *SMALL)
+    built = ("docs.jsonl", "--vectors", "v", "--metric", "ip")
     assert "40 documents" in sth("build", "c.sth", *built).err
-    facts = json.loads(sth("info", "c.sth", "--json").out)
-    assert (facts["metric"], facts["recipe"]) == ("ip", "embeddings")
-    assert "metric" in sth("info", "c.sth").out
+    assert json.loads(sth("info", "c.sth", "--json").out)["metric"] == "ip"
     more = [{"key": "long", "v": [100 * value for value in rows[3]["v"]]}, {"key": "zero", "v": [0.0] * 4}]
     sth("add", "c.sth", "-", "--vectors", "v", stdin="\n".join(map(json.dumps, more)))
     hits = [json.loads(line) for line in sth("similar", "c.sth", "k3", "-k", 3, "--json").out.splitlines()]
@@ -88,28 +85,80 @@ def test_inner_products(sth, rows):
     assert [hit["score"] for hit in hits] == pytest.approx(np.sort(products)[::-1][:3], rel=1e-4)
     assert (hits[0]["key"], hits[0]["ranking"]) == ("long", "ip")
     assert sth("similar", "c.sth", "k3").out.split()[0] == "product"
-    sth("relearn", "c.sth", "--bits", 4)
-    assert json.loads(sth("info", "c.sth", "--json").out)["metric"] == "ip"
+    sth("relearn", "c.sth", "--n-bits", 4)
+    facts = json.loads(sth("info", "c.sth", "--json").out)
+    assert (facts["metric"], facts["recipe"], facts["n_bits"]) == ("ip", "embeddings", 4)
     assert "ok, 42 documents" in sth("check", "c.sth").out
-    assert "zeros" in sth("build", "d.sth", "docs.jsonl", "--vectors", "v", *SMALL, status=1).err
-    texts = sth("build", "d.sth", "docs.jsonl", "--metric", "ip", *SMALL, status=1)
-    assert "metric='ip' is for vectors" in texts.err
-    assert "--vectors" in texts.err
-    assert "cosine, ip" in sth("build", "d.sth", "docs.jsonl", "--vectors", "v", "--metric", "l2", *SMALL, status=1).err
+    zeros = sth("build", "d.sth", "docs.jsonl", "--vectors", "v", status=1).err
+    assert "line 7 (key 'k6') must not be zero" in zeros
+    for option, value in (("--metric", "ip"), ("--precision", "int8")):
+        texts = sth("build", "d.sth", "docs.jsonl", option, value, status=2).err
+        assert f"{option} is for vectors, but these are texts." in texts
+        assert "give --vectors or --embedder" in texts
+    assert "cosine, ip" in sth("build", "d.sth", "docs.jsonl", "--vectors", "v", "--metric", "l2", status=1).err
+    assert "int8" in sth("build", "d.sth", "docs.jsonl", "--vectors", "v", "--precision", "int4", status=1).err
     assert not Path("d.sth").exists()
 
 
 def test_the_recipe_is_the_one_for_the_input(sth, rows):
     for given, recipe in (((), "neighbors"), (("--vectors", "v"), "embeddings"), (("--recipe", "paper"), "paper")):
-        sth("build", "c.sth", "docs.jsonl", *given, *SMALL, "--force")
+        sth("build", "c.sth", "docs.jsonl", *given, "--n-bits", 8, "--n-neighbors", 5, "--overwrite")
         assert json.loads(sth("info", "c.sth", "--json").out)["recipe"] == recipe
+
+
+def test_vectors_have_codes_only_if_they_are_asked_for(sth, rows):
+    assert sth("build", "c.sth", "docs.jsonl", "--vectors", "v").err == "c.sth: 40 documents\n"
+    facts = json.loads(sth("info", "c.sth", "--json").out)
+    assert facts["n_bits"] == 0
+    assert not {"learned", "learned_on", "advice"} & set(facts)
+    shown = sth("info", "c.sth").out
+    assert "n columns" in shown
+    assert shown.splitlines()[-1]
+    table = sth("similar", "c.sth", "k3").out
+    assert table.splitlines()[0].split() == ["cosine", "key", "text"]
+    assert json.loads(sth("similar", "c.sth", "k3", "-k", 1, "--json").out)["distance"] is None
+    for option in (("--radius", 2), ("--no-rerank",)):
+        assert "--n-bits" in sth("similar", "c.sth", "k3", *option, status=1).err
+    assert sth("relearn", "c.sth").err == "c.sth: relearned\n"
+    assert sth("similar", "c.sth", "k3").out == table
+
+    assert sth("relearn", "c.sth", "--n-bits", 8, "--n-neighbors", 5).err == "c.sth: relearned from 40 documents\n"
+    assert sth("similar", "c.sth", "k3").out == table
+    by_codes = sth("similar", "c.sth", "k3", "--no-rerank").out
+    assert by_codes.splitlines()[0].split() == ["score", "bits", "key", "text"]
+    assert json.loads(sth("info", "c.sth", "--json").out)["learned_on"] == 40
+
+
+def test_many_vectors_have_cells(sth):
+    vectors = np.random.default_rng(0).normal(size=(1200, 16)).astype(np.float32)
+    np.save("v.npy", vectors)
+    write(Path("docs.jsonl"), [{"key": f"k{i}"} for i in range(1200)])
+    sth("build", "c.sth", "docs.jsonl", "--vectors", "v.npy", "--precision", "float16")
+    facts = json.loads(sth("info", "c.sth", "--json").out)
+    assert facts["cells"] > 1
+    assert (facts["precision"], facts["n_bits"]) == ("float16", 0)
+    unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    cosines = unit @ unit[3]
+    cosines[3] = -1
+    found = json.loads(sth("similar", "c.sth", "k3", "-k", 1, "--json").out)
+    assert (found["key"], found["strategy"]) == (f"k{np.argmax(cosines)}", "cells")
+    assert found["score"] == pytest.approx(cosines.max(), abs=1e-3)
+    assert sth("relearn", "c.sth").err == "c.sth: relearned\n"
+    assert "ok, 1,200 documents" in sth("check", "c.sth").out
+
+
+def test_texts_beside_vectors_are_searched_by_their_words(sth, rows):
+    sth("build", "c.sth", "docs.jsonl", "--vectors", "v")
+    found = sth("search", "c.sth", "text", "-k", 5, "--explain")
+    assert found.err == "found in the posting lists, ranked by BM25 and the neighbors of a hit\n"
+    assert found.out.splitlines()[0].split() == ["score", "key", "matched", "text"]
 
 
 def test_bad_vectors_are_skipped_and_counted(sth, rows):
     rows[5]["v"][0], rows[6]["v"], rows[7]["v"] = float("nan"), [0.0] * 4, [1.0]
     write(Path("docs.jsonl"), rows)
-    assert "line 6 (key 'k5')" in sth("build", "c.sth", "docs.jsonl", "--vectors", "v", *SMALL, status=1).err
-    said = sth("build", "c.sth", "docs.jsonl", "--vectors", "v", "--skip-bad", *SMALL).err
+    assert "line 6 (key 'k5')" in sth("build", "c.sth", "docs.jsonl", "--vectors", "v", status=1).err
+    said = sth("build", "c.sth", "docs.jsonl", "--vectors", "v", "--skip-bad").err
     assert "3 bad records were skipped" in said
     assert "37 documents" in said
     noted = [json.loads(line) for line in Path("c.sth.skipped.jsonl").read_text().splitlines()]
@@ -117,18 +166,36 @@ def test_bad_vectors_are_skipped_and_counted(sth, rows):
 
 
 def test_an_embedder(sth, rows, module):
-    sth("build", "e.sth", "docs.jsonl", "--embedder", module, *SMALL)
+    sth("build", "e.sth", "docs.jsonl", "--embedder", module)
     assert json.loads(sth("info", "e.sth", "--json").out)["embedder"] == module
-    assert "my_embedder:embed" in sth("search", "e.sth", "text 3", status=1).err
+    assert "my_embedder:embed" in sth("search", "e.sth", "text 3", "--ranking", "cosine", status=1).err
     assert len(sth("search", "e.sth", "text 3", "--embedder", module, "--json", "-k", 4).out.splitlines()) == 4
+    said = sth("search", "e.sth", "text 3", "--embedder", module, "--explain").err
+    assert "found in the posting lists and the nearest cells, ranked by reciprocal rank fusion" in said
     more = json.dumps({"key": "m", "text": "a banana"})
     assert "my_embedder:embed" in sth("add", "e.sth", "-", stdin=more, status=1).err
     sth("add", "e.sth", "-", "--embedder", module, stdin=more)
-    assert "'m'" not in sth("search", "e.sth", "a banana", "--embedder", module).out
-    hit = json.loads(sth("search", "e.sth", "a banana", "--embedder", module, "--json", "-k", 1).out)
+    by_vector = ("search", "e.sth", "a banana", "--embedder", module, "--ranking", "cosine")
+    hit = json.loads(sth(*by_vector, "--json", "-k", 1).out)
     assert (hit["key"], hit["score"]) == ("m", 1.0)
+    assert sth(*by_vector).out.split()[0] == "cosine"
     named = ("--embedder", module, "--embedder-name", "another")
-    assert "'another'" in sth("search", "e.sth", "text", *named, status=1).err
+    wrong = sth("search", "e.sth", "text", *named, status=1).err
+    assert "'another'" in wrong
+    assert "--embedder-name" in wrong
+    sth("build", "n.sth", "docs.jsonl", *named)
+    assert json.loads(sth("info", "n.sth", "--json").out)["embedder"] == "another"
+
+
+def test_labels_by_an_embedder(sth, module):
+    texts = [{"text": "a" * n + "bc" * (9 - n), "label": "many" if n > 5 else "few"} for n in range(1, 9)]
+    write(Path("docs.jsonl"), texts)
+    sth("build", "e.sth", "docs.jsonl", "--embedder", module)
+    assert "--embedder" in sth("classify", "e.sth", "aaaaaa", status=1).err
+    assert (
+        json.loads(sth("classify", "e.sth", "aaaaaaabcbc", "-k", 3, "--embedder", module, "--json").out)["label"]
+        == "many"
+    )
 
 
 @pytest.mark.parametrize(
@@ -155,7 +222,7 @@ def test_a_name_needs_an_embedder(sth):
 FAILS = {
     "raises": ("raise RuntimeError('out of memory')", "RuntimeError: out of memory"),
     "too few": ("return np.ones((len(texts) - 1, 3))", "one row per text"),
-    "another width": ("return np.ones((len(texts), 2))", "vectors of 2 values"),
+    "another width": ("return np.ones((len(texts), 2))", "must have 3 values, got 2"),
     "NaN": ("return np.full((len(texts), 3), np.nan)", "NaN"),
 }
 
@@ -163,7 +230,7 @@ FAILS = {
 @pytest.mark.parametrize("kind", FAILS)
 def test_an_embedder_that_fails_in_the_middle_of_a_build(sth, rows, module, kind):
     wrong, message = FAILS[kind]
-    sth("build", "e.sth", "docs.jsonl", "--embedder", module, *SMALL)
+    sth("build", "e.sth", "docs.jsonl", "--embedder", module)
     before = Path("e.sth").read_bytes()
     fails = f"{MODULE}good = embed\ncalls = []\ndef fails(texts):\n    calls.append(1)\n"
     fails += f"    if len(calls) == 1:\n        return good(texts)\n    {wrong}\n"
@@ -171,10 +238,10 @@ def test_an_embedder_that_fails_in_the_middle_of_a_build(sth, rows, module, kind
     write(Path("many.jsonl"), [{"key": f"m{i}", "text": f"text {i}"} for i in range(300)])
     given = ("--embedder", "failing_embedder:fails", "--embedder-name", module)
     try:
-        assert message in sth("build", "f.sth", "many.jsonl", *given, *SMALL, status=1).err
+        assert message in sth("build", "f.sth", "many.jsonl", *given, status=1).err
         assert not Path("f.sth").exists()
         sys.modules.pop("failing_embedder")
-        assert message in sth("build", "e.sth", "many.jsonl", "--force", *given, *SMALL, status=1).err
+        assert message in sth("build", "e.sth", "many.jsonl", "--overwrite", *given, status=1).err
         sys.modules.pop("failing_embedder")
         assert message in sth("add", "e.sth", "many.jsonl", *given, status=1).err
     finally:
@@ -186,5 +253,5 @@ def test_an_embedder_that_fails_in_the_middle_of_a_build(sth, rows, module, kind
 def test_duplicates_only_and_constant_columns(sth, rows):
     for name, vector in (("same", lambda i: [1.0, 2.0]), ("constant", lambda i: [float(i + 1), 5.0])):
         write(Path("docs.jsonl"), [{"key": f"k{i}", "v": vector(i)} for i in range(40)])
-        sth("build", f"{name}.sth", "docs.jsonl", "--vectors", "v", *SMALL)
+        sth("build", f"{name}.sth", "docs.jsonl", "--vectors", "v")
         assert len(sth("similar", f"{name}.sth", "k3", "-k", 5, "--json").out.splitlines()) == 5

@@ -3,21 +3,22 @@
 import json
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated
 
 import pytest
 import typer
 
-from sthash import Collection
+from sthash import Collection, Learning, TextOptions, VectorOptions
 from sthash.cli import COMMANDS
 from sthash.cli.conditions import parse_conditions
+from sthash.cli.embedders import ComparisonOptions
 from sthash.cli.option_groups import spread
-from sthash.cli.options import LearningOptions, SourceOptions, parse_bytes
+from sthash.cli.options import LanguageOptions, LearningOptions, SourceOptions
 from support.corpus import make_documents
 
-QUICK = ("--bits", 8, "--neighbors", 5)
+QUICK = ("--n-bits", 8, "--n-neighbors", 5)
 
 
 @pytest.fixture
@@ -35,69 +36,54 @@ def codes(path):
 
 def test_a_seed_and_a_sample_size(sth, jsonl, tmp_path):
     for name, seed in {"a": 1, "b": 1, "c": 2}.items():
-        sth("build", f"{name}.sth", jsonl, *QUICK, "--learn-on", 60, "--seed", seed)
+        sth("build", f"{name}.sth", jsonl, *QUICK, "--sample-size", 60, "--random-state", seed)
     assert codes(tmp_path / "a.sth") == codes(tmp_path / "b.sth")
     assert codes(tmp_path / "a.sth") != codes(tmp_path / "c.sth")
     before = codes(tmp_path / "a.sth")
-    sth("relearn", "a.sth", "--sample-size", 60, "--seed", 2)  # the other name of the option
+    sth("relearn", "a.sth", "--sample-size", 60, "--random-state", 2)
     assert codes(tmp_path / "a.sth") == codes(tmp_path / "c.sth") != before
-    for name, words in {"all": (), "zero": ("--sample-size", 0), "word": ("--learn-on", "all")}.items():
+    for name, words in {"all": (), "more": ("--sample-size", 1000)}.items():
         sth("build", f"{name}.sth", jsonl, *QUICK, *words)
         with Collection.open(tmp_path / f"{name}.sth") as collection:
             assert collection.info()["learned_on"] == 120
 
 
 def test_what_learning_from_fewer_documents_gives_up_is_said(sth, jsonl):
-    said = sth("build", "c.sth", jsonl, *QUICK, "--learn-on", "60").err.splitlines()
+    said = sth("build", "c.sth", jsonl, *QUICK, "--sample-size", "60").err.splitlines()
     assert said == [
         "c.sth: 120 documents",
-        "Learned from 60 of 120 documents; learning from all takes about 1 s and finds more: "
-        "sth relearn c.sth --learn-on all",
+        "Learned from 60 of 120 documents; learning from all takes about 1 s and improves recall: "
+        "sth relearn c.sth --sample-size 120",
     ]
     assert sth("info", "c.sth").out.splitlines()[-1] == said[1]
     assert "advice" not in sth("info", "c.sth").out
-    assert sth("relearn", "c.sth").err.splitlines() == ["c.sth: learned anew from 60 documents", said[1]]
-    assert sth("relearn", "c.sth", "--learn-on", "all").err == "c.sth: learned anew from 120 documents\n"
+    assert sth("relearn", "c.sth").err.splitlines() == ["c.sth: relearned from 60 documents", said[1]]
+    assert sth("relearn", "c.sth", "--sample-size", "120").err == "c.sth: relearned from 120 documents\n"
+    sth("relearn", "c.sth", "--sample-size", "60")
+    assert sth("relearn", "c.sth", "--sample-size", "0").err == "c.sth: relearned from 120 documents\n"
+    assert json.loads(sth("info", "c.sth", "--json").out)["sample_size"] is None
     assert "find less" in sth("build", "--help").out
 
 
 def test_limits_of_learning(sth, jsonl, tmp_path):
-    refused = sth("build", "c.sth", jsonl, *QUICK, "--learn-memory", "1KiB", status=1).err
-    assert "of memory, but learning_bytes allows 1 KiB. Raise it (--learn-memory)" in refused
+    refused = sth("build", "c.sth", jsonl, *QUICK, "--memory", "1KiB", status=1).err
+    assert "of memory, but memory allows 1 KiB. Raise it (--memory)" in refused
     assert not list(tmp_path.glob("*.sth*"))
-    sth("build", "c.sth", jsonl, *QUICK, "--learn-memory", "1.5GiB", "--learn-seconds", "20")
+    sth("build", "c.sth", jsonl, *QUICK, "--memory", "1.5GB", "--seconds", "20")
     with Collection.open(tmp_path / "c.sth") as collection:
         facts = collection.info()
-        assert (facts["learning_seconds"], facts["learning_bytes"]) == (20, 3 << 29)
-    sth("relearn", "c.sth", "--learn-seconds", "30")
+        assert (facts["seconds"], facts["memory"]) == (20, 1_500_000_000)
+    sth("relearn", "c.sth", "--seconds", "30")
     with Collection.open(tmp_path / "c.sth") as collection:
-        assert collection.info()["learning_seconds"] == 30
-        assert collection.info()["learning_bytes"] == 3 << 29
+        facts = collection.info()
+        assert (facts["seconds"], facts["memory"]) == (30, 1_500_000_000)
 
 
-@pytest.mark.parametrize(
-    ("text", "count"),
-    [("4GiB", 4 << 30), ("4 gib", 4 << 30), ("2.5MB", 2_500_000), ("4G", 4 * 10**9), ("512", 512), ("512B", 512)],
-)
-def test_amounts_of_memory(text, count):
-    assert parse_bytes(text) == count
-
-
-@pytest.mark.parametrize(
-    ("option", "text"),
-    [
-        *(("--learn-memory", text) for text in ("", "much", "-1GiB", "4XB", "1e9")),
-        ("--learn-on", "some"),
-        ("--learn-on", "-3"),
-    ],
-)
-def test_amounts_that_are_none(sth, jsonl, option, text):
-    assert "Use " in sth("build", "c.sth", jsonl, f"{option}={text}", status=2).err
-
-
-@pytest.mark.parametrize("old", [("tune", "a", "--sample", "9"), ("build", "c.sth", "docs.jsonl", "--sample", "9")])
-def test_old_spellings_are_gone(sth, jsonl, old):
-    assert "No such option" in sth(*old, status=2).err
+@pytest.mark.parametrize("text", ["", "much", "-1GiB", "4XB", "1e9"])
+def test_amounts_that_are_none(sth, jsonl, text):
+    for command in (("build", "c.sth", jsonl), ("dedup", jsonl)):
+        assert "is not an amount of memory. Use one like 500MB" in sth(*command, f"--memory={text}", status=1).err
+    assert "sample_size=-3 must be" in sth("build", "c.sth", jsonl, "--sample-size=-3", status=1).err
 
 
 def test_tracebacks(sth, monkeypatch):
@@ -171,10 +157,28 @@ def test_words_of_sources_are_those_that_were_given():
 
 
 def test_settings_that_are_not_given_are_left_to_the_library():
-    assert LearningOptions().settings() == {}
-    assert LearningOptions(bits=8, scatter=0.0, seed=0).settings() == {"n_bits": 8, "scatter": 0.0, "random_state": 0}
-    assert LearningOptions(learn_on="all").settings() == {"sample_size": None}
-    assert LearningOptions(learn_on="20,000").settings() == {"sample_size": 20_000}
+    assert LearningOptions().changes() == {}
+    assert LearningOptions().learning() is None
+    given = LearningOptions(n_bits=8, scatter=0.0, random_state=0)
+    assert given.changes() == {"n_bits": 8, "scatter": 0.0, "random_state": 0}
+    assert given.learning() == Learning(n_bits=8, scatter=0.0, random_state=0)
+    assert LearningOptions(sample_size=9, memory="1GB").learning() == Learning(sample_size=9, memory=10**9)
+    assert LearningOptions(sample_size=0).changes() == {"sample_size": None}
+
+
+def test_options_have_the_names_of_the_library():
+    assert {field.name for field in fields(LearningOptions)} == {field.name for field in fields(Learning)} - {"hasher"}
+    for options, library in ((LanguageOptions, TextOptions), (ComparisonOptions, VectorOptions)):
+        assert {field.name for field in fields(options)} < {field.name for field in fields(library)}
+
+
+def test_the_help_names_the_defaults_of_the_library(sth):
+    shown = " ".join(sth("build", "--help").out.split())
+    defaults = Learning()
+    assert f"{defaults.n_bits} bits each, from a graph of {defaults.n_neighbors} neighbors" in shown
+    assert f"at most {defaults.seconds:.0f} seconds (--seconds)" in shown
+    assert f"[default: {VectorOptions().metric}]" in shown
+    assert f"[default: {VectorOptions().precision}]" in shown
 
 
 @pytest.mark.parametrize(
@@ -209,7 +213,7 @@ def test_conditions_of_other_kinds(words, wanted):
 def test_conditions_that_are_none():
     assert parse_conditions(None) is None
     for words in ([""], ["!"], ["=x"], [">=3"], ["a b"], ["a in "]):
-        with pytest.raises(ValueError, match=r"is no condition\. Write FIELD=VALUE"):
+        with pytest.raises(ValueError, match=r"is not a valid condition\. Write FIELD=VALUE"):
             parse_conditions(words)
     with pytest.raises(ValueError, match="'a' with < twice"):
         parse_conditions(["a<1", "a<2"])

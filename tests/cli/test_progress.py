@@ -76,13 +76,16 @@ def test_the_time_left_is_shown(terminal):
 
 
 def test_nothing_is_shown_on_a_pipe(sth, jsonl):
-    assert sth("build", "c.sth", jsonl, "--text", "body", "--bits", 8, "--neighbors", 5).err == "c.sth: 120 documents\n"
+    assert (
+        sth("build", "c.sth", jsonl, "--text", "body", "--n-bits", 8, "--n-neighbors", 5).err
+        == "c.sth: 120 documents\n"
+    )
     assert sth("add", "c.sth", jsonl, "--text", "body", "--replace").err == "c.sth: 120 documents added\n"
-    assert sth("relearn", "c.sth").err == "c.sth: learned anew from 120 documents\n"
+    assert sth("relearn", "c.sth").err == "c.sth: relearned from 120 documents\n"
 
 
 def test_all_stages_are_shown(terminal, sth, jsonl):
-    sth("build", "c.sth", jsonl, "--text", "body", "--bits", 8, "--neighbors", 5)
+    sth("build", "c.sth", jsonl, "--text", "body", "--n-bits", 8, "--n-neighbors", 5)
     stages = ("reading", "graph", "embedding", "bits", "hash functions", "encoding")
     for stage in stages:
         assert "100%" in last_lines(terminal, stage), stage

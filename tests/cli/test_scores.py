@@ -16,7 +16,7 @@ def folder(tmp_path):
 
 
 def test_a_table_latex_and_json(sth, folder):
-    arguments = ("scores", folder, "--method", "lsh,lsi", "--bits", "4,8", "-k", "5")
+    arguments = ("scores", folder, "--method", "lsh,lsi", "--n-bits", "4,8", "-k", "5")
     table = sth(*arguments).out
     assert table.splitlines()[0] == "| method | 4 bits | 8 bits |"
     assert [line.split(" | ")[0] for line in table.splitlines()[2:]] == ["| LSH", "| binarized LSI"]
@@ -31,8 +31,8 @@ def test_a_table_latex_and_json(sth, folder):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--bits", "8,4"), "must be positive and increasing"),
-        (("--bits", "many"), "must be numbers separated by commas"),
+        (("--n-bits", "8,4"), "must be positive and increasing"),
+        (("--n-bits", "many"), "must be numbers separated by commas"),
         (("--method", "magic"), "method 'magic' is not known"),
         (("--queries", "cv"), "has no part cv"),
     ],

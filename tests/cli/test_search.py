@@ -32,7 +32,7 @@ def test_build_and_search(sth, built):
     assert {hit["key"] for hit in where} == {"d3", "d4", "d5", "d6", "d7"}
     where = lines(sth("search", built, "kitten", "--where", "label in cats, ships", "--where", "key!=d1", "--json"))
     assert {hit["label"] for hit in where} <= {"cats", "ships"}
-    by_code = lines(sth("search", built, "kitten", "--codes-only", "--radius", 4, "--json"))
+    by_code = lines(sth("search", built, "kitten", "--no-rerank", "--radius", 4, "--json"))
     assert [hit["distance"] for hit in by_code] == sorted(hit["distance"] for hit in by_code)
     assert "d8" not in {hit["key"] for hit in lines(sth("similar", built, "d8", "--json"))}
 
@@ -77,10 +77,10 @@ def test_corrected_words(sth, built):
 @pytest.mark.parametrize(
     ("options", "said", "heading"),
     [
-        ((), "found in the lists of documents per word, ranked by BM25 and the neighbors\n", "score"),
-        (("--ranking", "bm25"), "found in the lists of documents per word, ranked by BM25\n", "score"),
+        ((), "found in the posting lists, ranked by BM25 and the neighbors of a hit\n", "score"),
+        (("--ranking", "bm25"), "found in the posting lists, ranked by BM25\n", "score"),
         (("--ranking", "cosine"), "found in the nearest codes, ranked by cosine\n", "cosine"),
-        (("--codes-only",), "found in the nearest codes, ranked by the distance of the codes\n", "score"),
+        (("--no-rerank",), "found in the nearest codes, ranked by the distances of the codes\n", "score"),
     ],
 )
 def test_how_hits_are_found_and_ranked(sth, built, options, said, heading):
@@ -108,7 +108,7 @@ def test_words_that_would_steer_the_terminal(sth, built):
 
 
 def test_classify_says_that_nothing_is_known(sth, built):
-    assert sth("classify", built, "the zzzz").err == "no document has a word of the text, so nothing tells its label\n"
+    assert sth("classify", built, "the zzzz").err == "no label: no document has a word of the text\n"
     (found,) = lines(sth("classify", built, "the zzzz", "--json"))
     assert (found["label"], found["voters"], found["known"]) == (None, 0, False)
     assert (found["ignored"], found["unknown"]) == (["the"], ["zzzz"])

@@ -10,7 +10,7 @@ import pytest
 from support.components import require
 from support.corpus import make_documents
 
-QUICK = ("--bits", "8", "--bits", "16", "--neighbors", "10", "--recipe", "paper")
+QUICK = ("--n-bits", "8", "--n-bits", "16", "--n-neighbors", "10", "--recipe", "paper")
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def test_a_table_and_a_picture(sth, corpus, tmp_path, monkeypatch):
     monkeypatch.setenv("COLUMNS", "120")
     found = sth("tune", corpus, "--text", "body", *QUICK)
     assert "recommended" in found.out
-    assert found.out.splitlines()[-1].startswith("sth build COLLECTION 'my corpus.jsonl' --recipe paper --bits ")
+    assert found.out.splitlines()[-1].startswith("sth build COLLECTION 'my corpus.jsonl' --recipe paper --n-bits ")
     assert "picture: tune.svg" in found.err
     assert ElementTree.parse(tmp_path / "tune.svg").getroot().tag.endswith("svg")
     sth("tune", corpus, "--text", "body", "--picture", "other.svg", *QUICK)
@@ -61,11 +61,11 @@ def test_without_matplotlib_there_is_a_table(sth, corpus, tmp_path, monkeypatch)
     ("options", "message"),
     [
         (("--recipe", "soup"), "recipe='soup' is not known"),
-        (("--bits", "0"), "n_bits=0"),
+        (("--n-bits", "0"), "n_bits=0"),
         (("--sample-size", "5"), "sample_size=5 must be"),
         (("--aim", "speed"), "aim='speed'"),
         (("--text", "nothing"), "has no field 'nothing'"),
-        (("--bits", "512"), "n_bits=512 needs at least 514 documents"),
+        (("--n-bits", "512"), "n_bits=512 needs at least 514 documents"),
     ],
 )
 def test_errors(sth, corpus, options, message):

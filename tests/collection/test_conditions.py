@@ -6,9 +6,11 @@ import sys
 import numpy as np
 import pytest
 
-from sthash import Collection, Document
-from sthash.collection import CollectionError, Filter, document_table
+from sthash import Document
+from sthash.collection import CollectionError, Filter, ids_where
+from sthash.collection.file import documents as document_table
 from support.corpus import make_documents
+from support.factories import create_collection
 
 VALUES = [None, True, False, 0, 1, -3, 2**53 + 1, 2**70, 0.1, 0.30000000000000004, 0.3, 1e300, -0.0, "", "a", "b", "é"]
 VALUES += ["nul\0x", "\ud800", "10", "9", [1], {"a": 1}, "\U0001f431"]
@@ -27,8 +29,13 @@ def documents():
 
 @pytest.fixture(scope="module")
 def collection(documents, tmp_path_factory):
-    with Collection.create(tmp_path_factory.mktemp("where") / "c.sth", documents, n_bits=8, n_neighbors=5) as built:
+    with create_collection(tmp_path_factory.mktemp("where") / "c.sth", documents) as built:
         yield built
+
+
+def chosen_ids(collection, where):
+    with collection.snapshot() as now:
+        return ids_where(now, where)
 
 
 def scalars(rng, count):
@@ -61,7 +68,7 @@ def test_sqlite_and_python_choose_the_same(collection, documents):
         where = random_where(rng)
         chosen = Filter(where)
         wanted = [i for i, d in enumerate(documents) if chosen.accepts(d.key, d.label, d.metadata)]
-        assert collection.ids_where(where).tolist() == wanted, where
+        assert chosen_ids(collection, where).tolist() == wanted, where
         some += bool(wanted)
     assert some > 200
 
@@ -69,11 +76,11 @@ def test_sqlite_and_python_choose_the_same(collection, documents):
 @pytest.mark.parametrize("count", [497, 498, 5000, 100_000])
 def test_thousands_of_values(collection, count):
     strings = [f"s{number}" for number in range(count)]
-    wanted = collection.ids_where({"x": "a"}).tolist()
+    wanted = chosen_ids(collection, {"x": "a"}).tolist()
     assert wanted
-    assert collection.ids_where({"x": [*strings, "a"]}).tolist() == wanted
-    assert collection.ids_where({"x": {"in": ["a"], "not in": strings}}).tolist() == wanted
-    assert collection.ids_where({"key": [*strings, "d7"], "label": {"not in": strings}}).tolist() == [7]
+    assert chosen_ids(collection, {"x": [*strings, "a"]}).tolist() == wanted
+    assert chosen_ids(collection, {"x": {"in": ["a"], "not in": strings}}).tolist() == wanted
+    assert chosen_ids(collection, {"key": [*strings, "d7"], "label": {"not in": strings}}).tolist() == [7]
 
 
 def test_thousands_of_fields(tmp_path):
@@ -83,20 +90,20 @@ def test_thousands_of_fields(tmp_path):
         Document("wide", "cat", None, wide),
         Document("other", "cat", None, wide | {"f2999": 0}),
     ]
-    with Collection.create(tmp_path / "c.sth", documents, n_bits=8, n_neighbors=5) as collection:
-        assert collection.ids_where(wide).tolist() == [40]
+    with create_collection(tmp_path / "c.sth", documents) as collection:
+        assert chosen_ids(collection, wide).tolist() == [40]
 
 
 def test_scalars_of_numpy(collection):
-    assert collection.ids_where({"x": np.int64(0)}).tolist() == collection.ids_where({"x": 0}).tolist() != []
+    assert chosen_ids(collection, {"x": np.int64(0)}).tolist() == chosen_ids(collection, {"x": 0}).tolist() != []
     assert (
-        collection.ids_where({"x": {">=": np.float32(0.5)}, "key": [np.str_("d7"), 8]}).tolist()
-        == collection.ids_where({"x": {">=": 0.5}, "key": ["d7", "8"]}).tolist()
+        chosen_ids(collection, {"x": {">=": np.float32(0.5)}, "key": [np.str_("d7"), 8]}).tolist()
+        == chosen_ids(collection, {"x": {">=": 0.5}, "key": ["d7", "8"]}).tolist()
     )
 
 
 def test_metadata_that_is_too_deep_for_sqlite(tmp_path, monkeypatch):
-    monkeypatch.setattr(document_table, "MOST_NESTED", 10_000)  # as in files of older versions
+    monkeypatch.setattr(document_table, "MOST_NESTED", 10_000)
     deep = []
     for _ in range(2500):
         deep = [deep]
@@ -104,13 +111,13 @@ def test_metadata_that_is_too_deep_for_sqlite(tmp_path, monkeypatch):
     sys.setrecursionlimit(10_000)
     try:
         documents = [*make_documents(40), Document("deep", "cat", None, {"deep": deep, "only": 1, "number": 7})]
-        with Collection.create(tmp_path / "c.sth", documents, n_bits=8, n_neighbors=5) as collection:
-            assert collection.ids_where({"number": 7}).tolist() == [7, 40]
-            assert collection.ids_where({"only": {">": 0}}).tolist() == [40]
+        with create_collection(tmp_path / "c.sth", documents) as collection:
+            assert chosen_ids(collection, {"number": 7}).tolist() == [7, 40]
+            assert chosen_ids(collection, {"only": {">": 0}}).tolist() == [40]
             with pytest.raises(
                 ValueError, match="The documents have: 'key', 'label', 'deep', 'number', 'only'"
             ) as error:
-                collection.ids_where({"nothing": 1})
+                chosen_ids(collection, {"nothing": 1})
             assert not isinstance(error.value, CollectionError)
     finally:
         sys.setrecursionlimit(limit)

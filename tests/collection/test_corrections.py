@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from sthash import Collection
-from sthash.collection import corrections
-from sthash.collection.corrections import replace_words
+from sthash import Collection, Learning
+from sthash.collection.search import corrections
+from sthash.collection.search.corrections import replace_words
 
 TEXTS = [
     "Happiness is a warm puppy",
@@ -92,7 +92,9 @@ def test_documents_that_are_too_long_to_read(tmp_path, monkeypatch):
 
 def test_vectors_have_no_words(tmp_path):
     vectors = np.random.default_rng(0).normal(size=(30, 4))
-    with Collection.create(tmp_path / "a.sth", vectors=vectors, n_bits=4, n_neighbors=5) as collection:
+    with Collection.create(
+        tmp_path / "a.sth", vectors=vectors, learning=Learning(n_bits=4, n_neighbors=5)
+    ) as collection:
         hits = collection.search(vectors[0], correct=True, explain=True)
         assert hits[0].key == "0"
         assert (hits.ignored, hits.unknown, hits.suggestions) == ((), (), {})

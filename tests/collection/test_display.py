@@ -4,7 +4,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from sthash import Collection, Hit
+from sthash import Collection, Hit, Learning
 from sthash.collection import Hits, facts_html, hits_frame, hits_html, matched_words
 from support.corpus import make_documents
 
@@ -26,7 +26,7 @@ class Tags(HTMLParser):
 
 
 def test_everything_is_escaped():
-    hits = [Hit(EVIL, EVIL * 10, EVIL, {EVIL: EVIL}, 3, 0.5, (EVIL,)), Hit("\ud800", "\ud800", None, {}, 0, 1.0)]
+    hits = [Hit(EVIL, EVIL * 10, EVIL, {EVIL: EVIL}, 0.5, 3, (EVIL,)), Hit("\ud800", "\ud800", None, {}, 1.0)]
     page = Tags(hits_html(hits))
     assert page.tags == {"table", "thead", "tbody", "tr", "th", "td"}
     assert page.attributes == {"style"}
@@ -38,7 +38,9 @@ def test_everything_is_escaped():
 
 
 def test_collections_show_themselves(tmp_path):
-    with Collection.create(tmp_path / "c.sth", make_documents(40), n_bits=8, n_neighbors=5) as collection:
+    with Collection.create(
+        tmp_path / "c.sth", make_documents(40), learning=Learning(n_bits=8, n_neighbors=5)
+    ) as collection:
         assert ">40<" in collection._repr_html_()
         assert "c.sth" in collection._repr_html_()
 
@@ -46,8 +48,8 @@ def test_collections_show_themselves(tmp_path):
 def test_frames():
     pytest.importorskip("pandas", reason="pandas is not installed")
     hits = [
-        Hit("a", "one", "x", {"year": 2010, "key": 5}, 3, 0.5, ("one",)),
-        Hit("b", "two", None, {"metadata.z": True}, 4, 0.25),
+        Hit("a", "one", "x", {"year": 2010, "key": 5}, 0.5, 3, ("one",)),
+        Hit("b", "two", None, {"metadata.z": True}, 0.25, 4),
     ]
     frame = hits_frame(hits)
     assert frame.columns.tolist() == [
@@ -71,7 +73,7 @@ def test_frames():
     ],
 )
 def test_words_of_stems(text, term, word):
-    assert matched_words(Hit("a", text, None, {}, 0, 1.0, (term,))) == (word,)
+    assert matched_words(Hit("a", text, None, {}, 1.0, 0, (term,))) == (word,)
 
 
 def test_words_of_the_query_are_shown():

@@ -1,18 +1,20 @@
 """Collections that compare vectors by inner product: against brute force, with lengths that vary widely."""
 
-import shutil
-
 import numpy as np
 import pytest
 
-from sthash import Collection, VectorModel, classify, known_copies, near_duplicates
-from sthash.collection import CollectionError, store
-from sthash.collection.builder import LEARN_AT
+from sthash import Collection, VectorOptions, classify, near_duplicates
+from sthash.applications import known_copies
+from sthash.collection import CollectionError
+from sthash.collection.build.builder import LEARN_AT
+from sthash.collection.file.records import KINDS
 from support.corpus import make_documents
 from support.embedders import embed
+from support.factories import build_vector_model, copied, create_collection
 
 SMALL = {"n_bits": 32, "n_neighbors": 8}
-COUNT, WIDTH = 2000, 24
+PRODUCTS = {"vector_options": VectorOptions(metric="ip")}
+COUNT, WIDTH = 800, 24  # few enough that all vectors are compared
 
 
 def made_vectors(seed, count=COUNT):
@@ -38,13 +40,13 @@ def queries():
 def built(tmp_path_factory, vectors):
     path = tmp_path_factory.mktemp("products") / "p.sth"
     documents = [{"label": "even" if i % 2 == 0 else "odd"} for i in range(COUNT)]
-    Collection.create(path, documents, vectors=vectors, metric="ip", **SMALL).close()
+    create_collection(path, documents, vectors=vectors, **SMALL, **PRODUCTS).close()
     return path
 
 
 @pytest.fixture
 def opened(built, tmp_path):
-    with Collection.open(shutil.copy(built, tmp_path / "p.sth")) as collection:
+    with Collection.open(copied(built, tmp_path)) as collection:
         yield collection
 
 
@@ -59,8 +61,8 @@ def recall(vectors, queries, answers):
     return sum(found) / 10 / len(queries)
 
 
-def test_all_candidates_are_brute_force(opened, vectors, queries):
-    for query, hits in zip(queries, opened.search_many(queries, 10), strict=True):  # the ball holds all
+def test_few_vectors_are_compared_one_by_one(opened, vectors, queries):
+    for query, hits in zip(queries, opened.search_many(queries, 10), strict=True):
         keys, products = best(vectors, query, 10)
         assert [hit.key for hit in hits] == keys
         assert [hit.score for hit in hits] == pytest.approx(products, rel=1e-5)
@@ -71,13 +73,13 @@ def test_all_candidates_are_brute_force(opened, vectors, queries):
     ]
 
 
-def test_a_small_ball_holds_most_of_the_largest_products(opened, vectors, queries):
-    found = recall(vectors, queries, opened.search_many(queries, 10, factor=20))
-    assert found > 0.9  # a tenth of all documents
-    by_cosine = VectorModel.fit(vectors, **SMALL)
+def test_codes_hold_most_of_the_largest_products(opened, vectors, queries):
+    found = recall(vectors, queries, opened.search_many(queries, COUNT // 10, rerank=False))
+    assert found > 0.8
+    by_cosine = build_vector_model(vectors, **SMALL)
     assert opened.info()["metric"] == "ip"
     with Collection.create(opened.path.with_name("c.sth"), vectors=vectors, model=by_cosine) as other:
-        directions = recall(vectors, queries, other.search_many(queries, 200))
+        directions = recall(vectors, queries, other.search_many(queries, COUNT // 10, rerank=False))
     assert found > directions + 0.2
 
 
@@ -113,7 +115,7 @@ def test_a_vector_that_is_longer_than_all_is_found_exactly(opened, vectors, quer
     opened.add([{"key": "longer"}, {"key": "zero"}], vectors=[longer, np.zeros(WIDTH)])
     hit = opened.search(queries[0], 1)[0]
     assert (hit.key, hit.score) == ("longer", pytest.approx(float(longer @ queries[0]), rel=1e-5))
-    assert opened.search(queries[0], 1, factor=50)[0].key == "longer"
+    assert "longer" in {hit.key for hit in opened.search(queries[0], 50, rerank=False)}
     assert opened.check().documents == COUNT + 2
     before = opened.search_many(queries, 10)
     opened.relearn(n_bits=16)
@@ -147,23 +149,12 @@ def test_changes_and_copies_keep_the_metric(opened, queries, tmp_path):
         copy.delete(expected[0][0])
         assert [(hit.key, hit.score) for hit in copy.search(queries[3], 4)] == expected[1:]
         copy.compact()
-        assert copy._store.format == 4
         assert copy.check().documents == COUNT - 1
-
-
-def test_an_sthash_that_does_not_know_the_metric_refuses_the_file(opened, monkeypatch, tmp_path, vectors):
-    assert opened._store.format == 4
-    with Collection.create(tmp_path / "cosine.sth", vectors=vectors[:100], **SMALL) as other:
-        assert (other._store.format, other.info()["metric"]) == (3, "cosine")
-    monkeypatch.setattr(store, "NEWEST_FORMAT", 3)  # as it was
-    with pytest.raises(CollectionError, match=r"format 4, newer than the format 3 .* Upgrade sthash"):
-        Collection.open(opened.path)
-    Collection.open(tmp_path / "cosine.sth").close()
 
 
 def test_near_duplicates_are_by_cosine(tmp_path, vectors):
     rows = np.concatenate([vectors[:60], 7 * vectors[5:6], 0.01 * vectors[6:7], vectors[7:8], np.zeros((2, WIDTH))])
-    with Collection.create(tmp_path / "d.sth", vectors=rows, metric="ip", **SMALL) as made:
+    with create_collection(tmp_path / "d.sth", vectors=rows, **SMALL, **PRODUCTS) as made:
         found = near_duplicates(made, 0.999)
         assert sorted(map(sorted, found.groups)) == [["5", "60"], ["6", "61"], ["62", "7"]]
         assert all(score <= 1 for *_, score in found.pairs)
@@ -174,7 +165,7 @@ def test_near_duplicates_are_by_cosine(tmp_path, vectors):
 def test_classification_by_the_largest_products(tmp_path, queries, vectors):
     labels = ["up" if row @ queries[0] > 0 else "down" for row in vectors[:300]]
     documents = [{"label": label} for label in labels]
-    with Collection.create(tmp_path / "l.sth", documents, vectors=vectors[:300], metric="ip", **SMALL) as made:
+    with create_collection(tmp_path / "l.sth", documents, vectors=vectors[:300], **SMALL, **PRODUCTS) as made:
         voted = classify(made, queries[0], 9)
         assert (voted.label, voted.voters, voted.shares["up"]) == ("up", 9, 1.0)
         assert classify(made, -queries[0], 9).shares["down"] == 1.0
@@ -190,7 +181,7 @@ def test_a_text_is_embedded_once_for_all_rounds(tmp_path):
         asked.append(texts)
         return embed(texts)
 
-    with Collection.create(tmp_path / "e.sth", documents, embedder=counting, metric="ip", **SMALL) as made:
+    with create_collection(tmp_path / "e.sth", documents, embedder=counting, **SMALL, **PRODUCTS) as made:
         asked.clear()
         assert classify(made, "cat whisker", 2).voters == 2
     assert asked == [["cat whisker"]]
@@ -204,9 +195,7 @@ def test_hybrid_search_has_negative_products_too(tmp_path):
         embedder=lambda texts: np.array(
             [(-1 if text == "unheard" else 1) * np.array([1.0, len(text)]) for text in texts]
         ),
-        text_search=True,
-        metric="ip",
-        **SMALL,
+        **PRODUCTS,
     ) as made:
         assert all(hit.score < 0 for hit in made.search("unheard", 3, ranking="ip"))
         assert len(made.search("unheard", 3, ranking="hybrid")) == 3
@@ -215,7 +204,7 @@ def test_hybrid_search_has_negative_products_too(tmp_path):
 def test_texts_embedders_and_hybrid_search(tmp_path):
     documents = [*make_documents(160), {"key": "blank", "text": ""}]
     path = tmp_path / "h.sth"
-    Collection.create(path, documents, embedder=embed, text_search=True, metric="ip", **SMALL).close()
+    create_collection(path, documents, embedder=embed, **SMALL, **PRODUCTS).close()
     rows = embed([document.text for document in documents[:160]])
     with Collection.open(path, embedder=embed) as made:
         query = embed(["cat whisker"])[0]
@@ -234,50 +223,53 @@ def test_texts_embedders_and_hybrid_search(tmp_path):
         with pytest.raises(ValueError, match="ranking='cosine'"):
             made.search(key="blank", ranking="cosine")
         assert made.search("cat", 3, ranking="bm25").ranking == "bm25"
-    with Collection.create(tmp_path / "t.sth", documents, **SMALL) as texts, pytest.raises(ValueError, match="'ip'"):
+    with create_collection(tmp_path / "t.sth", documents, **SMALL) as texts, pytest.raises(ValueError, match="'ip'"):
         texts.search("cat", ranking="ip")
 
 
-def test_hash_functions_learned_later(tmp_path, vectors, queries):
-    with Collection.create(tmp_path / "l.sth", vectors=vectors[:20], metric="ip", **SMALL) as made:
+def test_hash_functions_learned_later(tmp_path, queries):
+    rows = made_vectors(1, LEARN_AT + 1)
+    with create_collection(tmp_path / "l.sth", vectors=rows[:20], **SMALL, **PRODUCTS) as made:
         assert (made.info()["learned"], made.info()["metric"]) == (False, "ip")
-        assert made.search(queries[0], 1)[0].key == best(vectors[:20], queries[0], 1)[0][0]
-        assert made._store.format == 4
-        made.add(None, vectors=vectors[20 : LEARN_AT + 1])
+        assert made.search(queries[0], 1)[0].key == best(rows[:20], queries[0], 1)[0][0]
+        made.add(None, vectors=rows[20:])
         assert (made.info()["learned"], made.info()["metric"]) == (True, "ip")
         assert made.check().documents == LEARN_AT + 1
-        assert recall(vectors[: LEARN_AT + 1], queries, made.search_many(queries)) == 1
+        assert recall(rows, queries, made.search_many(queries)) > 0.95
 
 
 @pytest.mark.parametrize(
     "rows", [np.ones((150, 8)), np.eye(3)[[0] * 150], np.zeros((150, 4)), np.arange(1, 151)[:, None]]
 )
 def test_duplicates_only_constant_columns_and_zeros(rows, tmp_path):
-    with Collection.create(tmp_path / "c.sth", vectors=rows, metric="ip", **SMALL) as made:
+    with create_collection(tmp_path / "c.sth", vectors=rows, **SMALL, **PRODUCTS) as made:
         hits = made.search(rows[-1], 5)
         assert [hit.score for hit in hits] == pytest.approx(np.sort(rows @ rows[-1])[::-1][:5])
         assert made.check().documents == 150
-        assert len(made.search(rows[-1], 5, factor=1)) == 5
+        assert len(made.search(rows[-1], 5, rerank=False)) == 5
 
 
-def test_a_single_outlier_leaves_room_for_the_others(tmp_path, vectors, queries):
-    rows = np.concatenate([vectors, 1e4 * vectors[:1]])
-    with Collection.create(tmp_path / "o.sth", vectors=rows, metric="ip", **SMALL) as made:
-        assert recall(rows, queries, made.search_many(queries, 10, factor=20)) > 0.85
+def test_many_vectors_are_found_in_cells(tmp_path, queries):
+    rows = made_vectors(1, 3000)
+    rows = np.concatenate([rows, 1e4 * rows[:1]])  # one that is longer than all
+    with Collection.create(tmp_path / "o.sth", vectors=rows, **PRODUCTS) as made:
+        assert made.info()["cells"] > 1
+        assert recall(rows, queries, made.search_many(queries, 10)) > 0.95
+        for query, hits in zip(queries[:5], made.search_many(queries[:5], 10), strict=True):
+            assert [hit.score for hit in hits] == pytest.approx([rows[int(hit.key)] @ query for hit in hits], rel=1e-5)
 
 
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        ({"documents": ["a", "b"], "metric": "ip"}, TypeError, r"metric='ip' is for vectors.*--vectors, --embedder"),
-        ({"vectors": np.eye(3), "metric": "l2"}, ValueError, "metric='l2' is not known. Use one of: cosine, ip"),
-        ({"vectors": [[1.0, np.nan]], "metric": "ip"}, ValueError, "NaN"),
+        ({"documents": ["a", "b"], **PRODUCTS}, TypeError, r"vector_options is for vectors.*--vectors, --embedder"),
+        ({"vectors": [[1.0, np.nan]], **PRODUCTS}, ValueError, "vector 0 must be finite, got NaN"),
         (
-            {"vectors": [[1e30, 0.0]], "metric": "ip"},
+            {"vectors": [[1e30, 0.0]], **PRODUCTS},
             ValueError,
-            r"vector 0 has a vector longer than 1e\+18.*Scale all",
+            r"vector 0 must have a length of at most 1e\+18.*Scale all",
         ),
-        ({"vectors": [[1.0, 0.0], [0.0, 0.0]]}, ValueError, "vector 1 has a vector of zeros"),
+        ({"vectors": [[1.0, 0.0], [0.0, 0.0]]}, ValueError, "vector 1 must not be zero"),
     ],
 )
 def test_what_is_refused(arguments, error, message, tmp_path):
@@ -286,33 +278,58 @@ def test_what_is_refused(arguments, error, message, tmp_path):
     assert not (tmp_path / "x.sth").exists()
 
 
+def test_options_of_vectors():
+    with pytest.raises(ValueError, match=r"metric='l2' is not known. Use one of: cosine, ip"):
+        VectorOptions(metric="l2")
+    with pytest.raises(ValueError, match="precision='bit' is not known"):
+        VectorOptions(precision="bit")
+    for n_bytes in (0, 7, 130):
+        with pytest.raises(ValueError, match="n_bytes"):
+            VectorOptions(n_bytes=n_bytes)
+
+
 def test_a_model_has_its_own_metric(tmp_path, vectors, queries):
-    model = VectorModel.fit(vectors[:500], metric="ip", **SMALL)
+    model = build_vector_model(vectors[:500], metric="ip", **SMALL)
     with Collection.create(tmp_path / "m.sth", vectors=vectors[:500], model=model) as made:
-        assert (made.info()["metric"], made._store.format) == ("ip", 4)
+        assert made.info()["metric"] == "ip"
         assert made.search(queries[0], 1)[0].key == best(vectors[:500], queries[0], 1)[0][0]
         assert made.check().documents == 500
     with pytest.raises(ValueError, match="the model has metric='cosine', but got 'ip'"):
         Collection.create(
-            tmp_path / "n.sth", vectors=vectors, metric="ip", model=VectorModel.fit(vectors[:100], n_bits=8)
+            tmp_path / "n.sth",
+            vectors=vectors,
+            model=build_vector_model(vectors[:100]),
+            vector_options=VectorOptions(metric="ip"),
         )
 
 
 def test_forged_settings_are_refused(opened):
-    settings = opened._store.setting
     with opened._store.reading():
-        model = settings("model")
-    for change in ({"metric": "l2"}, {"length": -1}, {"length": "x"}, {"length": None}, {"metric": "cosine"}):
+        settings = {name: opened._store.setting(name) for name in ("codes", "cells")}
+    for name, change in (
+        ("codes", {"metric": "l2"}),
+        ("codes", {"length": -1}),
+        ("codes", {"length": "x"}),
+        ("codes", {"length": None}),
+        ("codes", {"metric": "cosine"}),
+        ("cells", {"metric": "l2"}),
+        ("cells", {"n_columns": -1}),
+        ("cells", {"n_columns": 1 << 40}),
+        ("cells", {"learned_on": "all"}),
+        ("cells", {"precision": None}),
+    ):
         with opened._store.writing():
-            opened._store.put_model(model | change)
+            opened._store.put_setting(name, settings[name] | change)
         with Collection.open(opened.path) as again, pytest.raises(CollectionError, match="cannot be read"):
             again.info()
+        with opened._store.writing():
+            opened._store.put_setting(name, settings[name])
 
 
 def test_a_code_that_is_not_that_of_its_vector(opened, vectors):
     with opened._store.writing():
-        opened._store.put("vectors", 7, (-3 * vectors[7]).tobytes())
-    with pytest.raises(CollectionError, match="a code is not that of its vector"):
+        opened._store.put("pending", KINDS["vectors"] << 52 | 7, (-3 * vectors[7]).tobytes())
+    with pytest.raises(CollectionError, match="a code is not that of its document"):
         opened.check()
 
 
@@ -323,7 +340,7 @@ def test_scores_behind_a_blank_text(tmp_path):
     def embedder(some):
         return [rows[int(text[1:])] if text else np.zeros(4) for text in some]
 
-    with Collection.create(tmp_path / "b.sth", texts, embedder=embedder, **SMALL) as made:
+    with create_collection(tmp_path / "b.sth", texts, embedder=embedder, **SMALL) as made:
         scores = {hit.key: hit.score for hit in made.search(np.array([2.0, 1.0, 0.5, 0.25]), 9)}
     query = np.array([2.0, 1.0, 0.5, 0.25]) / np.linalg.norm([2.0, 1.0, 0.5, 0.25])
     assert scores == {str(i): pytest.approx(float(row @ query), abs=1e-6) for i, row in enumerate(rows)}

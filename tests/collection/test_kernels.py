@@ -1,9 +1,11 @@
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sthash import _core
+from sthash.vectors.rows import Rows
 from support.corpus import weighted_distances
 
 
@@ -13,14 +15,15 @@ def documents(rng, n, words, columns, dense):
     for _ in range(n):
         kept = np.arange(columns) if dense else np.flatnonzero(rng.random(columns) < 0.4)
         rows.append((kept.astype(np.int32), rng.normal(size=len(kept)).astype(np.float32)))
-    parts = [values.view(np.int32) if dense else np.concatenate([kept, values.view(np.int32)]) for kept, values in rows]
-    ends = np.cumsum([len(part) for part in parts]).astype(np.int64)
-    starts = np.concatenate([[0], ends[:-1]]).astype(np.int64)
     full = np.zeros((n, columns), dtype=np.float32)
     for row, (kept, values) in zip(full, rows, strict=True):
         row[kept] = values
-    content = np.concatenate(parts).astype(np.int32)
-    return stored, _core.PackedView(content, starts, ends, n_columns=columns, dense=dense), full
+    if dense:
+        return stored, Rows.dense(full).view(), full
+    # The rows are some of those of a table, in another order.
+    order = rng.permutation(n)
+    table = Rows.stacked([Rows.sparse(np.array([0, len(rows[i][0])]), *rows[i], columns) for i in order])
+    return stored, table.at(np.argsort(order)).view(), full
 
 
 @pytest.mark.parametrize("dense", [False, True])
@@ -41,14 +44,13 @@ def test_search_balls_equals_its_twin(dense, seed, n, words, columns, k, radius,
     stored, vectors, full = documents(rng, n, words, columns, dense)
     queries = rng.normal(size=(count, columns)).astype(np.float32)
     codes = rng.integers(0, 2**64, size=(count, words), dtype=np.uint64)
-    indptr = np.arange(count + 1, dtype=np.int64) * columns
-    indices = np.tile(np.arange(columns, dtype=np.int32), 1 if dense else count)
+    asked = Rows.dense(queries) if dense else Rows.of(sp.csr_array(queries))
     margins = rng.normal(size=(count, 64 * words - unused)).astype(np.float32) if weighted else None
     places, scores, distances, radii, candidates = _core.search_balls(
         stored,
         vectors,
         codes,
-        _core.CsrView(indptr, indices, queries.ravel(), dense=dense),
+        asked.view(),
         margins=margins,
         k=k,
         radius=radius,
@@ -92,9 +94,9 @@ def test_pair_scores_equal_their_twin(dense):
 def test_scatter_equals_its_twin(seed, words, sizes):
     rng = np.random.default_rng(0)
     indptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    columns = rng.integers(0, 2**31, indptr[-1]).astype(np.int32)
+    columns = rng.integers(0, 2**31 - 1, indptr[-1]).astype(np.int32)
     values = rng.normal(size=indptr[-1]).astype(np.float32)
-    sums = _core.scatter(_core.CsrView(indptr, columns, values), words=words, seed=seed, threads=2)
+    sums = _core.scatter(Rows.sparse(indptr, columns, values, 2**31 - 1).view(), words=words, seed=seed, threads=2)
     assert sums.shape == (len(sizes), 64 * words)
     for row in range(len(sizes)):
         expected = np.zeros(64 * words, dtype=np.float32)

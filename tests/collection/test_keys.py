@@ -9,8 +9,7 @@ import pytest
 from sthash import Collection, CollectionError, Document
 from sthash.checksums import row_checksum
 from support.corpus import make_documents
-
-SMALL = {"n_bits": 8, "n_neighbors": 5}
+from support.factories import create_collection
 
 
 def keys(collection):
@@ -19,7 +18,7 @@ def keys(collection):
 
 def test_a_document_without_a_key_replaces_none(tmp_path):
     documents = [Document(str(200 - number), text.text) for number, text in enumerate(make_documents(100))]
-    with Collection.create(tmp_path / "c.sth", documents, **SMALL) as collection:
+    with create_collection(tmp_path / "c.sth", documents) as collection:
         collection.add([Document(str(5000 + number), "ship sail") for number in range(20)])
         before = {document.key: document.text for document in collection}
         assert collection.upsert(["new"] * 60) == 60
@@ -64,23 +63,20 @@ def test_keys_that_only_look_like_numbers(path):
         assert keys(collection)[-2:] == ["1000000000000000001", "1000000000000000002"]
 
 
-def test_a_file_of_an_older_version_goes_on_after_its_last_document(path):
-    with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("DELETE FROM settings WHERE name = 'next'")
-    with Collection.open(path) as collection:
-        collection.add([Document("302", "kitten")])
-        collection.add(["a", "b"])
-        assert keys(collection)[-3:] == ["302", "303", "304"]
-    with closing(sqlite3.connect(path)) as connection, connection:  # an older version adds, and does not count
-        row = (303, b"305", None, b"{}", b"old")
-        connection.execute("INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?)", (*row, row_checksum(row)))
-    with Collection.open(path) as collection:
-        collection.add(["c"])
-        assert keys(collection)[-2:] == ["305", "306"]
-
-
 @pytest.mark.parametrize(
-    "value", [None, [], {}, {"id": -1, "key": 5, "counted": 1}, {"id": "5"}, {"id": 2**62, "key": 0, "counted": 1}]
+    "value",
+    [
+        None,
+        [],
+        {},
+        {"id": -1, "key": 5, "segment": 1},
+        {"id": 299, "key": 300, "segment": 1},  # the last document has it
+        {"id": 300, "key": -1, "segment": 1},
+        {"id": 2**62, "key": 0, "segment": 1},
+        {"id": 300, "key": 300},
+        {"id": "300", "key": 300, "segment": 1},
+        {"id": True, "key": 300, "segment": 1},
+    ],
 )
 def test_forged_counts_are_refused(path, value):
     row = ("next", json.dumps(value).encode())

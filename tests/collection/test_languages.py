@@ -4,7 +4,8 @@ import warnings
 
 import pytest
 
-from sthash import Collection, near_duplicates
+from sthash import Collection, TextOptions, TextVectorizer, near_duplicates
+from support.factories import build_text_model
 
 # Language: a sentence, the same with one character changed, a word inside it, other sentences.
 SENTENCES = {
@@ -96,7 +97,9 @@ def collection(request, tmp_path):
     assert len(sentence) == len(changed)
     assert sum(one != other for one, other in zip(sentence, changed, strict=True)) == 1
     documents = [{"key": "sentence", "text": sentence}, {"key": "changed", "text": changed}, *others]
-    with Collection.create(tmp_path / "some.sth", documents, language=request.param) as collection:
+    with Collection.create(
+        tmp_path / "some.sth", documents, text_options=TextOptions(language=request.param)
+    ) as collection:
         assert collection.info()["language"] == request.param
         yield collection
 
@@ -128,13 +131,15 @@ def test_a_new_model_and_new_documents_keep_the_language(collection):
 
 def test_accents_make_no_difference_on_wish(tmp_path):
     texts = ["Les élèves ont visité le château.", "Un café très étrange", "Le théâtre de l'été"]
-    with Collection.create(tmp_path / "a.sth", texts, language="french", fold_accents=True) as collection:
+    with Collection.create(
+        tmp_path / "a.sth", texts, text_options=TextOptions(language="french", fold_accents=True)
+    ) as collection:
         assert [hit.key for hit in collection.search("chateau")] == ["0"]
         assert [hit.key for hit in collection.search("THÉATRE")] == ["2"]
         collection.relearn()
         assert collection.info()["fold_accents"] is True
         assert [hit.key for hit in collection.search("eleve")] == ["0"]
-    with Collection.create(tmp_path / "b.sth", texts, language="french") as collection:
+    with Collection.create(tmp_path / "b.sth", texts, text_options=TextOptions(language="french")) as collection:
         assert collection.search("chateau") == []
         assert collection.info()["fold_accents"] is False
 
@@ -154,17 +159,25 @@ def test_words_that_say_what_a_text_is_about_are_found(tmp_path):
     [
         ({"language": "klingon"}, ValueError, "klingon"),
         ({"fold_accents": "yes"}, TypeError, "fold_accents='yes'"),
-        ({"language": "german", "vectorizer": "one"}, TypeError, "a vectorizer has its own language"),
-        ({"fold_accents": True, "vectorizer": "one"}, TypeError, "a vectorizer has its own language"),
+        ({"stemmer": "klingon"}, ValueError, "klingon"),
+        ({"stop_words": 5}, TypeError, "stop_words=5"),
     ],
 )
-def test_languages_that_cannot_be(tmp_path, options, error, words):
-    from sthash import TextVectorizer
-
-    if "vectorizer" in options:
-        options = options | {"vectorizer": TextVectorizer()}
+def test_languages_that_cannot_be(options, error, words):
     with pytest.raises(error, match=words):
-        Collection.create(tmp_path / "a.sth", ["a text"], **options)
+        TextOptions(**options)
+
+
+def test_text_options_that_cannot_be(tmp_path):
+    model = build_text_model(["a ship", "a cat"] * 10)
+    with pytest.raises(TypeError, match="the model has text options of its own"):
+        Collection.create(tmp_path / "a.sth", ["a text"], model=model, text_options=TextOptions(language="german"))
+    with pytest.raises(TypeError, match="analyzer is a callable"):
+        Collection.create(tmp_path / "a.sth", ["a text"], text_options=TextVectorizer(analyzer=str.split))
+    with pytest.raises(ValueError, match="klingon"):
+        Collection.create(tmp_path / "a.sth", ["a text"], text_options=TextVectorizer(language="klingon"))
+    with pytest.raises(TypeError, match="text_options"):
+        Collection.create(tmp_path / "a.sth", ["a text"], text_options="german")
     assert not (tmp_path / "a.sth").exists()
 
 
@@ -174,5 +187,5 @@ def test_another_language_is_told(tmp_path):
         Collection.create(tmp_path / "a.sth", texts).close()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        Collection.create(tmp_path / "b.sth", texts, language="german").close()
-        Collection.create(tmp_path / "c.sth", texts, language="none").close()
+        Collection.create(tmp_path / "b.sth", texts, text_options=TextOptions(language="german")).close()
+        Collection.create(tmp_path / "c.sth", texts, text_options=TextOptions(language="none")).close()

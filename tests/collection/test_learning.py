@@ -1,19 +1,18 @@
-"""From how many documents a collection learns, in which stages, and when to learn anew."""
-
-import shutil
+"""From how many documents a collection learns, in which stages, and when to relearn."""
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 from sthash import Collection, SelfTaughtHashing, TextVectorizer
-from sthash.collection import corpus, posting_table
-from sthash.collection.row_buffer import RowBuffer
+from sthash.collection.build import corpus
+from sthash.collection.build.row_buffer import RowBuffer
+from sthash.collection.indexes import postings as posting_table
 from sthash.hashing import cost as learner
-from sthash.model import learning_limits
+from sthash.model import learning
 from support.corpus import QUERIES, make_documents
+from support.factories import create_collection, random_vectors
 
-SMALL = {"n_bits": 8, "n_neighbors": 5}
 STAGES = ["reading", "graph", "embedding", "bits", "hash functions", "encoding", "posting lists"]
 
 
@@ -21,19 +20,21 @@ STAGES = ["reading", "graph", "embedding", "bits", "hash functions", "encoding",
 def costly(monkeypatch):
     """Learning takes a second per document, and a megabyte; also few documents may be learned from."""
     monkeypatch.setattr(learner, "learning_cost", lambda n, *_, **__: learner.LearningCost(float(n), 1e6 * n))
-    monkeypatch.setattr(learning_limits, "FEWEST_DOCUMENTS", 20)
+    monkeypatch.setattr(learning, "FEWEST_DOCUMENTS", 20)
 
 
 def same_content(left, right):
     with Collection.open(left) as one, Collection.open(right) as other, one.snapshot() as a, other.snapshot() as b:
-        return a.model.fingerprint == b.model.fingerprint and (a.codes == b.codes).all() and list(one) == list(other)
+        return (a.codes.model.fingerprint, list(one)) == (b.codes.model.fingerprint, list(other)) and bool(
+            (a.codes.table.codes == b.codes.table.codes).all()
+        )
 
 
 def test_all_documents_are_learned_from_by_default(tmp_path):
-    with Collection.create(tmp_path / "c.sth", make_documents(500), **SMALL) as collection:
+    with create_collection(tmp_path / "c.sth", make_documents(500)) as collection:
         facts = collection.info()
         assert (facts["learned_on"], facts["unseen_documents"], facts["unseen_terms"]) == (500, 0, 0)
-        assert (facts["sample_size"], facts["learning_seconds"], facts["learning_bytes"]) == (None, 300, None)
+        assert (facts["sample_size"], facts["seconds"], facts["memory"]) == (None, 300, None)
         assert "no need" in facts["advice"]
 
 
@@ -41,16 +42,16 @@ def test_all_documents_are_learned_from_by_default(tmp_path):
     ("limits", "expected"),
     [
         ({}, 200),
-        ({"learning_seconds": 57.5}, 57),
-        ({"learning_bytes": 83_200_000}, 83),
+        ({"seconds": 57.5}, 57),
+        ({"memory": 83_200_000}, 83),
         ({"sample_size": 40}, 40),
-        ({"sample_size": 40, "learning_seconds": 31}, 31),
+        ({"sample_size": 40, "seconds": 31}, 31),
     ],
 )
 def test_limits_decide_how_many(tmp_path, costly, limits, expected):
     documents = make_documents(200)
     for name in ("c.sth", "again.sth"):
-        Collection.create(tmp_path / name, documents, **SMALL, **limits).close()
+        create_collection(tmp_path / name, documents, **limits).close()
     assert (tmp_path / "c.sth").read_bytes() == (tmp_path / "again.sth").read_bytes()
     with Collection.open(tmp_path / "c.sth") as collection:
         facts = collection.info()
@@ -58,7 +59,7 @@ def test_limits_decide_how_many(tmp_path, costly, limits, expected):
         assert facts["unseen_documents"] == pytest.approx(1 - expected / 200)
         collection.relearn()  # with the limits of the file
         assert collection.info()["learned_on"] == expected
-        collection.relearn(sample_size=None, learning_seconds=150.0, learning_bytes=10**9)
+        collection.relearn(sample_size=None, seconds=150.0, memory=10**9)
         assert collection.info()["learned_on"] == 150
         collection.relearn()
         assert collection.info()["learned_on"] == 150
@@ -66,16 +67,16 @@ def test_limits_decide_how_many(tmp_path, costly, limits, expected):
 
 def test_limits_that_are_too_small_are_refused(tmp_path, costly):
     documents = iter(make_documents(100))
-    with pytest.raises(ValueError, match=r"takes about 9\.5 MiB of memory, but learning_bytes allows 1 KiB\. Raise"):
-        Collection.create(tmp_path / "c.sth", documents, **SMALL, learning_bytes=1000)
+    with pytest.raises(ValueError, match=r"takes about 9\.5 MiB of memory, but memory allows 1 KiB\. Raise"):
+        create_collection(tmp_path / "c.sth", documents, memory=1000)
     assert len(list(documents)) == 100  # nothing was read
-    with pytest.raises(ValueError, match="learning_seconds allows 15 s"):
-        Collection.create(tmp_path / "c.sth", make_documents(100), **SMALL, learning_seconds=15.0)
+    with pytest.raises(ValueError, match="seconds allows 15 s"):
+        create_collection(tmp_path / "c.sth", make_documents(100), seconds=15.0)
     assert not list(tmp_path.iterdir())
-    with Collection.create(tmp_path / "c.sth", make_documents(100), **SMALL) as collection:
+    with create_collection(tmp_path / "c.sth", make_documents(100)) as collection:
         codes = collection.encode(QUERIES)
-        with pytest.raises(ValueError, match="learning_bytes allows"):
-            collection.relearn(learning_bytes=1000)
+        with pytest.raises(ValueError, match="memory allows"):
+            collection.relearn(memory=1000)
         assert (collection.encode(QUERIES) == codes).all()
 
 
@@ -85,7 +86,7 @@ def test_rows_to_learn_from_are_those_of_the_vectorizer(tmp_path, monkeypatch, k
     learned_from = []
     monkeypatch.setattr(corpus.RowBuffer, "matrix", _noted(corpus.RowBuffer.matrix, learned_from))
     documents = make_documents(300)
-    Collection.create(tmp_path / "c.sth", documents, **SMALL, sample_size=120).close()
+    create_collection(tmp_path / "c.sth", documents, sample_size=120).close()
     expected = TextVectorizer(stop_words="function words").fit_transform(document.text for document in documents)
     chosen = np.sort(np.random.default_rng(0).choice(300, 120, replace=False))
     (rows,) = learned_from
@@ -121,13 +122,16 @@ def test_relearning_starts_from_the_present_model(tmp_path, monkeypatch, dense, 
         SelfTaughtHashing, "fit", lambda self, X, y=None, **more: (starts.append(more.get("start")), fit(self, X, y))[1]
     )
     documents = make_documents(150)
-    vectors = np.random.default_rng(0).normal(size=(150, 12)) if dense else None
-    with Collection.create(
-        tmp_path / "c.sth", documents[:100], vectors=vectors[:100] if dense else None, sample_size=sample_size, **SMALL
+    vectors = random_vectors(150, 12) if dense else None
+    with create_collection(
+        tmp_path / "c.sth", documents[:100], vectors=vectors[:100] if dense else None, sample_size=sample_size
     ) as collection:
         collection.add(documents[100:], vectors=vectors[100:] if dense else None)
         collection.delete("d3")
-        margins = collection.margins(np.delete(vectors, 3, 0) if dense else [document.text for document in collection])
+        with collection.snapshot() as now:
+            margins = now.codes.margins(now.ids)
+            queries = np.delete(vectors, 3, 0) if dense else [document.text for document in collection]
+            np.testing.assert_allclose(margins, now.encode(list(queries)).margins, rtol=1e-5, atol=1e-6)
         collection.relearn()
         collection.check()
     chosen = np.arange(149) if sample_size is None else np.sort(np.random.default_rng(0).choice(149, 60, replace=False))
@@ -142,7 +146,7 @@ def test_what_has_no_hash_functions_starts_from_nothing(tmp_path, monkeypatch):
     monkeypatch.setattr(
         SelfTaughtHashing, "fit", lambda self, X, y=None, **more: (starts.append(more.get("start")), fit(self, X, y))[1]
     )
-    with Collection.create(tmp_path / "c.sth", make_documents(5), **SMALL) as collection:
+    with create_collection(tmp_path / "c.sth", make_documents(5)) as collection:
         collection.add(make_documents(100, first=5))
         collection.relearn()
         assert collection.info()["learned"]
@@ -159,7 +163,7 @@ def test_stages_are_reported_in_order_and_to_their_end(tmp_path, monkeypatch):
     def report(stage, done, total):
         seen.setdefault(stage, []).append((done, total))
 
-    with Collection.create(tmp_path / "c.sth", make_documents(120), **SMALL, progress=report) as collection:
+    with create_collection(tmp_path / "c.sth", make_documents(120), progress=report) as collection:
         assert list(seen) == STAGES
         assert seen.pop("reading") == [(120, None)]
         _check_ends(seen)
@@ -169,7 +173,7 @@ def test_stages_are_reported_in_order_and_to_their_end(tmp_path, monkeypatch):
         _check_ends(seen)
         seen.clear()
         collection.add(make_documents(60, first=120), progress=report)
-        assert list(seen) == ["adding", "posting lists"]
+        assert list(seen) == ["reading", "posting lists"]
 
 
 def _check_ends(seen):
@@ -195,11 +199,12 @@ class Interrupting:
 def test_an_interrupt_in_any_stage_leaves_everything_as_it_was(tmp_path, path, monkeypatch, stage):
     monkeypatch.setattr(posting_table, "MOST_PENDING", 50)
     report = Interrupting(stage)
-    before = shutil.copy(path, tmp_path / "before.sth")
+    before = tmp_path / "before.sth"
+    before.write_bytes(path.read_bytes())
     with pytest.raises(KeyboardInterrupt):
-        Collection.create(tmp_path / "new.sth", make_documents(120), **SMALL, progress=report)
+        create_collection(tmp_path / "new.sth", make_documents(120), progress=report)
     with pytest.raises(KeyboardInterrupt):
-        Collection.create(path, make_documents(120), **SMALL, progress=report, overwrite=True)
+        create_collection(path, make_documents(120), progress=report, overwrite=True)
     assert sorted(file.name for file in tmp_path.iterdir()) == ["before.sth", "some.sth"]
     assert same_content(path, before)
     with Collection.open(path) as collection:
@@ -209,10 +214,11 @@ def test_an_interrupt_in_any_stage_leaves_everything_as_it_was(tmp_path, path, m
     assert same_content(path, before)
 
 
-@pytest.mark.parametrize("stage", ["adding", "posting lists"])
+@pytest.mark.parametrize("stage", ["reading", "posting lists"])
 def test_an_interrupted_add_adds_nothing(tmp_path, path, monkeypatch, stage):
     monkeypatch.setattr(posting_table, "MOST_PENDING", 50)
-    before = shutil.copy(path, tmp_path / "before.sth")
+    before = tmp_path / "before.sth"
+    before.write_bytes(path.read_bytes())
     with Collection.open(path) as collection:
         with pytest.raises(KeyboardInterrupt):
             collection.add(make_documents(400, first=300), progress=Interrupting(stage))
@@ -221,11 +227,11 @@ def test_an_interrupted_add_adds_nothing(tmp_path, path, monkeypatch, stage):
     assert same_content(path, before)
 
 
-# When to learn anew
+# When to relearn
 
 
 def test_what_the_hash_functions_have_not_seen(tmp_path):
-    with Collection.create(tmp_path / "c.sth", make_documents(100), **SMALL) as collection:
+    with create_collection(tmp_path / "c.sth", make_documents(100)) as collection:
         collection.add(["zeppelin hangar"] * 5)
         facts = collection.info()
         words = sum(len(set(document.text.split())) for document in collection)
@@ -236,7 +242,7 @@ def test_what_the_hash_functions_have_not_seen(tmp_path):
         assert collection.info()["unseen_documents"] == pytest.approx(55 / 155, abs=1e-4)
         advice = collection.info()["advice"]
         assert advice.startswith("35% of the documents and 1% of the words came after learning")
-        assert advice.endswith("finds more: sth relearn COLLECTION")
+        assert advice.endswith("improves recall: sth relearn COLLECTION")
         collection.delete([f"d{number}" for number in range(50)])
         assert collection.info()["unseen_documents"] == pytest.approx(55 / 105, abs=1e-4)
         collection.relearn()
@@ -246,7 +252,7 @@ def test_what_the_hash_functions_have_not_seen(tmp_path):
 
 
 def test_documents_that_are_replaced_are_new(tmp_path):
-    with Collection.create(tmp_path / "c.sth", make_documents(100), **SMALL) as collection:
+    with create_collection(tmp_path / "c.sth", make_documents(100)) as collection:
         collection.upsert(make_documents(30))
         assert collection.info()["unseen_documents"] == pytest.approx(0.3)
         assert "relearn" in collection.info()["advice"]
@@ -254,11 +260,11 @@ def test_documents_that_are_replaced_are_new(tmp_path):
 
 def test_words_outside_of_the_sample_are_not_known(tmp_path):
     documents = [document.text for document in make_documents(200)] + [f"alone{n} ship" for n in range(200)]
-    with Collection.create(tmp_path / "c.sth", documents, **SMALL, sample_size=100) as collection:
+    with create_collection(tmp_path / "c.sth", documents, sample_size=100) as collection:
         facts = collection.info()
         assert facts["unseen_documents"] == 0.75
         with collection.snapshot() as now:
-            terms = list(now.model.terms)
+            terms = list(now.codes.model.terms)
         unknown = sum(term.frequency for term in terms if not term.weights)
         assert facts["unseen_terms"] == pytest.approx(unknown / sum(term.frequency for term in terms), abs=1e-4)
         assert unknown > 100
@@ -266,22 +272,22 @@ def test_words_outside_of_the_sample_are_not_known(tmp_path):
 
 def test_advice_names_the_options_that_are_needed(tmp_path, costly):
     documents = make_documents(200)
-    with Collection.create(tmp_path / "c.sth", documents, **SMALL, sample_size=50) as collection:
+    with create_collection(tmp_path / "c.sth", documents, sample_size=50) as collection:
         assert collection.info()["advice"] == (
-            "Learned from 50 of 200 documents; learning from all takes about 3 min and finds more: "
-            "sth relearn COLLECTION --learn-on all"
+            "Learned from 50 of 200 documents; learning from all takes about 3 min and improves recall: "
+            "sth relearn COLLECTION --sample-size 200"
         )
-    limits = {"learning_seconds": 60.0, "learning_bytes": 100_000_000}
-    with Collection.create(tmp_path / "d.sth", documents, **SMALL, **limits) as collection:
-        assert collection.info()["advice"].endswith("sth relearn COLLECTION --learn-seconds 240 --learn-memory 229MiB")
-    with Collection.create(tmp_path / "e.sth", documents[:5], **SMALL) as collection:
-        assert collection.info()["advice"].startswith("Too little to learn from")
+    limits = {"seconds": 60.0, "memory": 100_000_000}
+    with create_collection(tmp_path / "d.sth", documents, **limits) as collection:
+        assert collection.info()["advice"].endswith("sth relearn COLLECTION --seconds 240 --memory 229MiB")
+    with create_collection(tmp_path / "e.sth", documents[:5]) as collection:
+        assert collection.info()["advice"].startswith("Too few documents to learn from")
 
 
 def test_advice_is_in_notebooks(collection):
     html = collection._repr_html_()
     assert "unseen documents" in html
-    assert "no need to learn anew" in html
+    assert "no need to relearn" in html
 
 
 # Corpora that are hard to learn from
@@ -300,7 +306,7 @@ def test_advice_is_in_notebooks(collection):
 )
 def test_strange_corpora(tmp_path, make, recipe):
     texts = make([document.text for document in make_documents(200)])
-    with Collection.create(tmp_path / "c.sth", texts, n_bits=16, n_neighbors=10, recipe=recipe) as collection:
+    with create_collection(tmp_path / "c.sth", texts, n_bits=16, n_neighbors=10, recipe=recipe) as collection:
         assert collection.info()["learned"]
         assert collection.check().documents == len(texts)
         assert not collection.encode([""]).any()

@@ -1,13 +1,13 @@
 """Answers follow from the documents that are there: however they came, they are those of a fresh build."""
 
-import shutil
-
 import numpy as np
 import pytest
 
 from sthash import Collection, Document, TextVectorizer, near_duplicates
-from sthash.collection import posting_table
+from sthash.collection.file.segments import Segments
+from sthash.collection.indexes import postings as posting_table
 from support.corpus import QUERIES, TOPICS, make_documents
+from support.factories import create_collection
 
 NEW_WORDS = ["zeppelin", "hangar", "airship", "gondola", "ballast", "mooring"]
 
@@ -27,21 +27,28 @@ def some_text(rng):
 def fresh(collection, folder):
     """A new collection of the same documents in the same order, by the same model."""
     with collection.snapshot() as now:
-        return Collection.create(folder / "fresh.sth", list(collection), model=now.model, overwrite=True)
+        return Collection.create(folder / "fresh.sth", list(collection), model=now.codes.model, overwrite=True)
+
+
+def segments_of(collection):
+    """The segments of the posting lists, each with the number of its documents that are still there."""
+    with collection.snapshot():
+        segments = Segments(collection._store, posting_table.KIND)
+        return [(segment, len(segments.live_ids(segment))) for segment in segments.all()]
 
 
 def statistics(collection):
     """Frequencies by word, lengths, and the documents of each word by the lists."""
     with collection.snapshot() as now:
-        columns = np.arange(now.n_columns, dtype=np.int32)
-        frequencies = now.frequencies(columns)
-        names = now.terms.names(columns.tolist())
-        lists = now.posting_lists(columns)
+        columns = np.arange(now.words.n_columns, dtype=np.int32)
+        frequencies = now.words.frequencies(columns)
+        names = now.words.terms.names(columns.tolist())
+        lists = now.words.posting_lists(columns)
         found = {name: lists.positions(column).tolist() for column, name in enumerate(names) if frequencies[column]}
         assert {name: len(places) for name, places in found.items()} == {
             name: count for name, count in zip(names, frequencies.tolist(), strict=True) if count
         }
-        return found, now.lengths.tolist(), now.mean_length, now.codes.tolist()
+        return found, now.words.lengths.tolist(), now.words.mean_length, now.codes.table.codes.tolist()
 
 
 def assert_equal(ours, theirs):
@@ -64,7 +71,7 @@ def assert_equal(ours, theirs):
 @pytest.mark.parametrize("seed", range(4))
 def test_after_many_changes(tmp_path, short_lists, seed):
     rng = np.random.default_rng(seed)
-    with Collection.create(tmp_path / "c.sth", make_documents(40), n_bits=8, n_neighbors=5) as collection:
+    with create_collection(tmp_path / "c.sth", make_documents(40)) as collection:
         for step in range(25):
             keys = [document.key for document in collection]
             chosen = rng.choice(keys, min(len(keys), int(rng.integers(1, 9))), replace=False).tolist()
@@ -84,13 +91,12 @@ def test_after_many_changes(tmp_path, short_lists, seed):
                 collection.check()
                 with fresh(collection, tmp_path) as other:
                     assert_equal(collection, other)
-        with collection.snapshot() as now:
-            assert len(now._postings._segments) >= 1
+        assert segments_of(collection)
 
 
 def test_everything_deleted_and_added_again(tmp_path, short_lists):
     documents = make_documents(40)
-    with Collection.create(tmp_path / "c.sth", documents, n_bits=8, n_neighbors=5) as collection:
+    with create_collection(tmp_path / "c.sth", documents) as collection:
         collection.delete([document.key for document in documents])
         collection.check()
         collection.add(documents)
@@ -100,7 +106,7 @@ def test_everything_deleted_and_added_again(tmp_path, short_lists):
 
 
 def test_a_new_word_counts_at_once(tmp_path):
-    with Collection.create(tmp_path / "c.sth", make_documents(60), n_bits=12, n_neighbors=6) as collection:
+    with create_collection(tmp_path / "c.sth", make_documents(60), n_bits=12, n_neighbors=6) as collection:
         assert collection.search("zeppelin") == []
         collection.add(
             [Document("a", "cat kitten zeppelin hangar gondola"), Document("b", "cat kitten ballast mooring")]
@@ -120,15 +126,17 @@ def test_a_new_word_counts_at_once(tmp_path):
 def test_limits_of_the_vectorizer_are_those_of_the_model(tmp_path):
     documents = [*make_documents(60), Document("rare", "zeppelin over the harbour")]
     vectorizer = TextVectorizer(min_df=3, max_features=20)
-    with Collection.create(tmp_path / "c.sth", documents, n_bits=8, n_neighbors=6, vectorizer=vectorizer) as collection:
+    with create_collection(
+        tmp_path / "c.sth", documents, text_options=vectorizer, n_bits=8, n_neighbors=6
+    ) as collection:
         assert collection.info()["n_terms"] == 20
         assert collection.search("zeppelin", 1)[0].key == "rare"
         with collection.snapshot() as now:
-            kept = now.model.terms.names(range(20))
-            assert sorted(now.terms.names(range(20))) == sorted(kept)
-            names = now.terms.names(range(now.n_columns))
+            kept = now.codes.model.terms.names(range(20))
+            assert sorted(now.words.terms.names(range(20))) == sorted(kept)
+            names = now.words.terms.names(range(now.words.n_columns))
             assert "zeppelin" in names[20:]
-            frequencies = now.frequencies(np.arange(now.n_columns, dtype=np.int32))
+            frequencies = now.words.frequencies(np.arange(now.words.n_columns, dtype=np.int32))
             assert (np.diff(frequencies[:20]) <= 0).all()
             assert (np.diff(frequencies[20:]) <= 0).all()
         collection.check()
@@ -146,8 +154,8 @@ def test_documents_that_are_added_get_the_pairs_of_a_fresh_build(tmp_path):
         copy[0] = f"new{number % 7}"
         texts.append(" ".join(copy))
     with (
-        Collection.create(tmp_path / "a.sth", texts[:250], n_bits=16) as grown,
-        Collection.create(tmp_path / "b.sth", texts, n_bits=24) as whole,
+        create_collection(tmp_path / "a.sth", texts[:250], n_bits=16) as grown,
+        create_collection(tmp_path / "b.sth", texts, n_bits=24) as whole,
     ):
         grown.add(texts[250:])
         for cosine in (0.95, 0.9, 0.8):
@@ -161,7 +169,7 @@ def test_documents_that_are_added_get_the_pairs_of_a_fresh_build(tmp_path):
 
 def test_one_state_for_two_connections(tmp_path):
     """Words that another process adds are known at the next call."""
-    with Collection.create(tmp_path / "c.sth", make_documents(60), n_bits=12, n_neighbors=6) as one:
+    with create_collection(tmp_path / "c.sth", make_documents(60), n_bits=12, n_neighbors=6) as one:
         with Collection.open(tmp_path / "c.sth") as other:
             assert other.search("zeppelin") == []
             one.add([Document("new", "zeppelin")])
@@ -179,19 +187,16 @@ def test_one_state_for_two_connections(tmp_path):
 
 def test_segments_are_few_and_deleted_documents_leave_them(tmp_path, monkeypatch):
     monkeypatch.setattr(posting_table, "MOST_PENDING", 4)
-    with Collection.create(tmp_path / "c.sth", make_documents(40), n_bits=8, n_neighbors=5) as collection:
+    with create_collection(tmp_path / "c.sth", make_documents(40)) as collection:
         for number in range(60):
             collection.add([Document(f"n{number}", f"cat ship{number}")])
-        segments = posting_table.load_segments(collection._store)
+        segments = segments_of(collection)
         assert 1 < len(segments) <= 6
-        assert sum(segment.live for segment in segments) + 4 >= 100
-        first = segments[0]
-        collection.delete([document.key for document in list(collection)[: first.indexed // 4 + 1]])
-        again = posting_table.load_segments(collection._store)
-        assert all(segment.indexed == segment.live for segment in again)
+        assert sum(live for _, live in segments) + 4 >= 100
+        first, _ = segments[0]
+        collection.delete([document.key for document in list(collection)[: first.size // 4 + 1]])
+        assert all(segment.size == live for segment, live in segments_of(collection))
         collection.check()
-        shutil.copy(tmp_path / "c.sth", tmp_path / "copy.sth")
-    with Collection.open(tmp_path / "copy.sth") as copy:
-        copy.delete([document.key for document in copy])
-        assert posting_table.load_segments(copy._store) == []
-        copy.check()
+        collection.delete([document.key for document in collection])
+        assert segments_of(collection) == []
+        collection.check()

@@ -164,3 +164,51 @@ def test_bad_arguments_are_refused():
     for ids, lengths, why in (([3, 3], [1, 1], "ascend"), ([1], [1, 1], "one length"), ([1], [-1], "negative")):
         with pytest.raises(ValueError, match=why):
             _core.PostingLists(np.array(ids, np.int64), np.array(lengths, np.int32))
+
+
+def test_wrong_changes_are_refused_and_change_nothing():
+    lists = make_corpus(20, [0.5, 0.5]).lists()
+    rows = np.array([0, 1]), np.array([0], np.int32), np.array([1], np.int32)
+    before = [part.tolist() for part in lists.pack()]
+    assert lists.next_id == 20
+    for ids, lengths, why in (
+        ([19], [1], "Id 19 is not greater than all before"),
+        ([2**63 - 1], [1], "below 2"),
+        ([20], [-1], "negative"),
+        ([20], [1, 1], "one length"),
+        ([20, 21], [1, 1], "as many ids as rows"),
+    ):
+        with pytest.raises(ValueError, match=why):
+            lists.add(*rows, np.array(ids, np.int64), np.array(lengths, np.int32))
+    for positions in ([20], [-1], [3, 3]):
+        with pytest.raises(ValueError, match="no document at position"):
+            lists.remove(np.array(positions, np.int32))
+    assert (lists.n_documents, lists.live) == (20, 20)
+    assert [part.tolist() for part in lists.pack()] == before
+    lists.remove(np.array([3], np.int32))
+    with pytest.raises(ValueError, match="no document at position 3"):
+        lists.remove(np.array([4, 3], np.int32))
+    assert lists.live == 19
+    with pytest.raises(ValueError, match="one number per document"):
+        lists.search(
+            *(np.array([0, 1]), np.array([0], np.int32), np.ones(1, np.float32)),
+            **(BM25 | {"k": 3, "mean_length": 1.0, "allowed": None, "threads": 1}),
+            ranks=np.zeros(19, np.uint32),
+        )
+
+
+def test_wrong_lists_are_not_loaded():
+    lists = make_corpus(20, [0.5]).lists()
+    for columns, content, offsets, why in (
+        ([0], [0], [0, 1], "they are here already"),
+        ([1, 1], [0, 0], [0, 1, 2], "they are here already"),
+        ([-1], [0], [0, 1], "numbered from 0"),
+        ([1], [0], [0, 2], "out of range"),
+        ([1], [0], [1, 0], "out of range"),
+        ([1], [128], [0, 1], "ends within a number"),
+        ([1], [40], [0, 1], "number is too large"),
+        ([1], [0], [0], "one entry more"),
+    ):
+        with pytest.raises(ValueError, match=why):
+            lists.load(np.array(columns, np.int32), np.array(content, np.uint8), np.array(offsets, np.int64))
+    assert lists.pack()[0].tolist() == [0]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sthash.collection.phrases import Phrase, holds_phrases
-from sthash.collection.query import TYPED_CHARACTERS, ParsedQuery, parse_query
+from sthash.collection.search.phrases import Phrase, holds_phrases
+from sthash.collection.search.query import TYPED_CHARACTERS, ParsedQuery, parse_query
 from sthash.text.analyzer import WordAnalyzer
 
 

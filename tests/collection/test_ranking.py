@@ -1,20 +1,14 @@
-"""The ranking of typed queries: the kernel and its slow twin, BM25, and the graph over candidates."""
+"""The ranking of typed queries by the graph over candidates: the kernel and its slow twin."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from sthash import _core
-from sthash.collection.packed_vectors import packed
-from sthash.collection.ranking import (
-    QueryRows,
-    RankedPositions,
-    RankingParameters,
-    inverse_frequencies,
-    rank_by_bm25,
-    rank_by_graph,
-)
+from sthash.collection.search.ranking import RankedPositions, RankingParameters, rank_by_graph
+from sthash.vectors.rows import Rows
 
 
 def unit_rows(rng, count, n_columns, most=12):
@@ -27,9 +21,8 @@ def unit_rows(rng, count, n_columns, most=12):
     return (rows / np.where(norms > 0, norms, 1)).astype(np.float32)
 
 
-def as_packed(rows):
-    indptr = np.concatenate([[0], np.cumsum((rows > 0).sum(1))]).astype(np.int64)
-    return packed(indptr, np.nonzero(rows)[1].astype(np.int32), rows[rows > 0], rows.shape[1])
+def as_rows(rows):
+    return Rows.of(sp.csr_array(rows))
 
 
 def reranked(rows, places, scores, how):
@@ -53,7 +46,7 @@ def reranked(rows, places, scores, how):
 
 def kernel(rows, places, scores, how, threads=1, k=None):
     return _core.rerank_hits(
-        as_packed(rows).view(),
+        as_rows(rows).view(),
         places,
         scores,
         k=places.shape[1] if k is None else k,
@@ -138,61 +131,11 @@ def test_the_kernel_refuses_places_that_are_not_there():
     for places in ([[4]], [[-2]]):
         with pytest.raises(ValueError, match="place"):
             kernel(rows, np.array(places), np.ones((1, 1), np.float32), RankingParameters())
-    with pytest.raises(ValueError, match="as many scores"):
+    with pytest.raises(ValueError, match="Each place needs a score"):
         kernel(rows, np.array([[1, 2]]), np.ones((1, 1), np.float32), RankingParameters())
 
 
-# BM25 and the graph
-
-
-def lists_of(counts):
-    """Posting lists of a dense matrix of counts."""
-    lists = _core.PostingLists(np.arange(len(counts)), counts.sum(1).astype(np.int32))
-    rows, columns = np.nonzero(counts)
-    indptr = np.searchsorted(rows, np.arange(len(counts) + 1)).astype(np.int64)
-    used, content, offsets = _core.pack_postings(
-        indptr,
-        columns.astype(np.int32),
-        counts[rows, columns].astype(np.int32),
-        np.arange(len(counts)),
-        n_columns=counts.shape[1],
-        threads=1,
-    )
-    for place, column in enumerate(used.tolist()):
-        lists.put(column, [content[offsets[place] : offsets[place + 1]].tobytes()])
-    return lists
-
-
-def query_rows(queries, counts):
-    columns = np.concatenate([np.array(sorted(query)) for query in queries]).astype(np.int32)
-    often = np.concatenate([[query[column] for column in sorted(query)] for query in queries])
-    idf = inverse_frequencies((counts[:, columns] > 0).sum(0).astype(np.int32), len(counts))
-    return QueryRows(np.cumsum([0, *map(len, queries)]).astype(np.int64), columns, (often * idf).astype(np.float32))
-
-
-def test_bm25_equals_its_formula():
-    counts = np.random.default_rng(1).poisson(0.3, (50, 20))
-    lists, how = lists_of(counts), RankingParameters()
-    lengths = counts.sum(1)
-    queries = query_rows([{3: 1, 7: 2}, {0: 1, 3: 1, 19: 1}], counts)
-    found = rank_by_bm25(lists, queries, lengths.mean(), 50)
-    share = how.k1 * (1 - how.b + how.b * lengths / lengths.mean())
-    tf = counts * (how.k1 + 1) / (counts + share[:, None])
-    idf = inverse_frequencies((counts > 0).sum(0).astype(np.int32), 50)
-    for query, weights in enumerate(({3: 1, 7: 2}, {0: 1, 3: 1, 19: 1})):
-        scores = sum(weight * idf[column] * tf[:, column] for column, weight in weights.items())
-        held = found.positions[query] >= 0
-        assert held.sum() == (scores > 0).sum()
-        np.testing.assert_allclose(found.scores[query][held], np.sort(scores[scores > 0])[::-1], rtol=1e-5)
-
-
-def test_only_what_is_allowed_is_found():
-    counts = np.random.default_rng(1).poisson(0.5, (50, 20))
-    allowed = (np.arange(50) % 3 == 0).astype(np.uint8)
-    queries = query_rows([{3: 1}], counts)
-    found = rank_by_bm25(lists_of(counts), queries, counts.sum(1).mean(), 50, allowed=allowed)
-    held = found.positions[found.positions >= 0]
-    assert set(held.tolist()) == {at for at in range(0, 50, 3) if counts[at, 3]}
+# Through Python
 
 
 def test_a_hit_among_its_like_moves_up():
@@ -202,7 +145,7 @@ def test_a_hit_among_its_like_moves_up():
     rows[1:, [0, 4, 5]] = 1, 2, 1
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
     found = RankedPositions(np.arange(5)[None], np.array([[2, 2, 1.9, 1.9, 1.8]], dtype=np.float32))
-    vectors = as_packed(rows)
+    vectors = as_rows(rows)
     ranked = rank_by_graph(found, vectors.at)
     assert ranked.positions[0, 0] == 1
     assert sorted(ranked.positions[0]) == list(range(5))
@@ -246,7 +189,7 @@ def test_candidates_follow_the_hits_that_are_asked_for():
 def test_positions_need_not_be_dense():
     rng = np.random.default_rng(3)
     rows = unit_rows(rng, 500, 30) + np.float32(0.01)
-    vectors = as_packed(rows)
+    vectors = as_rows(rows)
     positions = np.sort(rng.choice(500, 20, replace=False))[None, ::-1].copy()
     scores = np.linspace(2, 1, 20, dtype=np.float32)[None]
     few = rank_by_graph(RankedPositions(positions, scores), vectors.at)

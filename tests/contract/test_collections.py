@@ -7,8 +7,10 @@ import inspect
 import numpy as np
 import pytest
 
+import sthash
 from sthash import Client, Collection, Document
-from sthash.collection import Hits, SearchKeywords, SearchOptions
+from sthash.applications import known_copies
+from sthash.collection import DocumentCollection, Hits, Prediction, SearchKeywords, SearchOptions
 from support.collections import COLLECTIONS, ODD, assert_same_hits, default_ranking
 from support.components import require
 from support.corpus import QUERIES
@@ -123,7 +125,7 @@ def test_hits_say_how_they_came_about(still, file, options):
 
 def test_unknown_words_are_corrected_on_wish(still, file):
     if default_ranking(still) == "cosine":
-        with pytest.raises(ValueError, match="Milvus has not"):
+        with pytest.raises(ValueError, match="Milvus does not store"):
             still.search("kiten", correct=True)
         return
     hits = still.search('"Kiten" zzzz', 5, correct=True)
@@ -166,6 +168,57 @@ def test_the_defaults_are_those_of_search_options(still):
         assert parameters["k"].default == SearchOptions.k
         assert set(parameters).isdisjoint(SearchKeywords.__annotations__)
         assert any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
+
+
+# What people do with a collection
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"threshold": 0.6},
+        {"threshold": 0.6, "grouping": "complete"},
+        {"threshold": 0.6, "radius": 2},
+        {"measure": "jaccard", "shingle_words": 1, "threshold": 0.5},
+        {"measure": "containment", "shingle_words": 2},
+    ],
+    ids=str,
+)
+def test_near_duplicates(still, file, options):
+    ours, theirs = still.near_duplicates(**options), file.near_duplicates(**options)
+    assert ours.groups == theirs.groups == sthash.near_duplicates(still, **options).groups
+    assert any({"copy 1", "copy 2", "copy 3"} <= set(group) for group in ours.groups)
+    assert [pair[:2] for pair in ours.pairs] == [pair[:2] for pair in theirs.pairs]
+    assert [pair.score for pair in ours.pairs] == pytest.approx([pair.score for pair in theirs.pairs], abs=1e-5)
+    assert (ours.measure, ours.threshold, ours.complete) == (theirs.measure, theirs.threshold, True)
+    assert ours.dropped("longest") == theirs.dropped("longest")
+    assert list(ours.deduplicated()) == list(theirs.deduplicated())
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"k": 3}, {"k": EVERYTHING}, {"radius": 0}, {"radius": 4}, {"voting": "distance"}], ids=str
+)
+def test_classify(still, file, options):
+    for query in (*QUERIES, *(document.text for document in ODD)):
+        ours, theirs = still.classify(query, **options), file.classify(query, **options)
+        assert ours == theirs == sthash.classify(still, query, **options)
+    assert still.classify("cat purr whisker").label == "cats"
+    nothing = still.classify("the zzzz", **options)
+    assert nothing == Prediction(None, {}, 0, False, ("the",), ("zzzz",))
+
+
+def test_known_copies(still):
+    known, new = known_copies(still, [ODD[-1].text.upper(), "zzzz"])
+    assert (known.is_new, known.copy_of, known.score) == (False, "copy 1", pytest.approx(1, abs=1e-5))
+    assert (new.is_new, new.copy_of) == (True, None)
+
+
+def test_info(still, file):
+    expected = file.info()
+    assert {name: still.info()[name] for name in ("documents", "kind", "n_bits")} == {
+        name: expected[name] for name in ("documents", "kind", "n_bits")
+    }
 
 
 # Changes
@@ -289,6 +342,20 @@ MISTAKES = {
     "where has several values for !=": (TypeError, lambda c: c.search("cat", where={"parity": {"!=": [1]}})),
     "where has a number for exists": (TypeError, lambda c: c.search("cat", where={"parity": {"exists": 1}})),
     "an option that is not there": (TypeError, lambda c: c.search("cat", within=3)),
+    "a threshold above 1": (ValueError, lambda c: c.near_duplicates(1.5)),
+    "a measure that is not there": (ValueError, lambda c: c.near_duplicates(measure="edit")),
+    "a grouping that is not there": (ValueError, lambda c: sthash.near_duplicates(c, grouping="loose")),
+    "shingles of no words": (ValueError, lambda c: c.near_duplicates(measure="jaccard", shingle_words=0)),
+    "near-duplicates within a negative radius": (ValueError, lambda c: c.near_duplicates(radius=-1)),
+    "a radius for shingles": (TypeError, lambda c: c.near_duplicates(measure="jaccard", radius=3)),
+    "near-duplicates of a collection and vectors": (
+        TypeError,
+        lambda c: sthash.near_duplicates(c, vectors=np.ones((3, 2))),
+    ),
+    "classify a number": (TypeError, lambda c: c.classify(5)),
+    "classify with no voters": (ValueError, lambda c: c.classify("cat", 0)),
+    "classify within a negative radius": (ValueError, lambda c: c.classify("cat", radius=-1)),
+    "a voting that is not there": (ValueError, lambda c: sthash.classify(c, "cat", voting="loud")),
     "add one str": (TypeError, lambda c: c.add("cat")),
     "add one document": (TypeError, lambda c: c.add(Document("new", "cat"))),
     "upsert one dict": (TypeError, lambda c: c.upsert({"text": "cat"})),
@@ -318,4 +385,7 @@ def test_every_class_is_in_the_suite(still):
     from sthash.milvus import MilvusCollection
 
     assert type(still) in (Collection, Client, MilvusCollection)
+    methods = {name for name in vars(DocumentCollection) if callable(getattr(DocumentCollection, name))}
+    assert {"search", "near_duplicates", "classify", "info"} <= methods
+    assert all(hasattr(still, name) for name in methods)
     assert {kind.__name__ for kind in (Collection, Client, MilvusCollection)} == set(COLLECTIONS)

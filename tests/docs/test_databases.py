@@ -77,7 +77,7 @@ def test_the_client_reranks_by_the_cosines_of_the_library(names):
     hits = names["hits"]
     labels = {document.key: document.label for document in names["documents"]}
     assert [labels[key] for key, _ in hits[:3]] == ["space"] * 3
-    vectorizer = sthash.TextVectorizer().fit(names["texts"])
+    vectorizer = sthash.TextOptions().vectorizer().fit(names["texts"])
     texts = {document.key: document.text for document in names["documents"]}
     query = vectorizer.transform(["pictures of distant planets"])
     cosines = [(vectorizer.transform([texts[key]]) @ query.T).toarray()[0, 0] for key, _ in hits]

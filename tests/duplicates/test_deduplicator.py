@@ -8,8 +8,8 @@ import pytest
 import sthash
 from sthash import Deduplicator, ModelFileError
 from sthash.duplicates import Verdict, matchers
+from support.factories import WORDS
 
-WORDS = [f"word{letter}{other}" for letter in "abcdefghij" for other in "klmnopqrst"]
 TEXT = "the quick brown fox jumps over the lazy dog near the river bank at dawn"
 
 
@@ -68,13 +68,13 @@ def test_saved_and_opened(texts, tmp_path):
     seen = Deduplicator(0.5, measure="containment", shingle_words=3)
     seen.add(texts[:200])
     seen.save(tmp_path / "seen")
-    for again in (Deduplicator.open(tmp_path / "seen"), sthash.load(tmp_path / "seen")):
+    for again in (Deduplicator.load(tmp_path / "seen"), sthash.load(tmp_path / "seen")):
         assert repr(again) == repr(seen)
         assert again.check(texts[200:]) == seen.check(texts[200:])
-        assert again.add(texts[200:]) == Deduplicator.open(tmp_path / "seen").add(texts[200:])
+        assert again.add(texts[200:]) == Deduplicator.load(tmp_path / "seen").add(texts[200:])
     sthash.TextVectorizer().fit(["a cat"]).save(tmp_path / "other")
     with pytest.raises(ModelFileError, match="holds a TextVectorizer, not a Deduplicator"):
-        Deduplicator.open(tmp_path / "other")
+        Deduplicator.load(tmp_path / "other")
 
 
 def test_forged_files_are_refused(tmp_path):
@@ -87,7 +87,7 @@ def test_forged_files_are_refused(tmp_path):
         "keys": np.frombuffer(b'["a"]', dtype=np.uint8),
     }
     model_file.write(tmp_path / "good", "Deduplicator", config, arrays)
-    assert len(Deduplicator.open(tmp_path / "good")) == 1
+    assert len(Deduplicator.load(tmp_path / "good")) == 1
     forged = [
         ({}, {"indptr": np.array([0, 3])}),
         ({}, {"indptr": np.array([2, 0])}),
@@ -100,8 +100,8 @@ def test_forged_files_are_refused(tmp_path):
     ]
     for settings, changed in forged:
         model_file.write(tmp_path / "bad", "Deduplicator", config | settings, arrays | changed)
-        with pytest.raises(ModelFileError, match="is no valid Deduplicator"):
-            Deduplicator.open(tmp_path / "bad")
+        with pytest.raises(ModelFileError, match="is not a valid Deduplicator"):
+            Deduplicator.load(tmp_path / "bad")
 
 
 def test_check_keeps_nothing():
@@ -135,7 +135,7 @@ def test_many_copies_of_a_template_make_no_quadratic_work():
 
 def test_a_file_of_the_first_version_gives_the_same_verdicts():
     """Hashes of shingles are the same in every process and on every machine."""
-    seen = Deduplicator.open(Path(__file__).parent / "golden" / "deduplicator-1")
+    seen = Deduplicator.load(Path(__file__).parent / "golden" / "deduplicator-1")
     texts = {
         "fox": "The quick brown fox jumps over the lazy dog today",
         "ships": "sails and ropes and a harbour full of ships today",
@@ -182,7 +182,7 @@ def test_vectors_equal_all_comparisons_in_whatever_portions(vectors, portion, tm
     expected = vector_twin(vectors, 0.9)
     assert seen.add(vectors=vectors[:600]) == expected[:600]
     seen.save(tmp_path / "seen")
-    opened = Deduplicator.open(tmp_path / "seen")
+    opened = Deduplicator.load(tmp_path / "seen")
     assert repr(opened) == repr(seen)
     assert opened.check(vectors=vectors[:3]) == seen.check(vectors=vectors[:3])
     assert opened.add(vectors=vectors[600:]) == expected[600:]
@@ -202,7 +202,7 @@ def test_equal_vectors_are_copies_at_any_threshold(vectors):
 
 def test_nothing_kept_is_saved_and_opened(tmp_path):
     Deduplicator(measure="cosine").save(tmp_path / "empty")
-    assert Deduplicator.open(tmp_path / "empty").add(vectors=[[1.0, 2.0]]) == [Verdict("0", True, None, 0.0)]
+    assert Deduplicator.load(tmp_path / "empty").add(vectors=[[1.0, 2.0]]) == [Verdict("0", True, None, 0.0)]
 
 
 @pytest.mark.parametrize(

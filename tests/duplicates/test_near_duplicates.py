@@ -6,31 +6,23 @@ import numpy as np
 import pytest
 
 import sthash
-from sthash import Collection, Document, TextVectorizer, near_duplicates
+from sthash import Document, TextOptions, TextVectorizer, near_duplicates
+from sthash.duplicates import deduplicate
 from support.corpus import make_documents
-
-WORDS = [f"word{letter}{other}" for letter in "abcdefghij" for other in "klmnopqrst"]
-
-
-def random_texts(count, length, seed):
-    rng = np.random.default_rng(seed)
-    return [" ".join(rng.choice(WORDS, length)) for _ in range(count)]
+from support.factories import WORDS, create_collection, random_texts, with_copies
 
 
 @pytest.fixture(scope="module")
 def texts():
     """A third of the texts say nearly what another one says; two are blank; one is a copy."""
-    texts = random_texts(200, 30, 0)
-    rng = np.random.default_rng(1)
-    copies = [text + " " + " ".join(rng.choice(WORDS, rng.integers(0, 3))) for text in texts[:100]]
-    return [*texts, *copies, texts[0], "", "   "]
+    return with_copies(random_texts(200, 30))
 
 
 @pytest.fixture(scope="module")
 def collection(texts, tmp_path_factory):
     documents = [Document(f"k{i}", text, "ab"[i % 2]) for i, text in enumerate(texts)]
     path = tmp_path_factory.mktemp("duplicates") / "c.sth"
-    with Collection.create(path, documents, n_bits=16, n_neighbors=5) as collection:
+    with create_collection(path, documents, n_bits=16, n_neighbors=5) as collection:
         yield collection
 
 
@@ -43,7 +35,7 @@ def shingles(text, size=5):
 def similarities(texts, measure):
     """All similarities of two texts that have any, by the definition."""
     if measure == "cosine":
-        rows = TextVectorizer().fit_transform(texts).toarray().astype(np.float64)
+        rows = TextOptions().vectorizer().fit_transform(texts).toarray().astype(np.float64)
         return rows @ rows.T
     sets = list(map(shingles, texts))
     matrix = np.zeros((len(sets), len(sets)))
@@ -120,6 +112,30 @@ def test_a_collection_gives_what_its_texts_give(collection, texts, measure):
     assert [(int(left[1:]), int(right[1:])) for left, right, _ in stored.pairs] == [pair[:2] for pair in own.pairs]
     assert [score for *_, score in stored.pairs] == pytest.approx([score for *_, score in own.pairs], abs=1e-5)
     assert [[int(key[1:]) for key in group] for group in stored.groups] == own.groups
+
+
+def test_texts_a_stream_and_a_collection_have_the_same_words(tmp_path):
+    texts = [f"{what} of {where}" for what in ("the fire system", "a system", "an old interest") for where in WORDS[:9]]
+    documents = [Document(str(number), text) for number, text in enumerate(texts)]
+    own = near_duplicates(texts, 0.5)
+    assert 0.5 < own.pairs[-1].score < 1
+    with create_collection(tmp_path / "c.sth", documents) as collection:
+        stored = collection.near_duplicates(0.5)
+    assert [(int(left), int(right)) for left, right, _ in stored.pairs] == [pair[:2] for pair in own.pairs]
+    assert [pair.score for pair in stored.pairs] == pytest.approx([pair.score for pair in own.pairs], abs=1e-5)
+    with deduplicate(documents, 0.5) as found:
+        pairs = sorted((int(pair.left), int(pair.right), pair.score) for pair, _, _ in found.closest_pairs(10**6))
+    assert [pair[:2] for pair in pairs] == sorted(pair[:2] for pair in own.pairs)
+    assert [pair[2] for pair in pairs] == pytest.approx([pair.score for pair in sorted(own.pairs)], abs=1e-5)
+
+
+def test_text_options(texts):
+    assert near_duplicates(texts, text_options=TextOptions()).pairs == near_duplicates(texts).pairs
+    usual = TextOptions().vectorizer()
+    assert near_duplicates(texts, text_options=usual).groups == near_duplicates(texts).groups
+    assert near_duplicates(["the fire", "the system"], text_options=TextVectorizer(stop_words=None)).groups == []
+    with pytest.raises(TypeError, match="text_options is a str. Pass TextOptions or a TextVectorizer"):
+        near_duplicates(texts, text_options="english")
 
 
 def test_a_radius_of_all_bits_leaves_out_nothing(collection):
@@ -211,7 +227,7 @@ def test_results_can_be_looked_at(texts):
         ({"shingle_words": 0}, ValueError, "shingle_words=0"),
         ({"radius": 3}, TypeError, "Leave radius= out, or pass a Collection"),
         ({"radius": 3, "measure": "jaccard"}, TypeError, "a radius goes with measure='cosine'"),
-        ({"measure": "jaccard", "vectorizer": TextVectorizer()}, TypeError, "Leave vectorizer= out"),
+        ({"measure": "jaccard", "text_options": TextVectorizer()}, TypeError, "Leave text_options= out"),
     ],
 )
 def test_bad_arguments(texts, arguments, error, message):
@@ -222,8 +238,8 @@ def test_bad_arguments(texts, arguments, error, message):
 def test_bad_sources(collection):
     with pytest.raises(TypeError, match="got none"):
         near_duplicates()
-    with pytest.raises(TypeError, match="Leave vectorizer= out"):
-        near_duplicates(collection, vectorizer=TextVectorizer())
+    with pytest.raises(TypeError, match="Leave text_options= out"):
+        near_duplicates(collection, text_options=TextVectorizer())
     with pytest.raises(TypeError, match="document 1 is a int, not a str"):
         near_duplicates(["a", 1])
 

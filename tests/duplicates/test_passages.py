@@ -1,6 +1,6 @@
 import pytest
 
-from sthash import compare_texts, shared_passages
+from sthash.duplicates import compare_texts, shared_passages
 
 LEFT = "As Hamlet says: To be, or not to be -- that is the question; whether 'tis nobler in the mind to suffer."
 
@@ -16,7 +16,7 @@ def test_passages_have_their_places():
         assert LEFT[slice(*passage.left)] == passage.text
         assert right[slice(*passage.right)].lower().split()[0] == passage.text.lower().split()[0].strip(",")
     assert [passage.words for passage in passages] == [10, 6]
-    assert shared_passages(LEFT, right, words=11) == []
+    assert shared_passages(LEFT, right, min_words=11) == []
 
 
 def test_passages_of_the_same_text_are_one():
@@ -33,7 +33,7 @@ def test_passages_of_the_same_text_are_one():
     ],
 )
 def test_passages_in_other_scripts(left, right, shared):
-    (passage,) = shared_passages(left, right, words=4)
+    (passage,) = shared_passages(left, right, min_words=4)
     assert passage.text == shared == left[slice(*passage.left)]
     assert right[slice(*passage.right)].lower() == shared.lower()
 

@@ -14,7 +14,7 @@ from sthash.progress import silent
 from sthash.sources import Document
 from support.components import require
 
-SMALL = {"n_bits": [8, 24], "n_neighbors": [10], "recipes": ["paper"]}
+SMALL = {"n_bits": [8, 24], "n_neighbors": [10], "recipe": ["paper"]}
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +86,7 @@ def test_texts_with_some_labels_and_a_sample():
         iter(documents),
         n_bits=[8],
         n_neighbors=[10],
-        recipes=["paper"],
+        recipe=["paper"],
         sample_size=300,
         progress=lambda step, done, total: steps.append((step, done, total)),
     )
@@ -94,13 +94,13 @@ def test_texts_with_some_labels_and_a_sample():
     assert 0 < found.trials[0].precision_at_100 <= 1
     assert ("reading", 400, None) in steps
     assert steps[-1] == ("trying", 1, 1)
-    assert tune(texts, n_bits=[8], n_neighbors=[10], recipes=["paper"]).trials[0].precision_at_100 is None
+    assert tune(texts, n_bits=[8], n_neighbors=[10], recipe=["paper"]).trials[0].precision_at_100 is None
 
 
 def test_a_file_and_the_number_of_threads(tmp_path):
     texts = [f"word{i % 7} word{i % 11} word{i % 13} word{i % 17}" for i in range(300)]
     (tmp_path / "docs.txt").write_text("\n".join(texts))
-    settings = {"n_bits": [8], "n_neighbors": [10], "recipes": ["paper"]}
+    settings = {"n_bits": [8], "n_neighbors": [10], "recipe": ["paper"]}
     one = tune(tmp_path / "docs.txt", threads=1, **settings).trials[0]
     two = tune(texts, threads=2, **settings).trials[0]
     assert (one.recall, one.share_in_100) == (two.recall, two.share_in_100)
@@ -128,8 +128,8 @@ def test_sparse_vectors(vectors):
         ({"documents": ["a"] * 100}, ValueError, "at least 250 documents, got 100"),
         ({"documents": []}, ValueError, "at least 250 documents, got 0"),
         ({"documents": ["a"], "labels": [1]}, TypeError, "labels= goes with vectors="),
-        ({"recipes": ["papper"]}, ValueError, "recipe='papper' is not known. Use one of: paper"),
-        ({"recipes": "paper"}, ValueError, "recipes='paper' must be a sequence"),
+        ({"recipe": ["papper"]}, ValueError, "recipe='papper' is not known. Use one of: paper"),
+        ({"recipe": "paper"}, ValueError, "recipe='paper' must be a sequence"),
         ({"n_bits": []}, ValueError, "n_bits=.* at least one value"),
         ({"n_bits": [0]}, ValueError, "n_bits=0"),
         ({"n_bits": [2000]}, ValueError, "n_bits=2000 must be at most 1024"),

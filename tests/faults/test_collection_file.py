@@ -15,36 +15,43 @@ import numpy as np
 import pytest
 
 from sthash import Collection, CollectionError, Document, near_duplicates
+from sthash.checksums import row_checksum
 from sthash.cli import main
-from sthash.collection import posting_table
+from sthash.collection.file.schema import TABLES
 from support.corpus import found, make_documents, twin_search
+from support.embedders import embed
+from support.factories import copied, create_collection, small_segments, tables_in_use
 
 COMMANDS = (
     ["search", "FILE", "kitten claw", "--json"],
-    ["search", "FILE", "kitten", "--where", "parity=1", "--codes-only", "--json"],
+    ["search", "FILE", "kitten", "--where", "parity=1", "--no-rerank", "--json"],
     ["similar", "FILE", "d8", "--json"],
     ["duplicates", "FILE", "--json"],
     ["classify", "FILE", "kitten claw", "--json"],
     ["info", "FILE", "--json"],
     ["export", "FILE"],
 )
+OF_VECTORS = tuple(command for command in COMMANDS if command[0] != "classify" and "--no-rerank" not in command)
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
-    path = tmp_path_factory.mktemp("whole") / "c.sth"
-    documents = [*make_documents(100), Document("copy", make_documents(9)[8].text)]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(posting_table, "MOST_PENDING", 50)
-        Collection.create(path, documents[:80], n_bits=8, n_neighbors=5).close()
-        with Collection.open(path) as collection:
-            collection.add(documents[80:])
-    return path
+    """A file of texts and one of vectors with codes; both have rows in every table."""
+    folder = tmp_path_factory.mktemp("whole")
+    documents = [*make_documents(100), Document("copy", make_documents(9)[8].text), Document("gone", "a ship")]
+    with small_segments(few=80):
+        for name, embedder in (("texts.sth", None), ("vectors.sth", embed)):
+            with create_collection(folder / name, [*documents[:80], documents[-1]], embedder=embedder) as collection:
+                collection.add(documents[80:-1])
+                collection.delete("gone")
+                collection.upsert(documents[95:100])
+            assert tables_in_use(folder / name) == set(TABLES)
+    return folder
 
 
 @pytest.fixture
 def path(whole, tmp_path):
-    return Path(shutil.copy(whole, tmp_path / "c.sth"))
+    return copied(whole / "texts.sth", tmp_path).rename(tmp_path / "c.sth")
 
 
 def run(monkeypatch, path, command):
@@ -59,11 +66,14 @@ def run(monkeypatch, path, command):
     return end.value.code, out.getvalue()
 
 
+@pytest.mark.parametrize("kind", ["texts.sth", "vectors.sth"])
 @pytest.mark.parametrize("part", range(2))
-def test_altered_bytes_anywhere(path, monkeypatch, part):
+def test_altered_bytes_anywhere(whole, tmp_path, monkeypatch, kind, part):
     """Whatever byte is altered: the same answers, or an error, or at least a check that finds the damage."""
+    path = copied(whole / kind, tmp_path)
     content = path.read_bytes()
-    right = [run(monkeypatch, path, command) for command in COMMANDS]
+    commands = COMMANDS if kind == "texts.sth" else OF_VECTORS
+    right = [run(monkeypatch, path, command) for command in commands]
     assert all(status == 0 for status, _ in right)
     rng = np.random.default_rng(part)
     refused = 0
@@ -74,48 +84,97 @@ def test_altered_bytes_anywhere(path, monkeypatch, part):
         path.write_bytes(altered)
         status, _ = run(monkeypatch, path, ["check", "FILE"])
         refused += bool(status)
-        for command, expected in zip(COMMANDS, right, strict=True):
+        for command, expected in zip(commands, right, strict=True):
             given = run(monkeypatch, path, command)
             assert given == expected or given[0] == 1 or status == 1
     assert refused > 15
 
 
+ALL = {"search", "similar", "duplicates", "classify"}
+
+
 @pytest.mark.parametrize(
     ("table", "column", "fails"),
     [
-        ("documents", "text", {"search", "duplicates", "classify", "export"}),
-        ("documents", "label", {"search", "duplicates", "classify", "export"}),
-        ("documents", "metadata", {"search", "duplicates", "classify", "export"}),
-        ("counts", "content", {"search", "duplicates"}),
-        ("frequencies", "content", {"search", "duplicates"}),
-        ("codes", "lengths", {"search", "duplicates", "classify", "info"}),
-        ("postings", "content", set()),
-        ("segments", "size", set()),
-        ("codes", "content", {"search", "duplicates", "classify", "info"}),
-        ("codes", "held", {"search", "duplicates", "classify", "info"}),
-        ("terms", "weights", {"search", "classify"}),
-        ("terms", "frequency", {"search", "classify"}),
-        ("settings", "content", {"search", "duplicates", "classify", "info"}),
+        ("documents", "text", ALL | {"export"}),
+        ("documents", "label", ALL | {"export"}),
+        ("documents", "metadata", ALL | {"export"}),
+        ("counts", "content", {"search", "similar", "duplicates"}),
+        ("frequencies", "content", {"search", "similar", "duplicates"}),
+        ("terms", "term", {"search"}),
+        ("weights", "content", {"similar"}),
+        ("weights", "frequency", {"similar"}),
+        ("segments", "size", ALL | {"info"}),
+        ("segments", "kind", ALL | {"info"}),
+        ("parts", "content", ALL | {"info"}),
+        ("deletions", "content", ALL | {"info"}),
+        ("pending", "content", ALL | {"info"}),
+        ("settings", "content", ALL | {"info"}),
     ],
 )
-def test_altered_values_are_found_in_every_table(path, monkeypatch, table, column, fails):
+@pytest.mark.parametrize("kind", ["texts.sth", "vectors.sth"])
+def test_altered_values_are_found_in_every_table(whole, tmp_path, monkeypatch, kind, table, column, fails):
+    path = copied(whole / kind, tmp_path)
     with contextlib.closing(sqlite3.connect(path)) as connection, connection:
-        if column in ("frequency", "label", "size"):
+        if column in ("frequency", "label", "size", "kind"):
             connection.execute(f"UPDATE {table} SET {column} = 7")
         else:
-            connection.execute(f"UPDATE {table} SET {column} = substr({column}, 2) || x'01'")
-    for command in (*COMMANDS, ["check", "FILE"]):
+            connection.execute(f"UPDATE {table} SET {column} = CAST({column} || x'01' AS BLOB)")
+    for command in (*(COMMANDS if kind == "texts.sth" else OF_VECTORS), ["check", "FILE"]):
         status, _ = run(monkeypatch, path, command)
-        if command[0] in fails or command[0] == "check":
-            assert status == 1
+        if kind == "texts.sth" and command[0] in fails:
+            assert status == 1, command
+    assert status == 1
     with pytest.raises(CollectionError, match=f"damaged.*{table}"), Collection.open(path) as collection:
         collection.check()
 
 
-@pytest.mark.parametrize("table", ["documents", "counts", "codes", "terms", "frequencies", "postings", "segments"])
-def test_missing_rows_are_found(path, table):
+@pytest.mark.parametrize("kind", ["texts.sth", "vectors.sth"])
+@pytest.mark.parametrize("table", TABLES)
+def test_missing_rows_are_found(whole, tmp_path, kind, table):
+    with contextlib.closing(sqlite3.connect(whole / kind)) as connection:
+        which = "WHERE name <> 'embedder'" if table == "settings" else ""  # without a name, any embedder will do
+        rows = [row for (row,) in connection.execute(f"SELECT rowid FROM {table} {which} ORDER BY rowid")]
+    for row in {rows[0], rows[-1], rows[len(rows) // 2]}:
+        path = copied(whole / kind, tmp_path)
+        with contextlib.closing(sqlite3.connect(path)) as connection, connection:
+            connection.execute(f"DELETE FROM {table} WHERE rowid = ?", (row,))
+        with pytest.raises(CollectionError, match="damaged"), Collection.open(path) as collection:
+            collection.check()
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "INSERT INTO deletions VALUES (999, x'00', 0)",
+        "INSERT INTO deletions VALUES (-1, x'00', 0)",
+        "INSERT INTO parts VALUES (4294967296 * 999, x'00', 0)",
+        "INSERT INTO parts VALUES (-1, x'00', 0)",
+        "INSERT INTO pending VALUES (7, x'00', 0)",  # of no kind
+        "INSERT INTO pending VALUES (-1, x'00', 0)",
+        "INSERT INTO pending VALUES ((9 << 52) + 1, x'00', 0)",
+        "INSERT INTO pending VALUES ((2 << 52) + 3, x'00', 0)",  # of a document in a segment
+        "INSERT INTO pending VALUES ((2 << 52) + 5000, x'00', 0)",  # of no document
+        "INSERT INTO segments VALUES (999, 'nothing', 0, 9, 10, 10, 0)",
+        "INSERT INTO segments VALUES (999, 'codes', 4000, 4009, 10, 10, 0)",
+        "INSERT INTO weights VALUES (5000, 1, x'', 0)",
+        "INSERT INTO weights VALUES (-1, 1, x'', 0)",
+        "INSERT INTO counts VALUES (5000, x'', 0)",
+        "INSERT INTO frequencies VALUES (5000, zeroblob(1024), 0)",
+        "INSERT INTO terms VALUES (5000, x'41', 0)",
+        "INSERT INTO documents VALUES (5000, x'41', NULL, x'7b7d', x'', 0)",
+        "INSERT INTO settings VALUES ('strange', x'7b7d', 0)",
+    ],
+)
+@pytest.mark.parametrize("kind", ["texts.sth", "vectors.sth"])
+def test_rows_too_many_are_found(whole, tmp_path, kind, statement):
+    """Their checksums are right, but nothing refers to them."""
+    path = copied(whole / kind, tmp_path)
+    table = statement.split()[2]
     with contextlib.closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute(f"DELETE FROM {table} WHERE rowid = (SELECT min(rowid) FROM {table})")
+        connection.execute(statement)
+        row = connection.execute(f"SELECT rowid, * FROM {table} WHERE sum = 0").fetchone()
+        connection.execute(f"UPDATE {table} SET sum = ? WHERE rowid = ?", (row_checksum(row[1:-1]), row[0]))
     with pytest.raises(CollectionError, match="damaged"), Collection.open(path) as collection:
         collection.check()
 
@@ -131,7 +190,7 @@ def test_cut_at_any_length(path, monkeypatch):
 
 FULL_DISK = """
 import sys, resource, signal
-from sthash import Collection, CollectionError, Document
+from sthash import Collection, CollectionError, Document, Learning
 path, limit = sys.argv[1:]
 if int(limit):
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -145,7 +204,7 @@ for change in (lambda c: c.add(documents), lambda c: c.upsert(documents)):
         print(error)
 try:
     texts = [f"ship{i % 7} sail{i % 13} mast{i % 31} " * 300 for i in range(2000)]
-    Collection.create(path + "2", texts, n_bits=8, n_neighbors=5)
+    Collection.create(path + "2", texts, learning=Learning(n_bits=8, n_neighbors=5))
 except (CollectionError, OSError) as error:
     print(error)
 """
@@ -289,5 +348,5 @@ def test_interrupted_builds_leave_nothing(tmp_path):
         yield from make_documents(50, first=50)
 
     with pytest.raises(KeyboardInterrupt):
-        Collection.create(tmp_path / "c.sth", interrupted(), n_bits=8)
+        create_collection(tmp_path / "c.sth", interrupted())
     assert list(tmp_path.iterdir()) == []

@@ -9,24 +9,33 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sthash import Collection, CollectionError, classify, near_duplicates
+from fuzz.collection_files import check_documented
+from sthash import Collection, CollectionError, Document, classify, near_duplicates
 from sthash.checksums import row_checksum
-from sthash.collection import posting_table
+from sthash.collection.file.schema import TABLES
 from support.corpus import make_documents
+from support.factories import copied, create_collection, random_vectors, small_segments, tables_in_use
 
 GOLDEN = Path(__file__).parents[1] / "collection" / "golden"
 BIG = [-1, 40, 41, 1 << 20, 2_000_000_000, (1 << 31) - 1, 1 << 31, 1 << 62, -(1 << 63)]
+TEXT = "kitten ship cat star"
+VECTOR = np.ones(6)
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
+    """A file of texts, one of vectors with cells and codes, and one of few vectors; with rows in every table."""
     folder = tmp_path_factory.mktemp("whole")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(posting_table, "MOST_PENDING", 50)
-        with Collection.create(folder / "texts.sth", make_documents(90), n_bits=8, n_neighbors=5) as collection:
-            collection.add(make_documents(9, first=90))
-    rows = np.random.default_rng(0).normal(size=(90, 6))
-    Collection.create(folder / "vectors.sth", vectors=rows, n_bits=8, n_neighbors=5).close()
+    documents, rows = make_documents(99), random_vectors(99, 6)
+    with small_segments(few=80):
+        with create_collection(folder / "texts.sth", documents[:90]) as collection:
+            collection.add(documents[90:])
+            collection.delete("d7")
+        with create_collection(folder / "vectors.sth", documents[:90], vectors=rows[:90]) as collection:
+            collection.add(documents[90:], vectors=rows[90:])
+            collection.delete("d7")
+        Collection.create(folder / "few.sth", documents[:15], vectors=rows[:15]).close()
+    assert tables_in_use(folder / "texts.sth") == tables_in_use(folder / "vectors.sth") == set(TABLES)
     return folder
 
 
@@ -44,71 +53,77 @@ def forge(path, statement, *arguments):
         assert names[-1] == "sum"
 
 
-def settings(path, **changes):
+def setting(path, name):
     with contextlib.closing(sqlite3.connect(path)) as connection:
-        (content,) = connection.execute("SELECT content FROM settings WHERE name = 'model'").fetchone()
-    forge(
-        path, "UPDATE settings SET content = ? WHERE name = 'model'", json.dumps(json.loads(content) | changes).encode()
-    )
+        (content,) = connection.execute("SELECT content FROM settings WHERE name = ?", (name,)).fetchone()
+    return json.loads(content)
+
+
+def settings(path, name="codes", **changes):
+    content = json.dumps(setting(path, name) | changes).encode()
+    forge(path, "UPDATE settings SET content = ? WHERE name = ?", content, name)
 
 
 def everything(path, query):
     """Do what can be done; each step may fail with the documented error only, and the check must."""
+    text = isinstance(query, str)
 
     def lists(collection):
         with collection.snapshot() as now:
-            columns = now.encode([query]).indices
-            now.posting_lists(columns).search(
-                np.array([0, len(columns)]),
-                columns,
-                np.ones(len(columns), np.float32),
-                k=5,
-                k1=1.5,
-                b=0.75,
-                mean_length=now.mean_length or 1.0,
-                allowed=None,
-                threads=1,
-            )
-
-    def votes(collection):
-        with contextlib.suppress(ValueError):  # "no document has a label", where all are gone
-            classify(collection, query)
+            columns = np.arange(min(now.words.n_columns, 100), dtype=np.int32)
+            now.words.posting_lists(columns)
+            now.words.frequencies(columns)
 
     def filtered(collection):
-        with contextlib.suppress(ValueError, TypeError):  # "no document has this field", where all are gone
-            collection.search(query, 5, where={"parity": 1})
-            collection.search(query, 5, where={"parity": 1}, rerank=False)
+        collection.search(query, 5, where={"parity": 1})
+        collection.search(query, 5, where={"parity": 1}, rerank=False)
+
+    def by_codes(collection):
+        if collection.n_bits:
+            collection.search(query, 5, rerank=False)
+            collection.search(query, 5, radius=3)
 
     steps = [
         filtered,
-        lambda c: c.search(query, 5, explain=True),
-        lambda c: c.search_many([query] * 3, 5),
-        lambda c: c.search(query, 5, rerank=False),
-        lambda c: c.search(key="d3" if isinstance(query, str) else "3"),
+        by_codes,
+        lambda c: classify(c, query),
+        lists,
         near_duplicates,
-        votes,
+        lambda c: c.search(query, 5, explain=True),
+        lambda c: c.search(TEXT, 5, explain=True, correct=True),
+        lambda c: c.search('"kitten cat" -ship', 5),
+        lambda c: c.search_many([query] * 3, 5),
+        lambda c: c.search(key="d3"),
         lambda c: c.info(),
-        lists if isinstance(query, str) else len,
-        lambda c: c.add(["kitten harbour zeppelin"] * 2) if isinstance(query, str) else len(c),
-        lambda c: c.delete("d4" if isinstance(query, str) else "4"),
+        lambda c: c.add(["kitten harbour zeppelin"] * 2, vectors=None if text else [VECTOR, VECTOR]),
+        lambda c: c.upsert([Document("d5", "zeppelin")], vectors=None if text else [VECTOR]),
+        lambda c: c.delete(["d4", "d5"]),
+        lambda c: c.relearn(),
     ]
-    for step in [*steps, lambda c: c.relearn()]:
+    for step in steps:
         copy = Path(shutil.copy(path, path.with_suffix(".copy")))
-        with contextlib.suppress(CollectionError), Collection.open(copy) as collection:
-            step(collection)
+        try:
+            with Collection.open(copy) as collection:
+                step(collection)
+        except (ValueError, KeyError, TypeError) as error:
+            check_documented(error)
     with pytest.raises(CollectionError), Collection.open(path) as collection:
         collection.check()
 
 
 def texts(whole, tmp_path):
-    return Path(shutil.copy(whole / "texts.sth", tmp_path / "c.sth"))
+    return copied(whole / "texts.sth", tmp_path)
+
+
+def vectors(whole, tmp_path):
+    return copied(whole / "vectors.sth", tmp_path)
 
 
 @pytest.mark.parametrize("column", BIG)
 def test_columns_of_terms(whole, tmp_path, column):
     path = texts(whole, tmp_path)
     forge(path, "UPDATE terms SET column = ? WHERE column = 0", column)
-    everything(path, "kitten ship cat star")
+    everything(path, TEXT)
 
 
 @pytest.mark.parametrize(
@@ -133,7 +148,7 @@ def test_columns_of_terms(whole, tmp_path, column):
         {"random_weights": {"weight": float("inf"), "seed": 0}},
         {"random_weights": {"weight": 1.0, "seed": -1}},
         {"random_weights": {"mass": 1.0}},
-        {"learnt_on": "many"},
+        {"learned_on": "many"},
         {"tried_on": "many"},
         {"stop_words": [["a"]]},
         {"kind": "vectors"},
@@ -144,7 +159,7 @@ def test_columns_of_terms(whole, tmp_path, column):
 def test_settings_of_the_model(whole, tmp_path, changes):
     path = texts(whole, tmp_path)
     settings(path, **changes)
-    everything(path, "kitten ship cat star")
+    everything(path, TEXT)
 
 
 VARINTS = [
@@ -159,81 +174,76 @@ VARINTS = [
 
 
 @pytest.mark.parametrize("content", [*VARINTS, b"", "text", None, 7], ids=repr)
-@pytest.mark.parametrize("table", ["counts", "postings", "frequencies"])
+@pytest.mark.parametrize("table", ["counts", "parts", "frequencies", "deletions", "pending"])
 def test_contents(whole, tmp_path, table, content):
     path = texts(whole, tmp_path)
     if content is None:
         content = bytes(100_000)
     forge(path, f"UPDATE {table} SET content = ?", content)
-    everything(path, "kitten ship cat star")
+    everything(path, TEXT)
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        "held = x'01'",
-        "held = zeroblob(100000)",
-        "content = zeroblob(7)",
-        "content = x''",
-        "lengths = x'ffffffff'",
-        "lengths = replace(hex(lengths), '08', 'ff')",
-        "lengths = x''",
-        "chunk = -1",
-        "chunk = 4611686018427387904",
-        "chunk = 5",
-        "held = 'text'",
-    ],
-)
-def test_codes(whole, tmp_path, change):
-    path = texts(whole, tmp_path)
-    forge(path, f"UPDATE codes SET {change}")
-    everything(path, "kitten ship cat star")
+@pytest.mark.parametrize("content", [*VARINTS, b"", "text", None, 7], ids=repr)
+@pytest.mark.parametrize("table", ["parts", "deletions", "pending", "weights"])
+def test_contents_of_vectors(whole, tmp_path, table, content):
+    path = vectors(whole, tmp_path)
+    forge(path, f"UPDATE {table} SET content = ?", bytes(100_000) if content is None else content)
+    everything(path, VECTOR)
 
 
 @pytest.mark.parametrize(
     "change",
     [
         "first = -1",
+        "first = 50",
         "last = 4611686018427387904",
         "last = 5",
-        "first = 50",
-        "live = -1",
-        "live = 89",
-        "segment = -1",
-        "size = -1",
-        "segment = 9223372036854775807",
-        "segment = 3",
-        "indexed = 0",
         "last = 9223372036854775807",
         "last = 'many'",
         "last = 0.5",
+        "last = last + 1000",
+        "size = -1",
+        "size = 0",
+        "size = 1",
+        "size = 1000000000000, last = 1000000000000",
+        "bytes = -1",
+        "bytes = 'many'",
+        "segment = -1 - segment",
+        "segment = 9223372036854775807 - segment",
+        "segment = segment + 100",
+        "kind = 'nothing'",
+        "kind = ''",
+        "kind = CASE kind WHEN 'lengths' THEN 'codes' WHEN 'codes' THEN 'lengths' ELSE kind END",
+        "kind = CASE kind WHEN 'lengths' THEN 'words' WHEN 'words' THEN 'lengths' ELSE kind END",
+        "kind = x'00'",
     ],
 )
-def test_segments(whole, tmp_path, change):
-    path = texts(whole, tmp_path)
+@pytest.mark.parametrize("kind", ["texts.sth", "vectors.sth"])
+def test_segments(whole, tmp_path, kind, change):
+    path = copied(whole / kind, tmp_path)
     forge(path, f"UPDATE segments SET {change}")
-    everything(path, "kitten ship cat star")
+    everything(path, TEXT if kind == "texts.sth" else VECTOR)
 
 
 @pytest.mark.parametrize(
     "statement",
     [
-        "UPDATE terms SET frequency = 0",
-        "UPDATE terms SET frequency = -5",
-        "UPDATE terms SET frequency = 9223372036854775807",
-        "UPDATE terms SET frequency = 'many'",
-        "UPDATE terms SET weights = x'00'",
-        "UPDATE terms SET weights = zeroblob(32000)",
-        "UPDATE terms SET weights = CAST(x'0000c07f' || substr(weights, 5) AS BLOB)",
-        "UPDATE terms SET weights = x'ffff7f7fffff7f7fffff7f7fffff7f7fffff7f7fffff7f7fffff7f7fffff7f7f'",
+        "UPDATE weights SET frequency = 0",
+        "UPDATE weights SET frequency = -5",
+        "UPDATE weights SET frequency = 9223372036854775807",
+        "UPDATE weights SET frequency = 'many'",
+        "UPDATE weights SET content = x'00'",
+        "UPDATE weights SET content = zeroblob(32000)",
+        "UPDATE weights SET content = CAST(x'0000c07f' || substr(content, 5) AS BLOB)",
+        "UPDATE weights SET content = x'ffff7f7fffff7f7fffff7f7fffff7f7fffff7f7fffff7f7fffff7f7fffff7f7f'",
         "UPDATE terms SET term = CAST(x'ff' || term AS BLOB)",
         "UPDATE frequencies SET chunk = -1",
         "UPDATE frequencies SET chunk = 1",
         "UPDATE frequencies SET chunk = 4611686018427387904",
         "UPDATE frequencies SET content = CAST(x'ffffffff' || substr(content, 5) AS BLOB)",
-        "UPDATE postings SET place = place + 4294967296",
-        "UPDATE postings SET place = place + 1000",
-        "UPDATE postings SET place = -1 - place",
+        "UPDATE parts SET place = place + 4294967296000",
+        "UPDATE parts SET place = place + 1000",
+        "UPDATE parts SET place = -1 - place",
         "UPDATE counts SET id = id + 1000000",
         "UPDATE counts SET id = -1 - id",
         "UPDATE documents SET id = 4611686018427387904 + id",
@@ -245,43 +255,147 @@ def test_segments(whole, tmp_path, change):
         "UPDATE documents SET metadata = x'ff'",
         "UPDATE documents SET metadata = CAST('[' || text || ']' AS BLOB)",
         "UPDATE settings SET content = x'ff' WHERE name = 'next'",
-        "UPDATE settings SET content = x'ff' WHERE name = 'model'",
+        "UPDATE settings SET content = x'ff' WHERE name = 'codes'",
         "UPDATE settings SET content = CAST(replace(hex(zeroblob(50000)), '0', '[') AS BLOB)",
-        "UPDATE terms SET frequency = 0.5",
+        "UPDATE weights SET frequency = 0.5",
         "DELETE FROM frequencies",
         "DELETE FROM terms WHERE column > 3",
-        "DELETE FROM codes",
+        "DELETE FROM weights",
+        "DELETE FROM weights WHERE column = 3",
+        "DELETE FROM segments",
+        "DELETE FROM parts",
+        "DELETE FROM deletions",
+        "DELETE FROM pending",
+        "UPDATE weights SET column = -1 - column",
+        "UPDATE weights SET column = column + 1000",
+        "UPDATE deletions SET segment = segment + 100",
+        "UPDATE deletions SET segment = -1 - segment",
+        "UPDATE pending SET place = place + (9 << 52)",
+        "UPDATE pending SET place = place + 1000",
+        "UPDATE pending SET place = place - 50",
+        "UPDATE pending SET place = -1 - place",
+        "UPDATE settings SET content = x'ff' WHERE name = 'words'",
     ],
 )
 def test_other_values(whole, tmp_path, statement):
     path = texts(whole, tmp_path)
     forge(path, statement)
-    everything(path, "kitten ship cat star")
-
-
-@pytest.mark.parametrize("size", [0, 1, 20, 23, 28, 4000])
-def test_sizes_of_dense_vectors(whole, tmp_path, size):
-    path = Path(shutil.copy(whole / "vectors.sth", tmp_path / "c.sth"))
-    forge(path, "UPDATE vectors SET content = ?", bytes(size))
-    everything(path, np.ones(6))
+    everything(path, TEXT)
 
 
 @pytest.mark.parametrize(
-    "changes", [{"n_columns": 7}, {"n_columns": 0}, {"n_columns": 1 << 40}, {"kind": "text"}], ids=str
+    "statement",
+    [
+        "UPDATE pending SET place = place + 4503599627370496 WHERE place >= 4 << 52",
+        "UPDATE pending SET place = place + 1000 WHERE place >= 4 << 52",
+        "DELETE FROM pending WHERE place >= 4 << 52",
+        "DELETE FROM pending WHERE place BETWEEN 3 << 52 AND 4 << 52",
+        "DELETE FROM deletions",
+        "DELETE FROM segments WHERE kind = 'cells'",
+        "DELETE FROM segments WHERE kind = 'vectors'",
+        "DELETE FROM settings WHERE name = 'cells'",
+        "DELETE FROM settings WHERE name = 'codes'",
+        "DELETE FROM settings WHERE name = 'cells.signs'",
+        "UPDATE settings SET content = x'' WHERE name = 'cells.centers'",
+        "UPDATE settings SET content = zeroblob(100000) WHERE name = 'cells.centers'",
+        "UPDATE settings SET content = zeroblob(length(content) - 4) WHERE name = 'cells.lengths'",
+        "UPDATE settings SET content = CAST(x'0000c07f' || substr(content, 5) AS BLOB) WHERE name = 'cells.signs'",
+        "UPDATE settings SET content = CAST(x'0000807f' || substr(content, 5) AS BLOB) WHERE name = 'cells.scales'",
+        "UPDATE settings SET content = x'ff' WHERE name = 'cells'",
+        "UPDATE weights SET content = x'0000c07f' WHERE column = 0",
+        "UPDATE weights SET content = CAST(x'0000c07f' || substr(content, 5) AS BLOB)",
+    ],
 )
-def test_settings_of_dense_models(whole, tmp_path, changes):
-    path = Path(shutil.copy(whole / "vectors.sth", tmp_path / "c.sth"))
-    settings(path, **changes)
-    everything(path, np.ones(6))
+def test_values_of_vectors(whole, tmp_path, statement):
+    path = vectors(whole, tmp_path)
+    forge(path, statement)
+    everything(path, VECTOR)
+
+
+@pytest.mark.parametrize("size", [0, 1, 20, 23, 28, 4000])
+@pytest.mark.parametrize("kind", ["few.sth", "vectors.sth"])
+def test_sizes_of_dense_vectors(whole, tmp_path, kind, size):
+    path = copied(whole / kind, tmp_path)
+    forge(path, "UPDATE pending SET content = ? WHERE place >= 4 << 52", bytes(size))
+    everything(path, VECTOR)
+
+
+@pytest.mark.parametrize("value", ["0000c07f", "0000807f", "ffff7f7f"], ids=["NaN", "infinity", "largest"])
+@pytest.mark.parametrize("kind", ["few.sth", "vectors.sth"])
+def test_values_that_are_no_numbers(whole, tmp_path, kind, value):
+    path = copied(whole / kind, tmp_path)
+    forge(path, f"UPDATE pending SET content = CAST(x'{value}' || substr(content, 5) AS BLOB) WHERE place >= 4 << 52")
+    everything(path, VECTOR)
+
+
+@pytest.mark.parametrize(
+    ("name", "changes"),
+    [
+        ("codes", {"n_columns": 7}),
+        ("codes", {"n_columns": 0}),
+        ("codes", {"n_columns": 1 << 40}),
+        ("codes", {"kind": "text"}),
+        ("codes", {"metric": "ip"}),
+        ("cells", {"n_columns": 7}),
+        ("cells", {"n_columns": 0}),
+        ("cells", {"n_columns": 1 << 40}),
+        ("cells", {"metric": "ip"}),
+        ("cells", {"metric": ["cosine"]}),
+        ("cells", {"precision": "int8"}),
+        ("cells", {"precision": "float16"}),
+        ("cells", {"n_bytes": 2}),
+        ("cells", {"n_bytes": 23}),
+        ("cells", {"n_bytes": 1 << 40}),
+        ("cells", {"learned_on": 0}),
+        ("cells", {"learned_on": -1}),
+        ("cells", {"generation": "x"}),
+        ("cells", {"arrays": {}}),
+        ("cells", {"arrays": 7}),
+        ("cells", {"arrays": {"centers": 7}}),
+        ("cells", {"arrays": {"centers": ["O", [16, 6]]}}),
+        ("cells", {"arrays": {"centers": ["<f4", [-1, 6]]}}),
+        ("cells", {"arrays": {"centers": ["V8", [1 << 40, 1 << 40]]}}),
+    ],
+    ids=str,
+)
+def test_settings_of_vectors(whole, tmp_path, name, changes):
+    path = vectors(whole, tmp_path)
+    settings(path, name, **changes)
+    everything(path, VECTOR)
+
+
+@pytest.mark.parametrize("array", ["centers", "lengths", "signs", "scales", "margins", "steps"])
+@pytest.mark.parametrize("change", ["|O", [1 << 50], [], "<c16"], ids=str)
+def test_arrays_of_cells(whole, tmp_path, array, change):
+    path = vectors(whole, tmp_path)
+    arrays = setting(path, "cells")["arrays"]
+    arrays[array] = [change, arrays[array][1]] if isinstance(change, str) else [arrays[array][0], change]
+    settings(path, "cells", arrays=arrays)
+    everything(path, VECTOR)
+
+
+def test_a_cell_that_there_is_not(whole, tmp_path):
+    for value in ("ffffffff", "ffffff7f", "e8030000"):
+        path = vectors(whole, tmp_path)
+        where = "place BETWEEN 3 << 52 AND 4 << 52"
+        forge(path, f"UPDATE pending SET content = CAST(x'{value}' || substr(content, 5) AS BLOB) WHERE {where}")
+        everything(path, VECTOR)
+
+
+def test_a_vector_in_another_cell(whole, tmp_path):
+    """A search must not fail; the check finds it."""
+    path = vectors(whole, tmp_path)
+    where = "place BETWEEN 3 << 52 AND 4 << 52"
+    forge(path, f"UPDATE pending SET content = CAST(x'01000000' || substr(content, 5) AS BLOB) WHERE {where}")
+    everything(path, VECTOR)
 
 
 @pytest.mark.parametrize("golden", sorted(GOLDEN.glob("*.sth")), ids=lambda path: path.stem)
 @pytest.mark.parametrize(
     "change", ["key = CAST(key || x'ff' AS BLOB)", "text = x'ff'", "id = 9223372036854775807 - id"]
 )
-def test_documents_of_earlier_formats(tmp_path, golden, change):
-    """Their texts are read, and their ids used, when they are opened."""
-    path = Path(shutil.copy(golden, tmp_path / "c.sth"))
+def test_documents_of_golden_files(tmp_path, golden, change):
+    path = copied(golden, tmp_path)
     forge(path, f"UPDATE documents SET {change}")
     for step in (lambda c: c.search("words"), lambda c: c.add(["some words"]), near_duplicates):
         copy = Path(shutil.copy(path, path.with_suffix(".copy")))
@@ -296,8 +410,8 @@ def test_documents_of_earlier_formats(tmp_path, golden, change):
     [
         {"random_state": -1},
         {"sample_size": "all"},
-        {"learning_seconds": 0},
-        {"learning_bytes": 1},
+        {"seconds": 0},
+        {"memory": 1},
         {"min_df": "x"},
         {"max_df": -3},
     ],
@@ -322,8 +436,8 @@ def test_settings_to_learn_with(whole, tmp_path, changes):
         {"cost_of_all": 3},
         {"cost_of_all": {"seconds": "long", "bytes": 1}},
         {"cost_of_all": {"seconds": 1e400, "bytes": 1}},
-        {"learning_seconds": -1},
-        {"learning_bytes": "much"},
+        {"seconds": -1},
+        {"memory": "much"},
     ],
     ids=str,
 )
@@ -338,22 +452,20 @@ def test_settings_that_only_advice_rests_on(whole, tmp_path, changes):
 
 def test_settings_to_learn_with_that_are_missing(whole, tmp_path):
     path = texts(whole, tmp_path)
-    with contextlib.closing(sqlite3.connect(path)) as connection:
-        (content,) = connection.execute("SELECT content FROM settings WHERE name = 'model'").fetchone()
-    kept = {name: value for name, value in json.loads(content).items() if name != "n_neighbors"}
-    forge(path, "UPDATE settings SET content = ? WHERE name = 'model'", json.dumps(kept).encode())
+    kept = {name: value for name, value in setting(path, "codes").items() if name != "n_neighbors"}
+    forge(path, "UPDATE settings SET content = ? WHERE name = 'codes'", json.dumps(kept).encode())
     with pytest.raises(CollectionError), Collection.open(path) as collection:
         collection.relearn()
 
 
 def test_codes_with_bits_beyond_the_last(tmp_path):
-    Collection.create(tmp_path / "c.sth", make_documents(60), n_bits=6, n_neighbors=5).close()
-    forge(tmp_path / "c.sth", "UPDATE codes SET content = CAST(x'ff' || substr(content, 2) AS BLOB)")
-    everything(tmp_path / "c.sth", "kitten ship cat star")
+    create_collection(tmp_path / "c.sth", make_documents(60), n_bits=6).close()
+    forge(tmp_path / "c.sth", "UPDATE pending SET content = x'ff' WHERE place BETWEEN 2 << 52 AND 3 << 52")
+    everything(tmp_path / "c.sth", TEXT)
 
 
 def test_frequencies_above_the_number_of_documents(whole, tmp_path):
     """A word that is in more documents than there are would have a negative weight."""
     path = texts(whole, tmp_path)
     forge(path, "UPDATE frequencies SET content = ?", np.full(256, 100, dtype=np.int32).tobytes())
-    everything(path, "kitten ship cat star")
+    everything(path, TEXT)

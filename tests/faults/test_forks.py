@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from sthash import Collection
+from sthash import Collection, Learning
 from support.corpus import make_documents
 from support.programs import ENVIRONMENT
 
@@ -44,7 +44,7 @@ print(set(ends), collection.check().documents, sum(f"child{round}" in collection
 STUCK = """
 import os, signal, sys, threading
 from sthash import Collection, CollectionError
-from sthash.collection import forks
+from sthash.collection.file import forks
 forks.WAIT_SECONDS = 0.05
 collection = Collection.open(sys.argv[1])
 inside, over = threading.Event(), threading.Event()
@@ -73,7 +73,7 @@ print(status, len(collection.search("kitten", 3)))
 
 @pytest.fixture
 def path(tmp_path):
-    Collection.create(tmp_path / "c.sth", make_documents(100), n_bits=8, n_neighbors=5).close()
+    Collection.create(tmp_path / "c.sth", make_documents(100), learning=Learning(n_bits=8, n_neighbors=5)).close()
     return tmp_path / "c.sth"
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import sthash
-from sthash import Collection, HammingIndex, SelfTaughtHashing
+from sthash import Collection, HammingIndex, Learning, SelfTaughtHashing
 from sthash.files import SUFFIX, remove_left_overs, replacing, unfinished
 from support.corpus import make_documents
 from support.programs import ENVIRONMENT
@@ -50,7 +50,7 @@ def test_what_killed_saves_leave_is_removed_by_the_next(tmp_path):
     assert all(name.endswith(SUFFIX) for name in names(tmp_path))
     HammingIndex(64).save(tmp_path / "index")
     SelfTaughtHashing(4, 5).fit(X).save(tmp_path / "model")
-    Collection.create(tmp_path / "c.sth", make_documents(80), n_bits=8, n_neighbors=5).close()
+    Collection.create(tmp_path / "c.sth", make_documents(80), learning=Learning(n_bits=8, n_neighbors=5)).close()
     assert names(tmp_path) == ["c.sth", "index", "model"]
     assert sthash.load(tmp_path / "model").n_bits == 4
 

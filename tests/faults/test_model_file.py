@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -119,7 +118,7 @@ def test_a_failed_write_keeps_the_old_file(saved, tmp_path, monkeypatch):
     def full(*arguments):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(Path, "write_bytes", full)
+    monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(OSError, match="No space left"):
         SelfTaughtHashing(8, 5).fit(X).save(path)
     assert path.read_bytes() == saved
@@ -148,13 +147,13 @@ def test_ctrl_c_stops_within_a_second(stage):
     sources = {
         "text": "v = sthash.TextVectorizer(); run = lambda: v.fit(('word%d ' % i) * 200_000 for i in range(100_000))",
         "graph": "X = sp.random_array((60_000, 2000), density=0.05, rng=rng, dtype=np.float32, format='csr'); "
-        "run = lambda: sthash.knn_graph(X, 25)",
-        "dense": "X = rng.normal(size=(60_000, 512)).astype(np.float32); run = lambda: sthash.knn_graph(X, 25)",
+        "run = lambda: sthash.hashing.knn_graph(X, 25)",
+        "dense": "X = rng.normal(size=(60_000, 512)).astype(np.float32); run = lambda: sthash.hashing.knn_graph(X, 25)",
         "svm": "X = rng.normal(size=(20_000, 100)); b = rng.random((20_000, 64)) < 0.5; "
-        "run = lambda: sthash.LinearSVMBank(tol=1e-9, C=100.0).fit(X, b)",
+        "run = lambda: sthash.hashing.LinearSVMBank(tol=1e-9, C=100.0).fit(X, b)",
     }
     source = f"""
-import numpy as np, scipy.sparse as sp, sthash
+import numpy as np, scipy.sparse as sp, sthash.hashing
 rng = np.random.default_rng(0)
 {sources[stage]}
 print("started", flush=True)

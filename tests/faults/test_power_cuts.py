@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from sthash.collection.file.schema import TABLES
 from support.components import require
 from support.programs import ENVIRONMENT, command
 
@@ -23,6 +24,7 @@ def test_power_cuts_lose_nothing(tmp_path, part):
     result = run(tmp_path, -(-CUTS // 2), part)
     assert result.returncode == 0, result.stdout + result.stderr
     assert result.stdout.startswith("survived")
+    assert result.stdout.split("in tables: ")[1].split() == sorted(TABLES)
     sys.stdout.write(result.stdout)
 
 

@@ -10,12 +10,13 @@ from pathlib import Path
 import pytest
 
 from sthash import Collection, CollectionError, Document
-from sthash.collection import CollectionBusyError, replacement
+from sthash.collection import CollectionBusyError
+from sthash.collection.file import replacement
 from support.corpus import make_documents
+from support.factories import create_collection
 from support.hot_journal import cut_short
 from support.programs import ENVIRONMENT
 
-SMALL = {"n_bits": 8, "n_neighbors": 5}
 LONG = [Document(f"d{number}", "kitten fur " * 60) for number in range(60)]
 NEW = [Document(f"n{number}", document.text) for number, document in enumerate(make_documents(90))]
 
@@ -23,14 +24,9 @@ NEW = [Document(f"n{number}", document.text) for number, document in enumerate(m
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
     path = tmp_path_factory.mktemp("built") / "c.sth"
-    Collection.create(path, make_documents(80), **SMALL).close()
-    Collection.create(path.with_name("new.sth"), NEW, **SMALL).close()
+    create_collection(path, make_documents(80)).close()
+    create_collection(path.with_name("new.sth"), NEW).close()
     return path
-
-
-@pytest.fixture
-def path(built, tmp_path):
-    return Path(shutil.copy(built, tmp_path / "c.sth"))
 
 
 def content(path):
@@ -62,7 +58,7 @@ def test_replaced_after_a_change_that_was_cut_short(built, path, how, flushed):
     """The journal that a killed writer has left is not replayed into the new file, whichever way that came."""
     cut_short(path, LONG, flushed=flushed)
     if how == "build":
-        Collection.create(path, NEW, overwrite=True, **SMALL).close()
+        create_collection(path, NEW, overwrite=True).close()
     elif how == "copy":
         with Collection.open(built.with_name("new.sth")) as collection:
             collection.copy_to(path, overwrite=True)
@@ -95,14 +91,14 @@ def test_restored_from_an_older_state_or_from_a_relative(path, tmp_path, flushed
 def test_a_journal_beside_a_file_that_is_gone(path):
     cut_short(path, LONG)
     path.unlink()
-    Collection.create(path, NEW, **SMALL).close()
+    create_collection(path, NEW).close()
     assert content(path) == as_dict(NEW)
 
 
 @pytest.mark.parametrize("junk", [b"", b"no database", b"x" * 100_000, "cut"])
 def test_built_over_what_is_no_collection(path, junk):
     path.write_bytes(path.read_bytes()[:9000] if junk == "cut" else junk)
-    Collection.create(path, NEW, overwrite=True, **SMALL).close()
+    create_collection(path, NEW, overwrite=True).close()
     assert content(path) == as_dict(NEW)
     assert [file.name for file in path.parent.iterdir()] == ["c.sth"]
 
@@ -112,7 +108,7 @@ def test_who_has_it_open_sees_the_new_content(path):
     with Collection.open(path) as collection:
         collection.search("kitten", 3)
         words = [Document(f"w{number}", f"zebra{number % 9} lion{number % 7}") for number in range(90)]
-        Collection.create(path, words, overwrite=True, **SMALL).close()
+        create_collection(path, words, overwrite=True).close()
         assert len(collection) == 90
         assert "zebra3" in collection.search("zebra3", 1)[0].text
         collection.add(["zebra3 again"])
@@ -167,14 +163,14 @@ def writer(path):
 def test_a_build_over_a_busy_file_is_refused(path, writer, monkeypatch):
     monkeypatch.setattr(replacement, "WAIT_SECONDS", 0.1)
     with pytest.raises(CollectionBusyError, match="being changed"):
-        Collection.create(path, NEW, overwrite=True, **SMALL)
+        create_collection(path, NEW, overwrite=True)
     assert writer.communicate("\n")[0] == "acknowledged True\n"
     assert len(content(path)) == 280
     assert [file.name for file in path.parent.iterdir()] == ["c.sth"]
 
 
 def test_a_build_over_a_busy_file_waits(path, writer):
-    build = threading.Thread(target=lambda: Collection.create(path, NEW, overwrite=True, **SMALL).close())
+    build = threading.Thread(target=lambda: create_collection(path, NEW, overwrite=True).close())
     build.start()
     assert writer.communicate("\n")[0].startswith("acknowledged")
     build.join()
@@ -205,7 +201,7 @@ def test_a_build_does_not_take_the_place_of_one_that_was_faster(path, tmp_path):
         shutil.copyfile(path, target)
 
     with pytest.raises(FileExistsError, match="overwrite"):
-        Collection.create(target, documents(), **SMALL)
+        create_collection(target, documents())
     assert content(target) == content(path)
     assert sorted(file.name for file in tmp_path.iterdir()) == ["c.sth", "late.sth"]
 
@@ -214,7 +210,7 @@ def test_files_with_the_names_of_old_are_left_alone(path, tmp_path):
     names = ["d.sth.building", ".d.sth.1.tmp", ".d.sth.sthash-tmp", ".other.0011223344556677.sthash-tmp"]
     for name in names:
         shutil.copyfile(path, tmp_path / name)
-    Collection.create(tmp_path / "d.sth", NEW, **SMALL).close()
+    create_collection(tmp_path / "d.sth", NEW).close()
     assert sorted(file.name for file in tmp_path.iterdir()) == sorted(["c.sth", "d.sth", *names])
 
 
@@ -227,7 +223,7 @@ def test_copy_to(path, tmp_path):
         collection.copy_to(tmp_path / "copy.sth", overwrite=True)
     assert content(tmp_path / "copy.sth") == content(path)
     (tmp_path / "link.sth").symlink_to("copy.sth")
-    Collection.create(tmp_path / "link.sth", NEW, overwrite=True, **SMALL).close()
+    create_collection(tmp_path / "link.sth", NEW, overwrite=True).close()
     assert (tmp_path / "link.sth").is_symlink()
     assert content(tmp_path / "copy.sth") == as_dict(NEW)
 
@@ -236,4 +232,4 @@ def test_copy_to(path, tmp_path):
 def test_a_file_that_may_not_be_written_is_not_replaced(path):
     path.chmod(0o444)
     with pytest.raises(CollectionError, match="read-only"):
-        Collection.create(path, NEW, overwrite=True, **SMALL)
+        create_collection(path, NEW, overwrite=True)

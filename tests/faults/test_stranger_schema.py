@@ -6,9 +6,9 @@ import sqlite3
 
 import pytest
 
-from sthash import Collection, CollectionError
-from sthash.collection.connection import connect
-from sthash.collection.journal import note_open
+from sthash import Collection, CollectionError, Learning
+from sthash.collection.file.connection import connect
+from sthash.collection.file.journal import note_open
 from support.corpus import make_documents
 
 TRIGGER = "CREATE TRIGGER t AFTER INSERT ON documents BEGIN {}; END;"
@@ -18,7 +18,7 @@ REWRITE = """PRAGMA writable_schema = ON;
 UPDATE sqlite_master SET {} WHERE name = '{}';
 PRAGMA writable_schema = OFF;"""
 STRANGE = {
-    "a trigger that deletes": TRIGGER.format("DELETE FROM documents WHERE id <> new.id; DELETE FROM vectors"),
+    "a trigger that deletes": TRIGGER.format("DELETE FROM documents WHERE id <> new.id; DELETE FROM parts"),
     "a trigger without end": TRIGGER.format(f"INSERT INTO settings SELECT 'x', x'00', count(*) FROM ({ENDLESS})"),
     "a trigger that loads": TRIGGER.format("SELECT load_extension('/tmp/evil.so')"),
     "a generated column": GENERATED.format("settings", "zeroblob(900000000)"),
@@ -26,16 +26,16 @@ STRANGE = {
     "an index of an expression": "CREATE INDEX i ON documents(length(hex(text)));",
     "a plain index": "CREATE INDEX i ON documents(label);",
     "a virtual table": "DROP TABLE terms; CREATE VIRTUAL TABLE terms USING fts5(term, frequency, weights, sum);",
-    "a view": f"DROP TABLE vectors; CREATE VIEW vectors AS SELECT i AS id, i AS content, i AS sum FROM ({ENDLESS});",
-    "a constraint": REWRITE.format("sql = replace(sql, 'sum INTEGER', 'sum INTEGER CHECK (sum <> 1)')", "vectors"),
+    "a view": f"DROP TABLE pending; CREATE VIEW pending AS SELECT i AS place, i AS content, i AS sum FROM ({ENDLESS});",
+    "a constraint": REWRITE.format("sql = replace(sql, 'sum INTEGER', 'sum INTEGER CHECK (sum <> 1)')", "pending"),
     "a default": REWRITE.format("sql = replace(sql, 'label BLOB', 'label BLOB DEFAULT (hex(1))')", "documents"),
     "pages of another table": REWRITE.format(
-        "rootpage = (SELECT rootpage FROM sqlite_master WHERE name = 'documents')", "vectors"
+        "rootpage = (SELECT rootpage FROM sqlite_master WHERE name = 'documents')", "parts"
     ),
-    "pages of the schema": REWRITE.format("rootpage = 1", "vectors"),
+    "pages of the schema": REWRITE.format("rootpage = 1", "parts"),
     "a table more": "CREATE TABLE more (a);",
     "many tables": f"BEGIN; {''.join(f'CREATE TABLE t{number} (a);' for number in range(3000))} COMMIT;",
-    "a table less": "DROP TABLE codes;",
+    "a table less": "DROP TABLE pending;",
     "statistics": "ANALYZE;",
     "no format": "PRAGMA user_version = 0;",
 }
@@ -44,7 +44,7 @@ STRANGE = {
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
     path = tmp_path_factory.mktemp("schema") / "c.sth"
-    Collection.create(path, make_documents(80), n_bits=8, n_neighbors=5).close()
+    Collection.create(path, make_documents(80), learning=Learning(n_bits=8, n_neighbors=5)).close()
     return path
 
 
@@ -64,7 +64,7 @@ def test_a_strange_schema_is_refused(whole, tmp_path, name):
         "SELECT load_extension('x')",
         "SELECT hex(zeroblob(1000))",
         "PRAGMA writable_schema = ON",
-        "CREATE TRIGGER t AFTER INSERT ON documents BEGIN DELETE FROM codes; END",
+        "CREATE TRIGGER t AFTER INSERT ON documents BEGIN DELETE FROM pending; END",
         "CREATE VIEW v AS SELECT 1",
         "CREATE VIRTUAL TABLE v USING fts5(a)",
         "WITH RECURSIVE r(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM r) SELECT count(*) FROM r",

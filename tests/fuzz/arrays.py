@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-import sthash
 from fuzz import mutations
-from sthash import HammingIndex, LinearSVMBank, SelfTaughtHashing, TextVectorizer, _core, codes, knn_graph
-from sthash.hashing import ridge_map
+from sthash import HammingIndex, SelfTaughtHashing, TextVectorizer, _core, codes
+from sthash.hashing import LinearSVMBank, knn_graph, laplacian_eigenmap, ridge_map
+from sthash.vectors.rows import Rows
 
 DOCUMENTED = (ValueError, TypeError, KeyError)
 # None that asks for more memory than there is and would get it elsewhere: a sanitizer ends the process then.
@@ -83,28 +83,14 @@ def changed(random: Random, arguments: dict[str, Any]) -> dict[str, Any]:
     return result
 
 
-def csr(random: Random, n: int = 40, m: int = 12) -> Any:
+def view(random: Random, n: int = 40, m: int = 12) -> Any:
+    """Rows as the kernels read them, sparse or dense, often malformed."""
     X = matrix(random, n, m)
-    parts = {"indptr": X.indptr.astype(np.int64), "indices": X.indices.astype(np.int32), "values": X.data}
-    parts = changed(random, parts)
-    return _core.CsrView(parts["indptr"], parts["indices"], parts["values"], dense=random.random() < 0.1)
-
-
-def packed(random: Random, n: int = 40) -> Any:
-    widths = np.array([random.randrange(5) for _ in range(n)])
-    ends = np.cumsum(2 * widths)
-    content = np.concatenate(
-        [[*sorted(random.sample(range(12), w)), *np.ones(w, np.float32).view(np.int32)] for w in widths] or [[]]
-    )
-    parts = {"content": content.astype(np.int32), "starts": ends - 2 * widths, "ends": ends, "n_columns": 12}
-    parts = changed(random, parts)
-    return _core.PackedView(
-        parts["content"],
-        parts["starts"],
-        parts["ends"],
-        n_columns=parts["n_columns"],
-        dense=random.random() < 0.1,
-    )
+    given = Rows.of(X.toarray() if random.random() < 0.2 else X)
+    parts = {"starts": given.starts, "ends": given.ends, "columns": given.table_columns, "values": given.table_values}
+    parts = changed(random, parts | {"n_columns": m})
+    arrays = [parts[name] for name in ("starts", "ends", "columns", "values")]
+    return _core.RowsView(*arrays, n_columns=parts["n_columns"])
 
 
 def call(random: Random, function: Callable[..., Any], *positional: Any, **arguments: Any) -> None:
@@ -114,12 +100,12 @@ def call(random: Random, function: Callable[..., Any], *positional: Any, **argum
 
 
 def _project(random: Random) -> None:
-    call(random, _core.project, csr(random), np.ones((12, 16), np.float32), threads=2)
+    call(random, _core.project, view(random), np.ones((12, 16), np.float32), threads=2)
 
 
 def _sparse_neighbors(random: Random) -> None:
     penalty = np.zeros(40, np.float32)
-    call(random, _core.sparse_neighbors, csr(random), n_columns=12, penalty=penalty, k=5, common_share=0.2, threads=2)
+    call(random, _core.sparse_neighbors, view(random), penalty=penalty, k=5, common_share=0.2, threads=2)
 
 
 def _dense_neighbors(random: Random) -> None:
@@ -145,13 +131,13 @@ def _fit_svm_bank(random: Random) -> None:
     call(
         random,
         lambda *a, **k: _core.fit_svm_bank(*a, **k, max_rounds=20),
-        *(csr(random), bits),
-        **{"n_features": 12, "inverse_curvature": inverse, **settings},
+        *(view(random), bits),
+        **{"inverse_curvature": inverse, **settings},
     )
 
 
 def _scatter(random: Random) -> None:
-    call(random, _core.scatter, csr(random), words=2, seed=1, threads=2)
+    call(random, _core.scatter, view(random), words=2, seed=1, threads=2)
 
 
 def _largest_in_rows(random: Random) -> None:
@@ -170,7 +156,7 @@ def _search_balls(random: Random) -> None:
     call(
         random,
         _core.search_balls,
-        *(documents, packed(random), queries, csr(random, 3)),
+        *(documents, view(random), queries, view(random, 3)),
         margins=margins,
         k=4,
         radius=random.choice((None, 30)),
@@ -185,7 +171,7 @@ def _gather_ball(random: Random) -> None:
 
 
 def _pair_scores(random: Random) -> None:
-    call(random, _core.pair_scores, packed(random), np.array([0, 5, 39]), np.array([1, 7, 0]), threads=2)
+    call(random, _core.pair_scores, view(random), np.array([0, 5, 39]), np.array([1, 7, 0]), threads=2)
 
 
 def _scan(random: Random) -> None:
@@ -211,15 +197,19 @@ def _counts_of_rows(random: Random) -> None:
     call(random, _core.pack_postings, *parts, ids, n_columns=12, threads=2)
     columns, lists, bounds = _core.pack_postings(*parts, ids, n_columns=12, threads=1)
     made = _core.PostingLists(*changed(random, {"0": ids, "1": np.full(40, 5, np.int32)}).values())
+    if random.random() < 0.5:
+        call(random, made.load, columns, lists, bounds)
     for place, column in enumerate(columns.tolist()):
         own = lists[bounds[place] : bounds[place + 1]].tobytes()
         made.put(column, [mutations.content(random, own) if random.random() < 0.5 else own])
     if random.random() < 0.5:
         call(random, made.put_counts, *parts, ids)
+    _change_documents(random, made, parts)
     for column in (random.choice((*NUMBERS[:5], 2**31, 2**40)), 3):
         made.holds(column)
         made.document_frequency(column)
         made.positions(column)
+    made.pack()
     query = np.array([0, 2]), np.array([0, 3], np.int32), np.ones(2, np.float32)
     call(
         random,
@@ -231,7 +221,17 @@ def _counts_of_rows(random: Random) -> None:
         mean_length=5.0,
         allowed=None,
         threads=2,
+        ranks=np.arange(made.n_documents, dtype=np.uint32),
     )
+
+
+def _change_documents(random: Random, lists: Any, parts: tuple[Any, ...]) -> None:
+    if random.random() < 0.5:
+        call(random, lists.add, *parts, np.arange(50, 90), np.full(40, 5, np.int32))
+    if random.random() < 0.5:
+        call(random, lists.remove, np.array([0, 7, 39], np.int32))
+    if random.random() < 0.5:
+        lists.compact()
 
 
 def _rerank_hits(random: Random) -> None:
@@ -241,7 +241,7 @@ def _rerank_hits(random: Random) -> None:
     call(
         random,
         _core.rerank_hits,
-        *(packed(random), places, scores),
+        *(view(random), places, scores),
         **sizes,
         smoothing=random.choice((0.5, 0.0, -1.0, float("nan"), 1e38)),
         feedback=random.choice((0.5, 0.0, -1.0, float("inf"))),
@@ -285,7 +285,7 @@ CASES: dict[str, Callable[[Random], Any]] = {
     "transform": lambda random: SelfTaughtHashing(4, 5).fit(matrix(random)).transform(malformed(random)),
     "svm": lambda random: LinearSVMBank().fit(rows(random), np.arange(160).reshape(40, 4) % 3 == 0),
     "ridge": lambda random: ridge_map(rows(random), np.eye(40)[:, :3]),
-    "eigenmap": lambda random: sthash.laplacian_eigenmap(malformed(random, 30, 30), 3),
+    "eigenmap": lambda random: laplacian_eigenmap(malformed(random, 30, 30), 3),
     "index": _index,
     "scan": _scan,
     "core project": _project,

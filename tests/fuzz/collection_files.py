@@ -11,25 +11,26 @@ from typing import Any
 import numpy as np
 
 from fuzz import mutations
-from sthash import Collection, CollectionError, Document, classify, near_duplicates
+from sthash import Collection, CollectionError, Document, VectorOptions, classify, near_duplicates
 from sthash.checksums import row_checksum
-from sthash.collection import posting_table
-from sthash.collection.search_options import RANKINGS
+from sthash.collection.search.options import RANKINGS
 from support.corpus import QUERIES, make_documents
+from support.factories import create_collection, random_vectors, small_segments
 
-# So that small collections have posting lists, in several segments.
-posting_table.MOST_PENDING = 20
+FEW = 50  # vectors that cells are learned from, so that small collections have them
 GOLDEN = Path(__file__).parents[1] / "collection" / "golden"
 # What is wrong with a file is a CollectionError. These are about what the caller has passed, for a file that is sound.
 OF_THE_CALLER = (
     "this collection is of",
-    "vectors must have",
+    "a query must have",
     "there is no document with the key",
     "where has the field",
     "where compares the field",
     "no document of",
     "ranking=",
     "the longest row has length",  # of vectors that cannot be learned from
+    "this collection has no codes",
+    "the vector of document",
 )
 # Statements of a stranger: none of them may run when somebody opens, searches or changes the file.
 STATEMENTS = (
@@ -40,7 +41,7 @@ STATEMENTS = (
     "CREATE INDEX strange ON documents (length(text))",
     "DROP TABLE documents",
     "ALTER TABLE documents ADD COLUMN more",
-    "ALTER TABLE codes RENAME TO kodes",
+    "ALTER TABLE segments RENAME TO parts_of_indexes",
     "PRAGMA user_version = 99",
     "PRAGMA user_version = -1",
     "PRAGMA application_id = 7",
@@ -49,19 +50,36 @@ STATEMENTS = (
 
 
 def prepare(folder: Path) -> None:
-    """Make collections of all kinds; the golden ones of earlier formats are copied."""
+    """Make collections of all kinds; the golden ones are copied."""
+    with small_segments(few=FEW):
+        make_collections(folder)
+    for golden in GOLDEN.glob("*.sth"):
+        shutil.copy(golden, folder)
+
+
+def make_collections(folder: Path) -> None:
+    """Make collections of texts and of vectors, with several segments."""
     documents = make_documents(60)
     texts = [Document(d.key, d.text, d.label, {**d.metadata, "deep": {"a": [1, None]}}) for d in documents]
-    Collection.create(folder / "texts.sth", texts, n_bits=16, n_neighbors=5, recipe="paper", scatter=1.0).close()
-    with Collection.open(folder / "texts.sth") as collection:
+    codes = {"n_bits": 16, "recipe": "paper", "scatter": 1.0}
+    with create_collection(folder / "texts.sth", texts, **codes) as collection:
         collection.add([Document("added", "a comet with new words"), Document("blank", "")])
         collection.delete(["d3", "d4"])
         collection.add(make_documents(30, first=60))
-    vectors = np.random.default_rng(0).normal(size=(60, 5)).astype(np.float32)
-    dense = [Document(d.key, d.text, d.label) for d in documents]
-    Collection.create(folder / "vectors.sth", dense, vectors=vectors, n_bits=8, n_neighbors=5, recipe="paper").close()
-    for golden in GOLDEN.glob("*.sth"):
-        shutil.copy(golden, folder)
+    vectors = random_vectors(90, 5)
+    dense = [Document(d.key, d.text, d.label) for d in make_documents(90)]
+    products = VectorOptions(metric="ip", precision="float16")
+    for name, options in {
+        "few vectors": {"few": True},
+        "vectors": {},
+        "vectors with codes": {"recipe": "paper"},
+        "products": {"vector_options": products},
+    }.items():
+        count = 30 if options.pop("few", False) else 60
+        make = create_collection if "recipe" in options else Collection.create
+        with make(folder / f"{name}.sth", dense[:count], vectors=vectors[:count], **options) as collection:
+            collection.delete(["d3", "d4"])
+            collection.add(dense[60:], vectors=vectors[60:])
 
 
 def case(random: Random, folder: Path, scratch: Path) -> str:
@@ -75,7 +93,10 @@ def case(random: Random, folder: Path, scratch: Path) -> str:
     outcome = "refused"
     uses = [search_texts, search_keys, search_vectors, read, check, change, duplicates, classes, models]
     try:
-        with Collection.open(path, wait=0, threads=random.choice((1, 2))) as collection:
+        with (
+            small_segments(few=FEW),
+            Collection.open(path, wait=0, threads=random.choice((1, 2))) as collection,
+        ):
             outcome = "used"
             for use in random.sample(uses, random.randrange(1, len(uses) + 1)):
                 try:
@@ -214,7 +235,7 @@ def classes(random: Random, collection: Collection) -> None:
 def models(random: Random, collection: Collection) -> None:
     """Take the model out, and copy the file."""
     with collection.snapshot() as now:
-        assert isinstance(now.model.fingerprint, str)
+        assert isinstance(now.codes.model.fingerprint, str)
     collection.copy_to(collection.path.with_name("c.sth.copy"), overwrite=True)
 
 

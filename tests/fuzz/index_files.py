@@ -1,4 +1,4 @@
-"""Index files with right checksums, whose header, codes and ids were changed."""
+"""Files of codes with right checksums, whose header, codes and ids were changed."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def prepare(folder: Path) -> None:
             index.add(codes, ids)
             index.save(folder / f"{n_bits}-{'plain' if ids is None else 'own'}.index")
     HammingIndex(9).save(folder / "empty.index")
-    for golden in GOLDEN.glob("*.index"):
+    for golden in GOLDEN.glob("codes*.index"):
         shutil.copy(golden, folder)
 
 
@@ -89,9 +89,9 @@ def use(random: Random, index: HammingIndex) -> None:
     index.count(codes, 2)
     for _ in itertools.islice(index.pairs(1), 3):
         pass
-    held = index.ids()
+    held = index.ids
     index.codes(held[:3])
-    index.stats()
+    assert index.stats.size == len(index)
     index.build_tables(threads=1)
     if len(held):
         index.remove(held[:1])
@@ -100,7 +100,7 @@ def use(random: Random, index: HammingIndex) -> None:
 
 
 def checksum(data: bytes) -> int:
-    """XXH64, as `src/core/hamming/checksum.hpp` has it."""
+    """XXH64, as `src/core/hamming/checksum.cpp` has it."""
     one, two, three, four, five = _PRIMES
     lanes = [(one + two) & _MASK, two, 0, -one & _MASK]
     whole = len(data) // 32 * 32

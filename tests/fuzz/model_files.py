@@ -14,8 +14,18 @@ from safetensors.numpy import save_file
 
 import sthash
 from fuzz import mutations
-from sthash import SelfTaughtHashing, TextModel, TextVectorizer, VectorModel, model_file
+from sthash import (
+    EmbeddingQuantizer,
+    SelfTaughtHashing,
+    TextModel,
+    TextVectorizer,
+    VectorIndex,
+    VectorModel,
+    WordIndex,
+    model_file,
+)
 from sthash.hashing import GaussianSVM, LinearEmbedding, NystromExtension
+from support.factories import build_text_model, build_vector_model
 from support.golden import make_texts
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "models"
@@ -25,17 +35,25 @@ MOST_COLUMNS = 10_000
 
 
 def prepare(folder: Path) -> None:
-    """Save models of every kind; those of earlier versions are copied."""
+    """Save models of every kind, and an index of words; golden ones are copied."""
     texts = make_texts(80)
-    rows = np.random.default_rng(0).normal(size=(60, 6)).astype(np.float32)
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(60, 6)).astype(np.float32)
     vectorizer = TextVectorizer().fit(texts)
     vectorizer.save(folder / "vectorizer")
-    TextModel.fit(texts, 8, 5, recipe="paper", scatter=1.0).save(folder / "text_model")
-    VectorModel.fit(rows, 8, 5, recipe="paper").save(folder / "vector_model")
+    build_text_model(texts, recipe="paper", scatter=1.0).save(folder / "text_model")
+    build_vector_model(rows, recipe="paper").save(folder / "vector_model")
+    index = WordIndex.build(texts, rng.permutation(200)[: len(texts)])
+    index.remove(index.ids[:3])
+    index.save(folder / "word_index")
+    WordIndex().save(folder / "empty_word_index")
     for function in (None, GaussianSVM(), LinearEmbedding(), NystromExtension(5)):
         hasher = SelfTaughtHashing(8, 5, hash_function=function)
         hasher.fit(rows).save(folder / f"dense-{type(function).__name__}")
         hasher.fit(sp.csr_array(np.maximum(rows, 0))).save(folder / f"sparse-{type(function).__name__}")
+    for metric, precision in (("cosine", "float32"), ("cosine", "float16"), ("ip", "int8")):
+        index = VectorIndex.build(rows, metric=metric, precision=precision, n_bytes=2, n_cells=4)
+        index.save(folder / f"vectors-{precision}")
     for golden in GOLDEN.glob("*.safetensors"):
         shutil.copy(golden, folder)
 
@@ -47,6 +65,8 @@ def case(random: Random, folder: Path, scratch: Path) -> str:
     forge(random, path)
     try:
         model = sthash.load(path)
+        if isinstance(model, VectorIndex) and random.random() < 0.5:
+            model = VectorIndex.open(path)
     except sthash.ModelFileError:
         return "refused"
     try:
@@ -97,8 +117,23 @@ def forge_places(random: Random, path: Path) -> None:
     path.write_bytes(stated.to_bytes(8, "little") + text + content[8 + length :])
 
 
+def use_words(index: WordIndex) -> None:
+    """Search, add and remove."""
+    texts = make_texts(4)
+    ids, scores = index.search(texts, 5, threads=1)
+    assert ((ids >= 0) == (scores > 0)).all()
+    index.search(texts, 3, allowed=index.ids[::2])
+    index.add(texts)
+    index.remove(index.ids[:10])
+    index.search(texts[0], 100)
+    assert index.stats.size == len(index)
+
+
 def use(model: Any) -> None:
-    """Encode a few documents."""
+    """Encode a few documents, or search and change an index."""
+    if isinstance(model, WordIndex):
+        use_words(model)
+        return
     if isinstance(model, TextModel | TextVectorizer):
         texts = [*make_texts(3), "", "t1w1 " * 50]
         if isinstance(model, TextVectorizer):
@@ -108,12 +143,31 @@ def use(model: Any) -> None:
             model.encode(texts)
             assert isinstance(model.fingerprint, str)
         return
+    if isinstance(model, VectorIndex):
+        use_vectors(model)
+        return
     columns = model.n_columns if isinstance(model, VectorModel) else model.n_features_in_
     if columns > MOST_COLUMNS:
         return
     rows = np.random.default_rng(0).random((3, columns)).astype(np.float32)
     if isinstance(model, VectorModel):
         model.encode(rows)
+    elif isinstance(model, EmbeddingQuantizer):
+        model.scores(rows, model.transform(rows))
     else:
         model.transform(rows)
         model.transform(sp.csr_array(rows))
+
+
+def use_vectors(index: VectorIndex) -> None:
+    """Search, and change."""
+    held, width = index.ids, index.coder.n_features
+    if width > MOST_COLUMNS:
+        return
+    rows = np.random.default_rng(0).random((3, width)).astype(np.float32)
+    for options in ({}, {"exact": True}, {"allowed": held[::2]}, {"probes": 1, "candidates": 1}, {"k": 500}):
+        index.search(rows, **options)
+    index.vectors(held[:2])
+    index.remove(held[: len(held) // 2])
+    index.add(rows)
+    assert index.stats.size == len(index)

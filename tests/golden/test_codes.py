@@ -14,14 +14,14 @@ import pytest
 from threadpoolctl import threadpool_info
 
 import sthash
-from sthash import Collection, SelfTaughtHashing, TextVectorizer
+from sthash import Collection, Learning, SelfTaughtHashing, TextVectorizer
 from support.golden import make_texts
 
 GOLDEN = Path(__file__).with_name("codes.npz")
 RECIPES = ("paper", "topics", "neighbors")
 BASELINES = (
     "AnchorGraphHashing",
-    "BinarisedLSI",
+    "BinarizedLSI",
     "BoostedSSC",
     "ForgivingHashing",
     "IterativeQuantization",
@@ -57,11 +57,12 @@ def learn_all() -> dict[str, np.ndarray]:
     with tempfile.TemporaryDirectory() as folder:
         for scatter in (0.0, 4.0):
             path = Path(folder, f"{scatter}.sth")
-            with Collection.create(path, texts[:500], n_neighbors=15, scatter=scatter, **sample(200)) as made:
+            learning = Learning(n_neighbors=15, sample_size=200, scatter=scatter)
+            with Collection.create(path, texts[:500], learning=learning) as made:
                 learned[f"collection-{scatter:g}-corpus"] = made.encode(texts[:500])
                 learned[f"collection-{scatter:g}-unseen"] = made.encode(texts[500:])
-        by_graph = {"recipe": "neighbors", "n_neighbors": 15, "scatter": 2.0}
-        with Collection.create(Path(folder, "v.sth"), vectors=dense[:500], **by_graph) as made:
+        learning = Learning(n_neighbors=15, recipe="neighbors", scatter=2.0)
+        with Collection.create(Path(folder, "v.sth"), vectors=dense[:500], learning=learning) as made:
             learned["collection-vectors-unseen"] = made.encode(dense_unseen)
     return learned
 
@@ -69,11 +70,7 @@ def learn_all() -> dict[str, np.ndarray]:
 def baseline(name: str):
     from sthash import baselines
 
-    return getattr(baselines, {"BinarisedLSI": "BinarizedLSI"}.get(name, name))(16)  # the golden file has the old name
-
-
-def sample(size: int) -> dict[str, int]:
-    return {"sample_size": size}
+    return getattr(baselines, name)(16)
 
 
 def blas() -> str:

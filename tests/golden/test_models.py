@@ -1,4 +1,4 @@
-"""Model files that earlier versions wrote are read, and give the codes that they gave."""
+"""Golden model files are read, and give the codes that they gave when they were written."""
 
 from pathlib import Path
 
@@ -9,7 +9,8 @@ import sthash
 from support.golden import make_texts
 
 MODELS = Path(__file__).with_name("models")
-NAMES = sorted(path.stem for path in MODELS.glob("*.safetensors") if path.stem != "TextVectorizer")
+NOT_HASHERS = ("EmbeddingQuantizer", "TextVectorizer")
+NAMES = sorted(path.stem for path in MODELS.glob("*.safetensors") if path.stem not in NOT_HASHERS)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -18,3 +19,11 @@ def test_golden_models(name):
     rows = sthash.load(MODELS / "TextVectorizer.safetensors").transform(texts)
     with np.load(MODELS / "codes.npz") as golden:
         np.testing.assert_array_equal(sthash.load(MODELS / f"{name}.safetensors").transform(rows), golden[name])
+
+
+def test_golden_quantizer():
+    quantizer = sthash.load(MODELS / "EmbeddingQuantizer.safetensors")
+    with np.load(MODELS / "EmbeddingQuantizer.npz") as golden:
+        scores = quantizer.scores(golden["rows"][:5], golden["codes"])
+        np.testing.assert_allclose(scores, golden["scores"], atol=1e-5)
+        np.testing.assert_array_equal(quantizer.transform(golden["rows"]), golden["codes"])

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from sthash import _core, graph_recall, knn_graph
-from sthash.hashing import graph
+from sthash import _core
+from sthash.hashing import graph, graph_recall, knn_graph
 
 
 def topics(n, dense=False, seed=0):
@@ -59,8 +59,8 @@ def test_recall_equals_the_twin(dense):
     W = knn_graph(X, 10)
     W.data[np.random.default_rng(0).random(W.nnz) < 0.3] = 0
     W.eliminate_zeros()
-    assert graph_recall(W, X, 10, sample=800) == pytest.approx(twin_recall(W, X, 10), abs=1e-3)
-    assert 0.6 < graph_recall(W, X, 10, sample=100) < 0.8
+    assert graph_recall(W, X, 10, sample_size=800) == pytest.approx(twin_recall(W, X, 10), abs=1e-3)
+    assert 0.6 < graph_recall(W, X, 10, sample_size=100) < 0.8
 
 
 def test_recall_is_one_where_there_is_nothing_to_find():
@@ -78,10 +78,10 @@ def test_recall_refuses_what_is_no_graph_of_x(W, words):
 
 def test_seed_threads_and_paths(run_python):
     source = """
-import hashlib, numpy as np, scipy.sparse as sp, sthash
+import hashlib, numpy as np, scipy.sparse as sp, sthash.hashing
 X = sp.random_array((5000, 500), density=0.02, rng=np.random.default_rng(0), dtype=np.float32, format="csr")
 for rows in (X, X[:3000, :40].toarray() - 0.1):
-    W = sthash.knn_graph(rows, 9, exact=False, threads={threads}, random_state=3)
+    W = sthash.hashing.knn_graph(rows, 9, exact=False, threads={threads}, random_state=3)
     print(hashlib.sha256(W.data.tobytes() + W.indices.tobytes()).hexdigest())
 """
     seen = {

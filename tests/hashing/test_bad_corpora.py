@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from sthash import SelfTaughtHashing, _core, knn_graph
-from sthash.hashing import embedding, graph, neighbors, sth
+from sthash import SelfTaughtHashing, _core
+from sthash.hashing import embedding, graph, knn_graph, neighbors, sth
 
 ROWS = 3000
 RECIPES = ("paper", "neighbors", "topics")

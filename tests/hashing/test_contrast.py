@@ -11,9 +11,9 @@ import pytest
 import scipy.sparse as sp
 
 import sthash
-from sthash import SelfTaughtHashing, VectorModel, knn_graph
+from sthash import Learning, SelfTaughtHashing, VectorModel
 from sthash.baselines import IterativeQuantization
-from sthash.hashing import contrast
+from sthash.hashing import contrast, knn_graph
 from sthash.hashing.contrast import Directions, batches, closeness, first_directions, gradients_of, softmax, spread
 
 
@@ -149,7 +149,7 @@ def test_odd_corpora(rows: Any) -> None:
 @pytest.mark.usefixtures("few_steps")
 def test_a_model_of_vectors_takes_it() -> None:
     rows = clustered(200, 8)
-    model = VectorModel.fit(rows, 16, 5, recipe="embeddings")
+    model = VectorModel.build(rows, learning=Learning(n_bits=16, n_neighbors=5, recipe="embeddings"))
     assert model.settings["recipe"] == "embeddings"
     assert model.encode(rows).codes.shape == (200, 2)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sthash import knn_graph
+from sthash.hashing import knn_graph
 from support.core_types import LEARNED_ON, RECIPES, corpora, save_models
 from support.programs import ENVIRONMENT, command
 

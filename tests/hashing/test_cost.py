@@ -2,7 +2,7 @@
 
 import pytest
 
-from sthash.hashing.cost import largest_sample, learning_cost
+from sthash.hashing.cost import learning_cost
 
 
 @pytest.mark.parametrize("recipe", ["paper", "topics", "neighbors"])
@@ -20,16 +20,6 @@ def test_cost_of_embeddings_has_a_part_that_does_not_grow():
     assert small.seconds < large.seconds < 10 * small.seconds
     assert large.bytes == pytest.approx(10 * small.bytes)
     assert learning_cost(50_000, 1_500_000, 128, "embeddings", threads=2).seconds > small.seconds
-
-
-def test_the_largest_sample_is_the_largest_within_the_limits():
-    n, nnz = 1_000_000, 30_000_000
-    assert largest_sample(n, nnz, 64) == n
-    assert largest_sample(n, nnz, 64, memory=0) == 0
-    chosen = largest_sample(n, nnz, 64, seconds=20, threads=2)
-    assert 0 < chosen < n
-    assert learning_cost(chosen, 30 * chosen, 64, threads=2).seconds <= 20
-    assert learning_cost(chosen + 1, 30 * (chosen + 1), 64, threads=2).seconds > 20
 
 
 def test_bad_input():

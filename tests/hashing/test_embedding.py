@@ -5,8 +5,7 @@ import pytest
 import scipy.linalg
 import scipy.sparse as sp
 
-from sthash import knn_graph, laplacian_eigenmap
-from sthash.hashing import embedding, laplacian_eigenpairs
+from sthash.hashing import embedding, knn_graph, laplacian_eigenmap, laplacian_eigenpairs
 
 
 def ring(n, reach=1):
@@ -141,5 +140,5 @@ def test_graphs_whose_columns_do_not_exist_are_refused(column):
     """SciPy read out of bounds and ended the process."""
     W = sp.csr_array(np.ones((30, 30)))
     W.indices[7] = column
-    with pytest.raises(ValueError, match="W is no valid csr matrix"):
+    with pytest.raises(ValueError, match="W is not a valid csr matrix"):
         laplacian_eigenmap(W, 3)

@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from sthash import SelfTaughtHashing, _core, codes, knn_graph
-from sthash.hashing import embedding, neighbors, normal_scores, row_blocks
+from sthash import SelfTaughtHashing, _core, codes
+from sthash.hashing import embedding, knn_graph, neighbors, normal_scores, row_blocks
 from sthash.hashing.embedding import laplacian_eigenpairs
 from sthash.hashing.filtered import NormalizedGraph, filtered_pairs
 from sthash.hashing.neighbors import filter_degrees, neighbor_places
+from sthash.vectors.rows import Rows
 
 
 @pytest.fixture
@@ -44,7 +45,7 @@ def test_a_step_of_the_filter_is_that_of_the_plain_product(width, past):
     rng = np.random.default_rng(0)
     A = sp.random_array((300, 300), density=0.05, rng=rng, format="csr", dtype=np.float32)
     now, before = rng.normal(size=(2, 300, width)).astype(np.float32)
-    view = _core.CsrView(A.indptr.astype(np.int64), A.indices.astype(np.int32), A.data)
+    view = Rows.of(A).view()
     results = []
     for threads in (1, 3):
         following = before.copy()
@@ -59,10 +60,11 @@ def test_a_step_is_the_same_on_every_simd_path(run_python):
     source = """
 import hashlib, numpy as np, scipy.sparse as sp
 from sthash import _core
+from sthash.vectors.rows import Rows
 rng = np.random.default_rng(0)
 A = sp.random_array((300, 300), density=0.05, rng=rng, format="csr", dtype=np.float32)
 now, following = rng.normal(size=(2, 300, 80)).astype(np.float32)
-view = _core.CsrView(A.indptr.astype(np.int64), A.indices.astype(np.int32), A.data)
+view = Rows.of(A).view()
 _core.filter_step(view, now, following, scale=1.5, shift=-0.25, past=-1.0, threads=2)
 print(hashlib.sha1(following).hexdigest())
 """
@@ -73,7 +75,7 @@ print(hashlib.sha1(following).hexdigest())
     ("shape", "message"), [((300, 32), "same shape"), ((299, 16), "same shape"), ((300, 17), "same shape")]
 )
 def test_blocks_that_do_not_fit_are_refused(shape, message):
-    view = _core.CsrView(np.zeros(301, dtype=np.int64), np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.float32))
+    view = Rows.of(sp.csr_array((300, 300), dtype=np.float32)).view()
     now = np.zeros((300, 16), dtype=np.float32)
     with pytest.raises(ValueError, match=message):
         _core.filter_step(view, now, np.zeros(shape, np.float32), scale=1, shift=0, past=0, threads=1)

@@ -5,7 +5,9 @@ import pytest
 import scipy.sparse as sp
 from sklearn.neighbors import NearestNeighbors
 
-from sthash import SelfTaughtHashing, _core, knn_graph
+from sthash import SelfTaughtHashing, _core
+from sthash.hashing import knn_graph
+from sthash.vectors.rows import Rows
 
 
 def twin_graph(X, k, metric="cosine", bandwidth=None):
@@ -60,8 +62,8 @@ def test_the_bound_on_common_terms_never_changes_the_answer(share):
     X = random_sparse(rng, 400, 60, density=0.15)
     X = sp.csr_array(sp.hstack([X, sp.csr_array(rng.random((400, 3), dtype=np.float32))]))
     X.sort_indices()
-    view = _core.CsrView(X.indptr.astype(np.int64), X.indices.astype(np.int32), X.data)
-    how = {"n_columns": X.shape[1], "penalty": np.zeros(400, np.float32), "k": 10}
+    view = Rows.of(X).view()
+    how = {"penalty": np.zeros(400, np.float32), "k": 10}
     rows, scores = _core.sparse_neighbors(view, **how, common_share=share, threads=2)
     expected_rows, expected_scores = _core.sparse_neighbors(view, **how, common_share=2.0, threads=1)
     assert (rows == expected_rows).all()
@@ -98,10 +100,10 @@ def test_blank_rows_have_no_edges_and_no_row_its_own(dense):
 
 def test_threads_and_paths_do_not_change_a_bit(run_python):
     source = """
-import hashlib, numpy as np, scipy.sparse as sp, sthash
+import hashlib, numpy as np, scipy.sparse as sp, sthash.hashing
 X = sp.random_array((600, 200), density=0.05, rng=np.random.default_rng(0), dtype=np.float32, format="csr")
 for rows in (X, X.toarray()):
-    W = sthash.knn_graph(rows, 9, threads={threads})
+    W = sthash.hashing.knn_graph(rows, 9, threads={threads})
     print(hashlib.sha256(W.data.tobytes() + W.indices.tobytes()).hexdigest())
 """
     seen = {
@@ -113,7 +115,7 @@ for rows in (X, X.toarray()):
 
 
 def test_an_unknown_path_is_refused(run_python):
-    with pytest.raises(AssertionError, match="STHASH_SIMD=sse9 is no path of this machine"):
+    with pytest.raises(AssertionError, match="STHASH_SIMD=sse9 is not a path of this machine"):
         run_python("import sthash", STHASH_SIMD="sse9")
 
 

@@ -6,9 +6,9 @@ import scipy.sparse as sp
 from scipy.stats import norm
 
 import sthash
-from sthash import SelfTaughtHashing, codes, knn_graph
+from sthash import SelfTaughtHashing, codes
 from sthash.evaluation import nearest_neighbors
-from sthash.hashing import laplacian_eigenpairs, neighbors, subspace
+from sthash.hashing import LinearSVMBank, knn_graph, laplacian_eigenpairs, neighbors, subspace
 from sthash.hashing.neighbors import balanced_bits, neighbor_places
 from sthash.hashing.normal_scores import normal_scores
 from sthash.hashing.subspace import spectral_subspace
@@ -150,7 +150,7 @@ def test_save_and_load(rows, tmp_path):
 def test_its_own_stages_cannot_be_given_the_hash_function_can(rows):
     with pytest.raises(ValueError, match="recipe='neighbors' has its own embedding, binarizer"):
         SelfTaughtHashing(8, 10, recipe="neighbors", embedding=lambda W, d: W).fit(rows)
-    hasher = SelfTaughtHashing(8, 10, recipe="neighbors", hash_function=sthash.LinearSVMBank(0.1)).fit(rows)
+    hasher = SelfTaughtHashing(8, 10, recipe="neighbors", hash_function=LinearSVMBank(0.1)).fit(rows)
     assert hasher.hash_function_.C == 0.1
 
 

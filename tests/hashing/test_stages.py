@@ -9,8 +9,18 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.svm import SVC, LinearSVC
 
-from sthash import LinearSVMBank, SelfTaughtHashing, codes, knn_graph, laplacian_eigenmap, median_bits
-from sthash.hashing import ClassGraph, ClassifierPerBit, GaussianSVM, LinearEmbedding, NystromExtension
+from sthash import SelfTaughtHashing, codes
+from sthash.hashing import (
+    ClassGraph,
+    ClassifierPerBit,
+    GaussianSVM,
+    LinearEmbedding,
+    LinearSVMBank,
+    NystromExtension,
+    knn_graph,
+    laplacian_eigenmap,
+    median_bits,
+)
 from sthash.hashing.binarizer import median_thresholds, separating_thresholds
 
 

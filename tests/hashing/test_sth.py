@@ -12,8 +12,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC, LinearSVC
 
 import sthash
-from sthash import SelfTaughtHashing, TextVectorizer, codes, knn_graph, laplacian_eigenmap, median_bits
-from sthash.hashing import ClassifierPerBit
+from sthash import SelfTaughtHashing, TextVectorizer, codes
+from sthash.hashing import ClassifierPerBit, knn_graph, laplacian_eigenmap, median_bits
 
 
 def clusters(n=300, m=20, centers=6, seed=0):
@@ -198,7 +198,7 @@ def test_a_model_that_no_file_can_hold(X, tmp_path):
         (np.random.default_rng(0).normal(size=(20, 4)), {"n_bits": 4}, "n_neighbors=25 must be less than"),
         (np.full((50, 4), np.nan), {}, "NaN"),
         (np.full((50, 4), np.inf), {}, "infinity"),
-        (np.array([["a", "b"]] * 50), {}, "could not convert string"),
+        (np.array([["a", "b"]] * 50), {}, "X must be real numbers, got text"),
         (np.eye(50), {"n_bits": 4}, "documents with neighbors, got 0 of 50"),
     ],
 )

@@ -6,7 +6,8 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
-from sthash import LinearSVMBank, _core
+from sthash import _core
+from sthash.hashing import LinearSVMBank
 
 
 def problem(seed, n=400, m=60, n_bits=37):
@@ -44,12 +45,12 @@ def test_a_bit_depends_neither_on_the_others_nor_on_threads():
 
 def test_paths_do_not_change_a_bit(run_python):
     source = """
-import hashlib, numpy as np, scipy.sparse as sp, sthash
+import hashlib, numpy as np, scipy.sparse as sp, sthash.hashing
 rng = np.random.default_rng(0)
 X = sp.random_array((300, 50), density=0.2, rng=rng, dtype=np.float32, format="csr")
 bits = rng.random((300, 70)) < 0.5
 for rows in (X, X.toarray()):
-    bank = sthash.LinearSVMBank(fit_intercept=True).fit(rows, bits)
+    bank = sthash.hashing.LinearSVMBank(fit_intercept=True).fit(rows, bits)
     print(hashlib.sha256(bank.weights_.tobytes() + bank.decision_function(rows).tobytes()).hexdigest())
 """
     assert len({run_python(source, STHASH_SIMD=path) for path in _core.simd_paths()}) == 1

@@ -5,8 +5,9 @@ import pytest
 import scipy.sparse as sp
 
 import sthash
-from sthash import SelfTaughtHashing, codes, knn_graph
+from sthash import SelfTaughtHashing, codes
 from sthash.evaluation import Topics, score
+from sthash.hashing import knn_graph
 from sthash.hashing import topics as topics_recipe
 from sthash.hashing.rotation import quantizing_frames, quantizing_rotation
 from sthash.hashing.topics import balanced_thresholds

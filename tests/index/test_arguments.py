@@ -76,8 +76,18 @@ def test_ids(index, ids, error, message):
     if "as many" not in message:
         with pytest.raises(error, match=message):
             index.remove(ids)
+    if "as many" not in message and not isinstance(ids[0], bool):  # booleans are a mask
         with pytest.raises(error, match=message):
             index.search(CODES, 1, allowed=ids)
+
+
+def test_masks(index):
+    assert index.search(CODES, 1, allowed=[True, False, True])[0].tolist() == [[0], [0], [2]]
+    for mask in (np.ones(2, dtype=bool), np.ones((3, 1), dtype=bool), np.zeros(0, dtype=bool)):
+        with pytest.raises(ValueError, match=r"one value per id of the index, shape \(3,\)"):
+            index.search(CODES, 1, allowed=mask)
+    with pytest.raises(TypeError, match="whole numbers"):
+        index.search(CODES, 1, allowed={True, False})
 
 
 @pytest.mark.parametrize(("value", "error"), [(-1, ValueError), (1.5, TypeError), ("3", TypeError), (None, TypeError)])

@@ -22,7 +22,7 @@ def both(codes, ids=None):
 
 def check(index, twin, codes):
     assert len(index) == len(twin)
-    assert index.ids().tolist() == sorted(twin.held)
+    assert index.ids.tolist() == sorted(twin.held)
     assert_same_answers(index, twin, codes[:20], 8, 3)
     assert_same_answers(index, twin, codes[:2], 8, 3)
     some = sorted(twin.held)[:: max(1, len(twin) // 50)]
@@ -62,7 +62,7 @@ def test_removed_codes_are_gone_and_their_ids_can_return(codes, own_ids):
         index.add(codes[: len(gone) // 2], gone[: len(gone) // 2])
         twin.add(codes[: len(gone) // 2], gone[: len(gone) // 2])
         check(index, twin, codes)
-    assert index.stats().dead <= max(1024, (len(index) + index.stats().dead) // 4)
+    assert index.stats.dead <= max(1024, (len(index) + index.stats.dead) // 4)
 
 
 def test_everything_can_be_removed(codes):
@@ -133,12 +133,12 @@ def test_memory_a_code():
     codes = random_codes(np.random.default_rng(4), 300_000, 64)
     index = HammingIndex(64)
     index.add(codes)
-    stats = index.stats()
+    stats = index.stats
     assert (stats.code_bytes + stats.id_bytes) / len(index) <= 9
     index.build_tables()
-    stats = index.stats()
+    stats = index.stats
     assert (stats.code_bytes + stats.id_bytes + stats.table_bytes) / len(index) <= 64
     index = HammingIndex(64)
     index.add(codes, np.random.default_rng(5).permutation(len(codes)))
-    stats = index.stats()
+    stats = index.stats
     assert (stats.code_bytes + stats.id_bytes) / len(index) <= 40

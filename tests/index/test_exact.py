@@ -130,11 +130,11 @@ def test_tables_and_tail_together(n_bits):
     index.build_tables()
     index.add(codes[6000:])
     twin.add(codes[6000:])
-    assert index.stats().in_tables == 6000
+    assert index.stats.in_tables == 6000
     for part in (codes[5990:6010], codes[:2]):
         assert_same_answers(index, twin, part, 10, 2)
     index.build_tables()
-    assert index.stats().in_tables == 9000
+    assert index.stats.in_tables == 9000
     assert_same_answers(index, twin, codes[5990:6010], 10, 2)
 
 
@@ -161,11 +161,11 @@ def test_tables_are_built_once_they_pay_and_answers_stay_the_same():
         queries = codes[start : start + 1000]
         for one, other in zip(index.radius_search(queries, 2), scan.radius_search(queries, 2), strict=True):
             np.testing.assert_array_equal(one, other)
-    stats = index.stats()
+    stats = index.stats
     assert stats.in_tables == 100_000
     assert stats.probed > 0
     assert stats.scanned_in_batches > 0
-    assert scan.stats().table_bytes == 0
+    assert scan.stats.table_bytes == 0
 
 
 @settings(max_examples=80, deadline=None)

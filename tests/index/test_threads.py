@@ -77,4 +77,4 @@ def test_two_writers_do_not_lose_anything():
     for writer in writers:
         writer.join()
     assert len(index) == 3 * 100 * 40
-    assert len(index.ids()) == len(index)
+    assert len(index.ids) == len(index)

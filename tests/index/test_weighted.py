@@ -64,7 +64,7 @@ def test_weights_of_one_give_the_plain_answer():
         ids, distances = index.search(queries, 25, weights=np.ones((len(queries), 64), np.float32))
         np.testing.assert_array_equal(ids, plain[0])
         np.testing.assert_array_equal(distances, plain[1])
-    assert index.stats().weighted == 103
+    assert index.stats.weighted == 103
 
 
 @pytest.fixture(scope="module")

@@ -1,12 +1,10 @@
 """A collection's file, and a Milvus Lite that is empty before each test."""
 
-import shutil
-from pathlib import Path
-
 import pytest
 
-from sthash import Collection, Document
+from sthash import Document
 from support.corpus import make_documents
+from support.factories import create_collection
 
 ODD = [
     Document("blank", ""),
@@ -24,14 +22,8 @@ ODD = [
 @pytest.fixture(scope="session")
 def built(tmp_path_factory):
     path = tmp_path_factory.mktemp("built") / "some.sth"
-    Collection.create(path, [*make_documents(300), *ODD], n_bits=12, n_neighbors=10).close()
+    create_collection(path, [*make_documents(300), *ODD], n_bits=12, n_neighbors=10).close()
     return path
-
-
-@pytest.fixture
-def collection(built, tmp_path):
-    with Collection.open(Path(shutil.copy(built, tmp_path / "some.sth"))) as opened:
-        yield opened
 
 
 @pytest.fixture

@@ -12,15 +12,15 @@ require("Milvus Lite")
 
 import pymilvus
 
-from sthash import Collection
 from sthash.milvus import MilvusCollection, MilvusError
 from support.corpus import make_documents
+from support.factories import build_vector_model, create_collection, random_vectors
 
 
 @pytest.fixture
 def other(tmp_path):
     """A collection of the same bits with another model."""
-    with Collection.create(tmp_path / "other.sth", make_documents(100, seed=5), n_bits=12, n_neighbors=5) as opened:
+    with create_collection(tmp_path / "other.sth", make_documents(100, seed=5), n_bits=12, n_neighbors=5) as opened:
         yield opened
 
 
@@ -54,7 +54,7 @@ def test_no_folder(collection, tmp_path):
 
 def test_a_name_that_milvus_lite_refuses(collection, tmp_path):
     for name in ("some file.db", "x" * 40 + ".db"):
-        with pytest.raises(MilvusError, match=f"{name} is no name for Milvus Lite"):
+        with pytest.raises(MilvusError, match=f"{name} is not a valid name in Milvus Lite"):
             MilvusCollection.push(collection, str(tmp_path / name), "some")
 
 
@@ -116,7 +116,7 @@ def test_another_schema(collection, there, uri):
 def test_a_collection_of_vectors(tmp_path):
     vectors = np.random.default_rng(0).normal(size=(60, 8))
     with (
-        Collection.create(tmp_path / "dense.sth", vectors=vectors, n_bits=8, n_neighbors=5) as dense,
+        create_collection(tmp_path / "dense.sth", vectors=vectors) as dense,
         pytest.raises(TypeError, match=r"dense\.sth is of vectors"),
     ):
         MilvusCollection.push(dense, str(tmp_path / "own.db"), "some")
@@ -124,7 +124,7 @@ def test_a_collection_of_vectors(tmp_path):
 
 
 def vector_model():
-    return sthash.VectorModel.fit(np.random.default_rng(0).normal(size=(60, 8)), n_bits=8, n_neighbors=5)
+    return build_vector_model(random_vectors(60, 8))
 
 
 NO_MODELS = {
@@ -167,7 +167,7 @@ def test_arguments(collection, there):
     with pytest.raises(TypeError, match=r"filter=\{'a': 1\} must be a str"):
         there.search("cat", filter={"a": 1})
     with pytest.raises(ValueError, match="2 bytes per row for 12 bits"):
-        there.nearest(np.zeros((1, 3), dtype=np.uint8), 1)
+        there.search_codes(np.zeros((1, 3), dtype=np.uint8), 1)
     with pytest.raises(TypeError, match="got a single str"):
         there.upsert("cat")
     with pytest.raises(TypeError, match="document 1 is a int"):

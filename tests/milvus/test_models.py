@@ -1,10 +1,6 @@
 """Which models a collection of Milvus takes, and how it recognizes the one that made its codes."""
 
-import hashlib
 import json
-import shutil
-import sqlite3
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,38 +14,19 @@ from sthash import Collection, SelfTaughtHashing, TextModel, TextVectorizer
 from sthash.codes import distances
 from sthash.milvus import MilvusCollection, MilvusError
 from support.corpus import make_documents
+from support.factories import build_text_model
 
-GOLDEN = Path(__file__).parents[1] / "collection" / "golden"
 TEXTS = [document.text for document in make_documents(120)]
-
-
-def fingerprint_of_version_0_1(path):
-    """The settings of the model as they are in the file, and the checksums of its terms."""
-    with sqlite3.connect(path) as file:
-        (settings,) = file.execute("SELECT content FROM settings WHERE name = 'model'").fetchone()
-        digest = hashlib.sha256(settings)
-        for (checksum,) in file.execute("SELECT sum FROM terms ORDER BY column"):
-            digest.update(b"%d " % checksum)
-    file.close()
-    return digest.hexdigest()
 
 
 def stored_fingerprint(there):
     return json.loads(there._table.call("describe_collection")["description"])["model"]
 
 
-@pytest.mark.parametrize("name", ["version-1.sth", "version-2.sth"])
-def test_collections_that_version_0_1_has_pushed_are_recognized(tmp_path, uri, name):
-    path = Path(shutil.copy(GOLDEN / name, tmp_path / name))
-    expected = fingerprint_of_version_0_1(path)
-    with Collection.open(path) as collection, MilvusCollection.push(collection, uri, "old") as there:
-        assert stored_fingerprint(there) == expected
-
-
 def test_the_fingerprint_of_a_new_file_and_of_a_relearned_one(collection, uri):
     for name in ("first", "second"):
-        with MilvusCollection.push(collection, uri, name) as there:
-            assert stored_fingerprint(there) == fingerprint_of_version_0_1(collection.path)
+        with MilvusCollection.push(collection, uri, name) as there, collection.snapshot() as now:
+            assert stored_fingerprint(there) == now.codes.model.fingerprint
         collection.relearn(n_bits=20)
 
 
@@ -75,7 +52,7 @@ def test_a_text_model_in_place_of_a_file(tmp_path, uri, scatter):
     with MilvusCollection.open(uri, "some", sthash.load(tmp_path / "model")) as there:
         codes = model.encode(TEXTS).codes
         assert np.array_equal(there.encode(TEXTS), codes)
-        ids, nearest = there.nearest(codes[:9], 5)
+        ids, nearest = there.search_codes(codes[:9], 5)
         every = distances(codes[:9], codes)
         order = np.argsort(every, axis=1, kind="stable")[:, :5]
         assert np.array_equal(np.take_along_axis(every, order, 1), nearest)
@@ -89,7 +66,7 @@ def test_a_text_model_in_place_of_a_file(tmp_path, uri, scatter):
 
 
 def test_a_text_model_and_a_file_of_the_same_model(tmp_path, uri):
-    model = TextModel.fit(TEXTS, n_bits=16, n_neighbors=8)
+    model = build_text_model(TEXTS, n_bits=16, n_neighbors=8)
     with (
         Collection.create(tmp_path / "some.sth", TEXTS, model=model) as collection,
         MilvusCollection.push(collection, uri, "some") as pushed,

@@ -126,4 +126,4 @@ def test_rejected_documents_make_room_for_others(both, monkeypatch):
     monkeypatch.setattr(EntityTable, "LIMIT", 20)
     for options in ({"factor": 1}, {"factor": 1, "rerank": False}, {"radius": 12}):
         hits = there.search("cat bread", 2, where={"value": None}, **options)
-        assert [hit.key for hit in hits] == [f"value {VALUES.index(None)}", "far away"]
+        assert {hit.key for hit in hits} == {f"value {VALUES.index(None)}", "far away"}

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from sthash import HammingIndex, ModelFileError, VectorModel
+from sthash import HammingIndex, Learning, ModelFileError, VectorModel
 from sthash.codes import pack
 from sthash.model import inner_products
 from sthash.model.inner_products import MEAN_PART, RIDGE, InnerProducts
-from sthash.rows import completed_rows
+from sthash.vectors.lengths import completed_rows
 
 
 @pytest.fixture(scope="module")
@@ -18,7 +18,7 @@ def vectors():
 
 @pytest.fixture(scope="module")
 def model(vectors):
-    return VectorModel.fit(vectors, 24, 8, metric="ip")
+    return VectorModel.build(vectors, metric="ip", learning=Learning(n_bits=24, n_neighbors=8))
 
 
 def test_cosines_with_completed_rows_order_as_products_do(vectors):
@@ -70,13 +70,13 @@ def test_queries_are_sure_of_bits_that_tell_products(vectors, model):
 
 def test_rows_keep_their_lengths(vectors, model):
     rows = model.encode(vectors[:5])
-    np.testing.assert_array_equal(rows.values.reshape(5, 12), vectors[:5])
-    np.testing.assert_array_equal(model.margins(rows), rows.margins)
+    np.testing.assert_array_equal(rows.rows.values, vectors[:5])
+    np.testing.assert_array_equal(model.margins(rows.rows), rows.margins)
     asked = model.encode_queries(vectors[:5])
-    np.testing.assert_array_equal(model.query_margins(asked), asked.margins)
+    np.testing.assert_array_equal(model.query_margins(asked.rows), asked.margins)
     np.testing.assert_allclose(model.encode_queries(7 * vectors[:5]).margins, asked.margins, atol=1e-5)
     assert not np.allclose(model.encode(0.1 * vectors[:5]).margins, rows.margins)
-    by_cosine = VectorModel.fit(vectors[:100], 8, 5)
+    by_cosine = VectorModel.build(vectors[:100], learning=Learning(n_bits=8, n_neighbors=5))
     np.testing.assert_array_equal(by_cosine.encode(vectors).margins, by_cosine.encode_queries(vectors).margins)
 
 
@@ -97,9 +97,9 @@ def test_files(vectors, model, tmp_path):
 
 def test_what_is_refused(vectors, model):
     with pytest.raises(ValueError, match="metric='l2' is not known"):
-        VectorModel.fit(vectors, metric="l2")
+        VectorModel.build(vectors, metric="l2")
     for encode in (model.encode, model.encode_queries):
-        with pytest.raises(ValueError, match="too much for inner products"):
+        with pytest.raises(ValueError, match=r"at most 1e\+18 for inner products"):
             encode(np.full((1, 12), 1e30))
         with pytest.raises(ValueError, match="finite"):
             encode(np.full((1, 12), np.nan))
@@ -107,5 +107,12 @@ def test_what_is_refused(vectors, model):
 
 
 def test_the_recipe_is_that_for_dense_vectors(vectors):
-    assert VectorModel.fit(vectors[:100], 8, 5).settings["recipe"] == "embeddings"
-    assert VectorModel.fit(vectors[:100], 8, 5, recipe="neighbors").settings["recipe"] == "neighbors"
+    assert (
+        VectorModel.build(vectors[:100], learning=Learning(n_bits=8, n_neighbors=5)).settings["recipe"] == "embeddings"
+    )
+    assert (
+        VectorModel.build(vectors[:100], learning=Learning(n_bits=8, n_neighbors=5, recipe="neighbors")).settings[
+            "recipe"
+        ]
+        == "neighbors"
+    )

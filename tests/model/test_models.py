@@ -1,18 +1,20 @@
 """One model for every way to a code: what it encodes is what its parts encode, wherever it was loaded from."""
 
+import hashlib
 import json
-import shutil
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import sthash
-from sthash import Collection, SelfTaughtHashing, TextModel, TextVectorizer, VectorModel
+from sthash import Collection, Learning, SelfTaughtHashing, TextModel, TextVectorizer, VectorModel
 from sthash.checksums import row_checksum
-from sthash.model import EncodedRows
 from sthash.model.scatter import Scatter
 from sthash.model_file import ModelFileError
+from sthash.vectors.rows import Rows
 from support.corpus import make_documents
+from support.factories import create_collection
 from support.golden import make_texts
 
 TEXTS = [" ".join(text.split()[:12]) for text in make_texts(80)]
@@ -37,7 +39,7 @@ def test_a_text_model_is_its_vectorizer_and_its_hasher(recipe, weighting):
     np.testing.assert_array_equal(rows.codes, hasher.transform(X))
     dense = np.zeros(X.shape, dtype=np.float32)
     for position in range(len(rows)):
-        columns, values = rows.row(position)
+        columns, values = rows.rows.row(position)
         dense[position, columns] = values
     np.testing.assert_array_equal(dense, X.toarray())
 
@@ -49,13 +51,15 @@ def test_the_order_of_the_terms_changes_no_code(parts):
     assert frequency == sorted(frequency, reverse=True)
 
 
-def test_fit_learns_what_its_parts_learn(parts):
-    model = TextModel.fit(TEXTS, 12, 6)
+def test_a_model_learns_what_its_parts_learn(parts):
+    model = TextModel.build(TEXTS, learning=Learning(n_bits=12, n_neighbors=6))
     np.testing.assert_array_equal(model.encode(TEXTS).margins, TextModel.of(*parts).encode(TEXTS).margins)
-    sampled = TextModel.fit(TEXTS, 8, 6, sample_size=40, random_state=3)
-    assert sampled.settings["learnt_on"] == 40
+    sampled = TextModel.build(TEXTS, learning=Learning(n_bits=8, n_neighbors=6, sample_size=40, random_state=3))
+    assert sampled.settings["learned_on"] == 40
     assert sampled.n_columns == model.n_columns
-    own = TextModel.fit(TEXTS, vectorizer=TextVectorizer(stemmer=None), hasher=SelfTaughtHashing(9, 5))
+    own = TextModel.build(
+        TEXTS, text_options=TextVectorizer(stemmer=None), learning=Learning(hasher=SelfTaughtHashing(9, 5))
+    )
     assert (own.n_bits, own.settings["stemmer"], own.settings["recipe"]) == (9, None, "paper")
 
 
@@ -73,7 +77,9 @@ def test_a_saved_model_is_the_same_model(parts, tmp_path, scatter):
 
 
 def test_fingerprints_tell_models_apart(parts):
-    models = [TextModel.of(*parts, scatter=scatter) for scatter in (0.0, 1.0)] + [TextModel.fit(TEXTS, 11, 6)]
+    models = [TextModel.of(*parts, scatter=scatter) for scatter in (0.0, 1.0)] + [
+        TextModel.build(TEXTS, learning=Learning(n_bits=11, n_neighbors=6))
+    ]
     assert len({model.fingerprint for model in models}) == 3
     assert TextModel.of(*parts).with_threads(1).fingerprint == models[0].fingerprint
 
@@ -81,37 +87,26 @@ def test_fingerprints_tell_models_apart(parts):
 def test_the_model_of_a_collection_leaves_it_whole(tmp_path):
     """It has the fingerprint and gives the codes that it has in the file, and can make another collection."""
     documents = make_documents(300)
-    with Collection.create(tmp_path / "a.sth", documents, n_bits=16, n_neighbors=10, scatter=2.0) as collection:
+    with create_collection(tmp_path / "a.sth", documents, n_bits=16, n_neighbors=10, scatter=2.0) as collection:
         with collection.snapshot() as now:
-            now.model.save(tmp_path / "model")
-            fingerprint, codes = now.model.fingerprint, now.codes.copy()
+            now.codes.model.save(tmp_path / "model")
+            fingerprint, codes = now.codes.model.fingerprint, now.codes.table.codes.copy()
         model = TextModel.load(tmp_path / "model")
         assert model.fingerprint == fingerprint
         np.testing.assert_array_equal(model.encode([document.text for document in documents]).codes, codes)
     with Collection.create(tmp_path / "b.sth", documents, model=model) as other, other.snapshot() as now:
-        np.testing.assert_array_equal(now.codes, codes)
-        assert now.model.fingerprint == fingerprint
+        np.testing.assert_array_equal(now.codes.table.codes, codes)
+        assert now.codes.model.fingerprint == fingerprint
         assert other.check().documents == 300
 
 
-def test_the_fingerprint_is_that_of_version_0_1(tmp_path):
-    """Milvus keeps it beside the documents: SHA-256 of the stored settings and of the checksums of the terms."""
-    import hashlib
-    import sqlite3
-
-    from support.paths import GOLDEN_COLLECTIONS
-
-    path = shutil.copy(GOLDEN_COLLECTIONS / "version-2.sth", tmp_path)
-    connection = sqlite3.connect(path)
-    (settings,) = connection.execute("SELECT content FROM settings WHERE name = 'model'").fetchone()
-    digest = hashlib.sha256(settings)
-    for row in connection.execute("SELECT * FROM terms ORDER BY column"):
-        assert row_checksum(row[:-1]) == row[-1]
-        digest.update(b"%d " % row[-1])
-    connection.close()
-    assert json.dumps(json.loads(settings), sort_keys=True).encode() == settings
-    with Collection.open(path) as collection, collection.snapshot() as now:
-        assert now.model.fingerprint == digest.hexdigest()
+def test_a_fingerprint_is_that_of_settings_and_terms(parts):
+    """Milvus keeps it beside the documents."""
+    model = TextModel.of(*parts)
+    digest = hashlib.sha256(json.dumps(model.settings, sort_keys=True).encode())
+    for term in model.terms:
+        digest.update(b"%d " % row_checksum(tuple(term)))
+    assert model.fingerprint == digest.hexdigest()
 
 
 @pytest.mark.parametrize("scatter", [0.0, 2.0])
@@ -123,17 +118,20 @@ def test_a_vector_model_is_its_hasher(tmp_path, scatter):
     rows = model.encode(vectors)
     if not scatter:
         np.testing.assert_array_equal(rows.codes, hasher.transform(units.astype(np.float32)))
-    np.testing.assert_array_equal(model.margins(rows), rows.margins)
-    held = rows.values.reshape(120, 10) * (np.arange(10) < 7)
-    columns = np.tile(np.arange(7, dtype=np.int32), 120)
-    sparse = EncodedRows(np.arange(121) * 7, columns, np.ascontiguousarray(held[:, :7]).ravel(), rows.margins)
-    dense = EncodedRows(rows.indptr, rows.indices, held.ravel(), rows.margins)
-    np.testing.assert_array_equal(model.margins(sparse), model.margins(dense))
+    np.testing.assert_array_equal(model.margins(rows.rows), rows.margins)
+    held = rows.rows.values * (np.arange(10) < 7)
+    sparse = Rows.of(sp.csr_array(held))
+    np.testing.assert_array_equal(model.margins(sparse), model.margins(Rows.of(held)))
     model.save(tmp_path / "model")
     again = VectorModel.load(tmp_path / "model")
     assert again.fingerprint == model.fingerprint
     np.testing.assert_array_equal(again.encode(vectors).margins, rows.margins)
-    assert VectorModel.fit(vectors, 8, 6, recipe="paper", sample_size=100).settings["learnt_on"] == 100
+    assert (
+        VectorModel.build(
+            vectors, learning=Learning(n_bits=8, n_neighbors=6, recipe="paper", sample_size=100)
+        ).settings["learned_on"]
+        == 100
+    )
 
 
 def test_what_a_model_refuses(parts, tmp_path):

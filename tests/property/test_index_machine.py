@@ -123,7 +123,7 @@ class IndexMachine(RuleBasedStateMachine):
             return
         assert len(self.index) == len(self.twin)
         ids = sorted(self.twin.held)
-        assert self.index.ids().tolist() == ids
+        assert self.index.ids.tolist() == ids
         assert [row.tobytes() for row in self.index.codes(ids)] == [self.twin.held[i] for i in ids]
         for key in (*ids[:3], 5001, self.twin.greatest):
             assert (key in self.index) == (key in self.twin.held)

@@ -28,13 +28,13 @@ def is_unspaced(character):
     return (category[0] == "L" or category == "Nl") and any(a <= ord(character) <= b for a, b in UNSPACED)
 
 
-def twin_words(text, segmentation=2):
+def twin_words(text):
     """Words as the documentation defines them, character by character; a run of unspaced letters is a list."""
     runs = []
     inside = False
     for character in text:
         category = unicodedata.category(character)
-        if segmentation == 2 and is_unspaced(character):
+        if is_unspaced(character):
             if not inside or isinstance(runs[-1], str):
                 runs.append([])
             runs[-1].append(character)
@@ -90,9 +90,9 @@ mixed = st.text(
 texts = st.lists(st.one_of(ascii_heavy, mixed, st.text(known, max_size=40)), min_size=1, max_size=6)
 
 
-def scanned(batch, threads=2, segmentation=2):
+def scanned(batch, threads=2):
     table = _core.WordTable()
-    starts, words = table.scan(batch, segmentation=segmentation, threads=threads)
+    starts, words = table.scan(batch, threads=threads)
     names = table.words_from(0)
     return [[names[w] for w in words[starts[i] : starts[i + 1]]] for i in range(len(batch))]
 
@@ -100,11 +100,6 @@ def scanned(batch, threads=2, segmentation=2):
 @given(texts)
 def test_words_equal_the_twins(batch):
     assert scanned(batch) == [twin_words(text) for text in batch]
-
-
-@given(texts)
-def test_old_models_find_the_words_that_they_found_before(batch):
-    assert scanned(batch, segmentation=1) == [twin_words(text, segmentation=1) for text in batch]
 
 
 @given(texts)

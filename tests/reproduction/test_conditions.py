@@ -1,8 +1,6 @@
-"""The conditions: what is wrong with a file is said, and words of an earlier version are read."""
+"""The conditions: what is wrong with a file is said."""
 
 from __future__ import annotations
-
-import re
 
 import pytest
 import yaml
@@ -43,18 +41,6 @@ def test_a_protocol_that_contradicts_itself_is_refused(experiments, change, mess
     (experiments / "protocol.yaml").write_text(yaml.safe_dump(protocol | change))
     with pytest.raises(ConditionsError, match=message):
         load_conditions(experiments)
-
-
-def test_words_of_version_0_1_are_understood(experiments):
-    present = load_conditions(experiments)
-    former = {"neighbors": "neighbours", "error_analysis": "anatomy", "baselines": "rivals", "labeled": "labelled"}
-    for path in experiments.glob("*.yaml"):
-        text = path.read_text().replace("sthash.baselines", "SAME")
-        for now, before in former.items():
-            text = re.sub(rf"\b{now}\b(?=:|$)", before, text, flags=re.MULTILINE)
-        path.write_text(text.replace("SAME", "sthash.baselines"))
-    assert "anatomy:" in (experiments / "protocol.yaml").read_text()
-    assert load_conditions(experiments) == present
 
 
 def test_missing_conditions_are_named(tmp_path):

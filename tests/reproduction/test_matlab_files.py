@@ -81,7 +81,7 @@ def test_positions_from_one(write):
         ({"test": ROWS[3:5, :3]}, "train has 4 columns, test has 3"),
         ({"train": np.zeros((3, 4))}, "train is empty"),
         ({"train": np.full((3, 4), np.nan)}, "not finite"),
-        ({"train": "text"}, "train is no matrix of numbers"),
+        ({"train": "text"}, "train is not a matrix of numbers"),
     ],
 )
 def test_a_bad_file_says_what_is_wrong(write, changed, message):

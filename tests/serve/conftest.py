@@ -1,6 +1,5 @@
 """A collection that is served: in this process, or by a server of its own."""
 
-import shutil
 import time
 from contextlib import ExitStack
 from pathlib import Path
@@ -8,22 +7,17 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from sthash import Collection
 from sthash.serve import Limits, Settings, create_app
 from support.corpus import make_documents
+from support.factories import create_collection
 from support.server import running
 
 
 @pytest.fixture(scope="session")
 def built(tmp_path_factory):
     path = tmp_path_factory.mktemp("built") / "some.sth"
-    Collection.create(path, make_documents(300), n_bits=16, n_neighbors=10, recipe="paper").close()
+    create_collection(path, make_documents(300), n_bits=16, n_neighbors=10, recipe="paper").close()
     return path
-
-
-@pytest.fixture
-def path(built, tmp_path):
-    return Path(shutil.copy(built, tmp_path / "some.sth"))
 
 
 def served(source, limits=None, **settings):

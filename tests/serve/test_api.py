@@ -8,9 +8,10 @@ import time
 import numpy as np
 import pytest
 
-from sthash import Collection, Document
+from sthash import Collection, Document, Learning
 from sthash.serve import limits
 from support.corpus import make_documents
+from support.factories import create_collection
 
 TEXT = "a kitten with fur and a paw"
 
@@ -39,7 +40,7 @@ def test_search_gives_the_collections_hits(still, built):
     assert answer["took_ms"] > 0
     assert set(answer) == {"hits", "took_ms", "ignored", "unknown", "suggestions", "corrected", "strategy", "ranking"}
     plain = still.post("/search", json={"text": TEXT, "k": 4}).json()["hits"]
-    assert plain == [hit | {"terms": []} for hit in answer["hits"]]
+    assert plain == [hit | {"terms": [], "distance": None} for hit in answer["hits"]]
 
 
 @pytest.mark.parametrize("query", [{"text": TEXT}, {"key": "d5"}, {"text": TEXT, "where": {"parity": 1}}])
@@ -100,7 +101,7 @@ def test_map_is_that_of_the_documents_and_follows_changes(api):
 def test_map_by_principal_axes(tmp_path, app_of, options):
     path = tmp_path / "other.sth"
     documents = make_documents(120)
-    Collection.create(path, documents, n_bits=8, n_neighbors=10, **options).close()
+    Collection.create(path, documents, learning=Learning(n_bits=8, n_neighbors=10, **options)).close()
     api = app_of(path)
     view = api.post("/search", json={"key": "d5", "view": True}).json()
     first = api.get("/map").json()
@@ -110,8 +111,8 @@ def test_map_by_principal_axes(tmp_path, app_of, options):
     points = np.array(first["points"])
     assert first["axes"] == ["first axis", "second axis"]
     np.testing.assert_allclose(points.mean(axis=0), 0, atol=1e-2)
-    with Collection.open(path) as collection:
-        margins = collection.margins([document.text for document in documents])
+    with Collection.open(path) as collection, collection.snapshot() as now:
+        margins = now.codes.margins(now.ids)
     largest = np.linalg.eigvalsh(np.cov(margins.T))[::-1]
     np.testing.assert_allclose(points.var(axis=0, ddof=1), largest[:2], rtol=1e-2)
     with Collection.open(path) as collection:
@@ -269,7 +270,7 @@ def test_unknown_routes_and_methods(still):
 
 def test_unlabeled_collections_say_so(tmp_path, app_of):
     texts = [document.text for document in make_documents(40)]
-    Collection.create(tmp_path / "plain.sth", texts, n_bits=4, n_neighbors=5).close()
+    create_collection(tmp_path / "plain.sth", texts, n_bits=4, n_neighbors=5).close()
     message = error(app_of(tmp_path).post("/classify", json={"text": "a kitten"}), 422, "invalid_value")
     assert str(tmp_path) not in message
 

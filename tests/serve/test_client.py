@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 import sthash
-from sthash import Client, Collection, Document, ServiceError
+from sthash import Client, Collection, Document, Learning, ServiceError, VectorOptions
 from sthash.collection import DocumentCollection
 from sthash.serve import limits
 from support.corpus import make_documents
+from support.factories import random_vectors
 
 TEXTS = ["a kitten with fur and a paw", "the captain and the crew", "zebra"]
 ODD_KEYS = ["..", ".", "a/b/../c", "/", "%2e%2e", "a?b=c#d", "ключ", "🐈 \u202e", "<script>", "a\x00b", " "]
@@ -30,11 +31,20 @@ def one(request, path, server_of):
 
 
 @pytest.fixture(scope="module", params=["cosine", "ip"])
-def vectors(tmp_path_factory, request):
-    rows = np.random.default_rng(0).normal(size=(200, 12)).astype(np.float32)
+def metric(request):
+    return request.param
+
+
+@pytest.fixture(scope="module", params=["codes", "no codes"])
+def vectors(tmp_path_factory, request, metric):
+    rows = random_vectors(200, 12)
     path = tmp_path_factory.mktemp("vectors") / "dense.sth"
-    Collection.create(path, vectors=rows, metric=request.param, n_bits=8, n_neighbors=5).close()
-    return path, rows, request.param
+    documents = [Document(f"v{place}", "", "ab"[place % 2]) for place in range(200)]
+    learning = Learning(n_bits=8, n_neighbors=5) if request.param == "codes" else None
+    Collection.create(
+        path, documents, vectors=rows, learning=learning, vector_options=VectorOptions(metric=metric)
+    ).close()
+    return path, rows, metric
 
 
 @pytest.fixture
@@ -92,16 +102,30 @@ def test_vectors_agree(vectors, server_of):
         assert client.search(rows[3], 4) == collection.search(rows[3], 4)
         assert client.search(rows[3], 4).ranking == client.info()["metric"] == metric
         assert client.search_many(rows[:5], 4) == collection.search_many(rows[:5], 4)
-        assert np.array_equal(client.encode(rows), collection.encode(rows))
+        assert client.search(rows[3], 4).strategy == "cells"
+        assert client.search(key="v3", k=4) == collection.search(key="v3", k=4)
+        assert client.n_bits == collection.n_bits
+        if client.n_bits:
+            assert np.array_equal(client.encode(rows), collection.encode(rows))
+            assert client.search(rows[3], 4, radius=3) == collection.search(rows[3], 4, radius=3)
+        else:
+            for one in (client, collection):
+                for ask in (lambda one=one: one.encode(rows), lambda one=one: one.search(rows[3], radius=3)):
+                    with pytest.raises(ValueError, match="this collection has no codes"):
+                        ask()
+        assert client.classify(rows[3], 5) == collection.classify(rows[3], 5)
         assert client.add([{"key": "new"}], vectors=rows[:1]) == 1
+        assert ["v0", "new"] in client.near_duplicates(0.99).groups
+        assert client.near_duplicates(0.6).pairs == collection.near_duplicates(0.6).pairs
         assert "new" in [hit.key for hit in client.search(rows[0], 10)]
         if metric == "ip":
             assert client.add([{"key": "zero"}], vectors=[[0] * 12]) == 1
         else:
             assert client.add([{"key": "huge"}], vectors=[[1e30] * 12]) == 1
-            with pytest.raises(ValueError, match="zeros"):
+            with pytest.raises(ValueError, match="must not be zero"):
                 client.add([{"key": "zero"}], vectors=[[0] * 12])
-        for bad in (rows[0, :3], "text", [float("nan")] * 12):
+        assert client.search("text") == collection.search("text") == []
+        for bad in (rows[0, :3], [float("nan")] * 12):
             with pytest.raises((ValueError, TypeError)) as theirs:
                 collection.search(bad)
             with pytest.raises(theirs.type):

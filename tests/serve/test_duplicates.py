@@ -1,6 +1,7 @@
 """Near-duplicates over HTTP: of the collection, and of texts that it may have already."""
 
-from sthash import Collection, known_copies, near_duplicates
+from sthash import Collection, near_duplicates
+from sthash.applications import known_copies
 from sthash.serve import read_routes
 
 
@@ -9,9 +10,9 @@ def test_duplicates_are_compared_once_per_state_of_the_file(path, app_of, monkey
     calls = []
     compared = read_routes.compared
 
-    def counted(material, threshold, radius, **settings):
-        calls.append((threshold, radius))
-        return compared(material, threshold, radius, **settings)
+    def counted(material, options):
+        calls.append((options.least, options.radius))
+        return compared(material, options)
 
     monkeypatch.setattr(read_routes, "compared", counted)
     with Collection.open(path) as collection:

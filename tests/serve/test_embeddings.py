@@ -5,24 +5,24 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sthash import Collection
-from sthash.serve import Settings
+from sthash import Collection, Embedder, Learning, VectorOptions
 from sthash.serve.catalog import Catalog
 from sthash.serve.limits import Limits
 from support.corpus import make_documents
 from support.embedders import embed, other
 
-SMALL = {"n_bits": 16, "n_neighbors": 8}
+CODES = Learning(n_bits=16, n_neighbors=8)
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("served")
     documents = make_documents(120)
-    Collection.create(folder / "embedded.sth", documents, embedder=embed, text_search=True, **SMALL).close()
-    Collection.create(folder / "others.sth", documents, embedder=other, **SMALL).close()
-    Collection.create(folder / "plain.sth", vectors=np.eye(30), **SMALL).close()
-    Collection.create(folder / "texts.sth", documents, **SMALL).close()
+    Collection.create(folder / "embedded.sth", documents, embedder=embed).close()
+    Collection.create(folder / "coded.sth", documents, embedder=embed, learning=CODES).close()
+    Collection.create(folder / "others.sth", documents, embedder=other, learning=CODES).close()
+    Collection.create(folder / "plain.sth", vectors=np.eye(30)).close()
+    Collection.create(folder / "texts.sth", documents, learning=CODES).close()
     return folder
 
 
@@ -36,34 +36,94 @@ def failed(response, status, code):
     return response.json()["error"]["message"]
 
 
-def test_texts_find_embeddings(served, folder):
-    with Collection.open(folder / "embedded.sth", embedder=embed) as file:
+@pytest.mark.parametrize("name", ["embedded", "coded"])
+def test_texts_find_embeddings(served, folder, name):
+    with Collection.open(folder / f"{name}.sth", embedder=embed) as file:
         for asked in ({"text": "cat whisker"}, {"text": "cat whisker", "ranking": "cosine"}, {"key": "d1"}):
-            answer = served.post("/search?collection=embedded", json=asked | {"k": 5}).json()
+            answer = served.post(f"/search?collection={name}", json=asked | {"k": 5}).json()
             query, options = asked.get("text"), {name: asked[name] for name in asked if name != "text"}
             expected = file.search(query, 5, **options)
             assert [hit["key"] for hit in answer["hits"]] == [hit.key for hit in expected]
-            assert answer["ranking"] == expected.ranking
-        found = served.post("/search?collection=embedded", json={"text": "cat", "view": True, "k": 3}).json()
-        assert len(found["hits"]) == 3
-        assert bytes.fromhex(found["code"]) == file.encode(["cat"]).tobytes()
-        many = served.post("/search_many?collection=embedded", json={"texts": ["cat", "ship"], "k": 2}).json()
-        assert [len(hits) for hits in many["answers"]] == [2, 2]
-        assert served.post("/classify?collection=embedded", json={"text": "cat whisker purr"}).json()["label"] == "cats"
+            assert (answer["strategy"], answer["ranking"]) == (expected.strategy, expected.ranking)
+    many = served.post(f"/search_many?collection={name}", json={"texts": ["cat", "ship"], "k": 2}).json()
+    assert [len(hits) for hits in many["answers"]] == [2, 2]
+    assert served.post(f"/classify?collection={name}", json={"text": "cat whisker purr"}).json()["label"] == "cats"
 
 
-def test_collections_say_whether_they_take_texts(served, folder, app_of):
-    found = {one["name"]: one["takes_texts"] for one in served.get("/collections").json()["collections"]}
-    assert found == {"embedded": True, "others": False, "plain": False, "texts": True}
-    found = {one["name"]: one["takes_texts"] for one in app_of(folder).get("/collections").json()["collections"]}
-    assert found == {"embedded": False, "others": False, "plain": False, "texts": True}
+VIEWED = ("code", "n_bits", "counts", "place", "places", "radius_used")
+
+
+def viewed(served, name, query):
+    answer = served.post(f"/search?collection={name}", json=query | {"view": True, "k": 3}).json()
+    assert len(answer["hits"]) == 3
+    return answer
+
+
+@pytest.mark.parametrize("query", [{"text": "cat"}, {"key": "d1"}, {"vector": [1.0] * 24}], ids=str)
+def test_the_view_of_a_collection_without_codes_says_so(served, query):
+    answer = viewed(served, "embedded", query)
+    assert {name: answer[name] for name in VIEWED} == dict.fromkeys(VIEWED)
+    assert [hit["distance"] for hit in answer["hits"]] == [None] * 3
+    assert served.get("/map?collection=embedded").json() == {"axes": None, "points": [], "labels": [], "keys": []}
+
+
+@pytest.mark.parametrize("query", [{"text": "cat"}, {"key": "d1"}, {"vector": [1.0] * 24}], ids=str)
+def test_the_view_of_embeddings_with_codes(served, folder, query):
+    answer = viewed(served, "coded", query)
+    assert (answer["n_bits"], sum(answer["counts"]), len(answer["places"])) == (16, 120, 3)
+    for hit in answer["hits"]:
+        assert hit["distance"] == bin(int(hit["code"], 16) ^ int(answer["code"], 16)).count("1")
+    if "text" in query:
+        with Collection.open(folder / "coded.sth", embedder=embed) as file:
+            assert bytes.fromhex(answer["code"]) == file.encode(["cat"]).tobytes()
+
+
+def test_a_text_that_the_server_cannot_embed_has_no_code(served):
+    answer = viewed(served, "others", {"text": "cat"})
+    assert {name: answer[name] for name in VIEWED} == dict.fromkeys(VIEWED)
+    assert (answer["strategy"], answer["ranking"]) == ("postings", "graph")
+    assert viewed(served, "others", {"key": "d1"})["n_bits"] == 16
+
+
+def test_stats_are_those_of_the_file(served, folder):
+    for name in ("embedded", "coded", "plain", "texts"):
+        with Collection.open(folder / f"{name}.sth") as file:
+            expected = {"name": name} | {part: value for part, value in file.info().items() if part != "path"}
+            assert expected["n_bits"] == file.n_bits
+        assert served.get(f"/stats?collection={name}").json() == expected
+
+
+def test_collections_say_what_they_take(served, folder, app_of):
+    def said(api, part):
+        return {one["name"]: one[part] for one in api.get("/collections").json()["collections"]}
+
+    assert said(served, "takes_texts") == {
+        "coded": True,
+        "embedded": True,
+        "others": False,
+        "plain": False,
+        "texts": True,
+    }
+    assert [name for name, takes in said(app_of(folder), "takes_texts").items() if takes] == ["texts"]
+    assert said(served, "n_bits") == {"coded": 16, "embedded": 0, "others": 16, "plain": 0, "texts": 16}
+    assert [name for name, words in said(served, "words").items() if not words] == ["plain"]
 
 
 def test_without_the_embedder_the_answer_says_which(served):
-    message = failed(served.post("/search?collection=others", json={"text": "cat"}), 422, "wrong_type")
+    asked = {"text": "cat", "ranking": "cosine"}
+    message = failed(served.post("/search?collection=others", json=asked), 422, "wrong_type")
     assert "'support.embedders:other'" in message
     assert served.post("/search?collection=others", json={"key": "d1"}).status_code == 200
     assert served.post("/search?collection=texts", json={"text": "cat"}).status_code == 200
+
+
+def test_codes_that_are_not_there(served):
+    for asked in ({"key": "d1", "radius": 3}, {"text": "cat", "rerank": False}):
+        message = failed(served.post("/search?collection=embedded", json=asked), 422, "invalid_value")
+        assert message.startswith("this collection has no codes")
+    failed(served.post("/encode?collection=embedded", json={"texts": ["cat"]}), 422, "invalid_value")
+    failed(served.get("/duplicates?collection=embedded&radius=3"), 422, "invalid_value")
+    assert served.get("/duplicates?collection=embedded").status_code == 200
 
 
 def test_documents_are_embedded_when_they_are_added(folder, app_of, tmp_path):
@@ -78,7 +138,7 @@ def test_an_embedder_that_fails_is_the_fault_of_the_server(folder, app_of, caplo
     def broken(texts):
         raise RuntimeError("a secret path")
 
-    api = app_of(folder / "embedded.sth", embedder=broken, embedder_name="support.embedders:embed")
+    api = app_of(folder / "embedded.sth", embedder=Embedder.of(broken, "support.embedders:embed"))
     message = failed(api.post("/search", json={"text": "cat"}), 503, "embedder_failed")
     assert "secret" not in message
     assert "a secret path" in caplog.text
@@ -88,15 +148,16 @@ def test_an_embedder_that_fails_is_the_fault_of_the_server(folder, app_of, caplo
 
 def test_an_embedder_that_does_not_fit_the_only_file_is_an_error_at_once(folder):
     for name in ("texts.sth", "others.sth"):
-        settings = Settings(folder / name, embedder=embed)
         with pytest.raises((TypeError, ValueError), match=name):
-            Catalog(settings.source, Limits(), lambda size: None, embedding=settings.embedding)
+            Catalog(folder / name, Limits(), lambda size: None, embedder=embed)
 
 
 def test_inner_products_over_http(folder, app_of, tmp_path):
     rows = np.random.default_rng(0).normal(size=(80, 6)) * np.random.default_rng(1).lognormal(0, 1, 80)[:, None]
     texts = [f"text {i}" for i in range(80)]
-    Collection.create(tmp_path / "p.sth", texts, vectors=rows, metric="ip", text_search=True, **SMALL).close()
+    Collection.create(
+        tmp_path / "p.sth", texts, vectors=rows, learning=CODES, vector_options=VectorOptions(metric="ip")
+    ).close()
     client = app_of(tmp_path / "p.sth")
     assert client.get("/stats").json()["metric"] == "ip"
     found = client.post("/search", json={"vector": rows[3].tolist(), "k": 5, "view": True}).json()

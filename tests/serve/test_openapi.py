@@ -3,7 +3,10 @@
 import os
 import subprocess
 import sys
+from dataclasses import fields
 from pathlib import Path
+
+from sthash.collection import SearchOptions
 
 CHECKS = "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance"
 COMMAND = Path(sys.executable).with_name("schemathesis")
@@ -48,3 +51,14 @@ def test_the_pages_of_the_framework_are_not_there(still):
     assert page.status_code == 200
     assert "://" not in page.text  # nothing is loaded from elsewhere
     assert "/page/docs.js" in page.text
+
+
+def test_both_forms_of_a_search_have_the_options_of_python(still):
+    described = still.get("/openapi.json").json()
+    posted = described["components"]["schemas"]["SearchRequest"]["properties"]
+    asked = {one["name"]: one["schema"] for one in described["paths"]["/search"]["get"]["parameters"]}
+    assert set(asked) == {*posted, "collection"}
+    for field in fields(SearchOptions):
+        assert posted[field.name].get("default") == asked[field.name].get("default") == field.default
+        if field.name != "where":  # which is JSON in an address
+            assert posted[field.name] == asked[field.name]

@@ -5,17 +5,17 @@ TEXT = "a kitten with fur and a paw"
 
 def test_search_by_address(still):
     for parameters, body in (
-        ({"q": TEXT}, {"text": TEXT}),
-        ({"q": TEXT, "k": 3, "radius": 5, "rerank": "false", "explain": "true"},
+        ({"text": TEXT}, {"text": TEXT}),
+        ({"text": TEXT, "k": 3, "radius": 5, "rerank": "false", "explain": "true"},
          {"text": TEXT, "k": 3, "radius": 5, "rerank": False, "explain": True}),
         ({"key": "d1", "factor": 7, "view": "true"}, {"key": "d1", "factor": 7, "view": True}),
-        ({"q": TEXT, "where": '{"parity": 1, "number": [1, 3, 5]}'},
+        ({"text": TEXT, "where": '{"parity": 1, "number": [1, 3, 5]}'},
          {"text": TEXT, "where": {"parity": 1, "number": [1, 3, 5]}}),
         ({"vector": "[1, 2]"}, {"vector": [1, 2]}),
         ({}, {}),
-        ({"q": TEXT, "key": "d1"}, {"text": TEXT, "key": "d1"}),
-        ({"q": TEXT, "k": 0}, {"text": TEXT, "k": 0}),
-        ({"q": TEXT, "where": '{"a": {"b": {}}}'}, {"text": TEXT, "where": {"a": {"b": {}}}}),
+        ({"text": TEXT, "key": "d1"}, {"text": TEXT, "key": "d1"}),
+        ({"text": TEXT, "k": 0}, {"text": TEXT, "k": 0}),
+        ({"text": TEXT, "where": '{"a": {"b": {}}}'}, {"text": TEXT, "where": {"a": {"b": {}}}}),
     ):  # fmt: skip
         asked, posted = still.get("/search", params=parameters), still.post("/search", json=body)
         assert asked.status_code == posted.status_code
@@ -24,7 +24,7 @@ def test_search_by_address(still):
         else:
             assert asked.json()["error"]["code"] == posted.json()["error"]["code"]
     for wrong in ("{", "[", "nothing", "", "[" * 5000):
-        response = still.get("/search", params={"q": TEXT, "where": wrong})
+        response = still.get("/search", params={"text": TEXT, "where": wrong})
         assert (response.status_code, response.json()["error"]["code"]) == (422, "invalid_request")
 
 
@@ -49,15 +49,15 @@ def test_words_are_corrected_and_the_ranking_is_chosen(still):
     right = still.post("/search", json={"text": "the kitten"}).json()
     for answer in (
         still.post("/search", json={"text": "the kiten", "correct": True}).json(),
-        still.get("/search", params={"q": "the kiten", "correct": "true"}).json(),
+        still.get("/search", params={"text": "the kiten", "correct": "true"}).json(),
     ):
         assert answer["corrected"] == {"kiten": "kitten"}
         assert answer["hits"] == right["hits"] != []
     for ranking in ("graph", "bm25", "cosine"):
-        answer = still.get("/search", params={"q": TEXT, "ranking": ranking}).json()
+        answer = still.get("/search", params={"text": TEXT, "ranking": ranking}).json()
         assert answer["ranking"] == ranking
         assert answer["strategy"] == ("codes" if ranking == "cosine" else "postings")
-    wrong = still.get("/search", params={"q": TEXT, "ranking": "best"})
+    wrong = still.get("/search", params={"text": TEXT, "ranking": "best"})
     assert (wrong.status_code, wrong.json()["error"]["code"]) == (422, "invalid_request")
 
 

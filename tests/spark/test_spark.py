@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
 
 import sthash
 from support.spark import BITS, corpus
@@ -104,8 +103,7 @@ def test_pairs_are_checked_by_cosine_and_joined_to_groups(model, encoded, codes)
     from sthash.duplicates import grouping
     from sthash.spark import connected_groups
 
-    rows = model.model.encode(TEXTS)
-    X = csr_array((rows.values, rows.indices, rows.indptr), shape=(len(rows), model.model.n_columns))
+    X = model.model.encode(TEXTS).rows.to_scipy()
     cosines = (X @ X.T).toarray()
     expected = [pair[:2] for pair in sorted(pairs_of(codes, 3)) if cosines[pair[:2]] >= 0.5]
     pairs = model.approxSimilarityJoin(encoded, encoded, 4).where("datasetA.id < datasetB.id")
@@ -209,7 +207,7 @@ def test_an_exported_table_is_a_collection(model, encoded, codes, tmp_path):
         document = made.get("key7")
         assert (document.text, document.label, document.metadata) == (TEXTS[7], "1", {"place": 7})
         with made.snapshot() as now:
-            assert (now.codes == codes).all()
+            assert (now.codes.table.codes == codes).all()
         assert made.search(TEXTS[3], k=1, ranking="cosine")[0].score == pytest.approx(1)
     with pytest.raises(FileExistsError, match="overwrite=True"):
         export_collection(model, encoded, path)
@@ -223,28 +221,28 @@ def test_an_exported_table_is_a_collection(model, encoded, codes, tmp_path):
 def test_limits_decide_how_many_documents_are_learned_from(spark, table, monkeypatch):
     """By default from all, up to a number; fewer where time, memory or what the driver may collect forbid it."""
     from sthash.hashing import cost
-    from sthash.model import learning_limits
+    from sthash.model import learning
     from sthash.spark import SelfTaughtHashing, corpus_statistics, estimator
 
     fresh = SelfTaughtHashing(inputCol="text", numBits=BITS, numNeighbors=8)
-    assert (fresh.getSampleSize(), fresh.getLearningSeconds(), fresh.getLearningBytes()) == (250_000, 300.0, 0)
-    assert fresh.fit(table).model.settings["learnt_on"] == len(TEXTS)
+    assert (fresh.getSampleSize(), fresh.getSeconds(), fresh.getMemory()) == (250_000, 300.0, 0)
+    assert fresh.fit(table).model.settings["learned_on"] == len(TEXTS)
     monkeypatch.setattr(cost, "learning_cost", lambda n, *_, **__: cost.LearningCost(float(n), 1e6 * n))
-    monkeypatch.setattr(learning_limits, "FEWEST_DOCUMENTS", 20)
-    assert fresh.copy().setLearningSeconds(91.5).fit(table).model.settings["learnt_on"] == 91
-    assert fresh.copy().setLearningBytes(83_300_000).fit(table).model.settings["learnt_on"] == 83
-    with pytest.raises(ValueError, match="learning_bytes allows"):
-        fresh.copy().setLearningBytes(1000).fit(table)
+    monkeypatch.setattr(learning, "FEWEST_DOCUMENTS", 20)
+    assert fresh.copy().setSeconds(91.5).fit(table).model.settings["learned_on"] == 91
+    assert fresh.copy().setMemory("83.3MB").fit(table).model.settings["learned_on"] == 83
+    with pytest.raises(ValueError, match="memory allows"):
+        fresh.copy().setMemory(1000).fit(table)
     mean = corpus_statistics.mean_length(table, "text")
     assert mean == pytest.approx(np.mean([len(text.encode()) for text in TEXTS]))
     monkeypatch.setattr(estimator, "COLLECTED_BYTES", int(77.5 * mean))
-    assert fresh.fit(table).model.settings["learnt_on"] == 77
+    assert fresh.fit(table).model.settings["learned_on"] == 77
     X = np.random.default_rng(0).normal(size=(120, 10))
     vectors = spark.createDataFrame([(row,) for row in X.tolist()], "vector array<double>")
     assert corpus_statistics.vector_width(vectors, "vector") == 10
     monkeypatch.setattr(estimator, "COLLECTED_BYTES", 50 * 80)
     own = SelfTaughtHashing(inputCol="vector", numBits=8, numNeighbors=5)
-    assert own.fit(vectors).model.settings["learnt_on"] == 50
+    assert own.fit(vectors).model.settings["learned_on"] == 50
 
 
 def test_scatter(table, model):

@@ -15,6 +15,7 @@ from sthash.collection import DocumentCollection
 from support.browser import serving
 from support.components import require
 from support.corpus import make_documents
+from support.factories import create_collection
 
 READ_KEY, WRITE_KEY = "a-key-to-read", "a-key-to-write"
 ODD = [
@@ -31,7 +32,7 @@ _names = (f"contract{number}" for number in itertools.count())
 
 def build(path: Path) -> Path:
     """Make the file that every kind of collection starts from."""
-    Collection.create(path, [*make_documents(160), *ODD], n_bits=20, n_neighbors=8).close()
+    create_collection(path, [*make_documents(160), *ODD], n_bits=20, n_neighbors=8).close()
     return path
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 import sthash
-from sthash import SelfTaughtHashing, TextModel, TextVectorizer
+from sthash import Learning, SelfTaughtHashing, TextModel, TextVectorizer
 from sthash.hashing.ridge import ridge_map
 from support.golden import make_texts
 
@@ -39,7 +39,7 @@ def save_models(folder: Path) -> None:
     for kind, (corpus, _) in corpora().items():
         for recipe in RECIPES:
             SelfTaughtHashing(16, 15, recipe=recipe).fit(corpus).save(folder / f"{recipe}-{kind}")
-    TextModel.fit(make_texts()[:LEARNED_ON], 16, 15).save(folder / "texts")
+    TextModel.build(make_texts()[:LEARNED_ON], learning=Learning(n_bits=16, n_neighbors=15)).save(folder / "texts")
 
 
 def encode(folder: Path, target: Path, threads: int) -> None:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from sthash import Collection, Document
-from sthash.collection.code_table import MOST_WEIGHTED_BITS
+from sthash.collection.indexes.codes import MOST_WEIGHTED_BITS
 
 TOPICS = {
     "cats": ["cat", "kitten", "whisker", "purr", "claw", "fur", "tail", "mouse", "milk", "paw"],
@@ -38,8 +38,7 @@ def twin_search(collection: Collection, text: str, k: int, factor: int, radius: 
     with collection.snapshot() as now:
         encoded = now.encode([text, *(document.text for document in documents)])
     rows = [
-        dict(zip(encoded.indices[a:b].tolist(), encoded.values[a:b].tolist(), strict=True))
-        for a, b in zip(encoded.indptr[:-1], encoded.indptr[1:], strict=True)
+        dict(zip(*(part.tolist() for part in encoded.rows.row(place)), strict=True)) for place in range(len(encoded))
     ]
     distances = [int(np.bitwise_count(encoded.codes[0] ^ code).sum()) for code in encoded.codes[1:]]
     k = min(k, len(documents))

@@ -68,11 +68,10 @@ class Engine(Protocol):
 class IndexEngine:
     def __init__(self, corpus: Corpus) -> None:
         self._corpus = corpus
-        self._index = HammingIndex(corpus.n_bits)
-        self._index.add(corpus.codes)
+        self._index = HammingIndex.build(corpus.codes, n_bits=corpus.n_bits)
 
     def codes(self) -> Codes:
-        return self._index.codes(self._index.ids())
+        return self._index.codes(self._index.ids)
 
     def nearest(self, query: str, k: int) -> list[Neighbor]:
         ids, distances = self._index.search(self._corpus.encode([query]), k)
@@ -106,7 +105,7 @@ class MilvusEngine:
         return np.array([np.frombuffer(stored[place], np.uint8) for place in range(len(stored))])
 
     def nearest(self, query: str, k: int) -> list[Neighbor]:
-        ids, distances = self._there.nearest(self._corpus.encode([query]), k)
+        ids, distances = self._there.search_codes(self._corpus.encode([query]), k)
         return neighbors(ids[0] - np.where(ids[0] < 0, 0, self._first), distances[0])
 
     def within(self, query: str, radius: int) -> list[Neighbor]:

@@ -15,7 +15,7 @@ ROUTES: list[tuple[str, str, Any]] = [
     ("POST", "/search", {"key": "d1", "k": 5, "view": True, "radius": 8}),
     ("POST", "/search", {"text": "sails", "where": {"year": [2025, 2026], "kind": "ship"}, "factor": 10}),
     ("POST", "/search", {"vector": [0.5, 1, -2e3]}),
-    ("GET", "/search?q=kitten&k=3", None),
+    ("GET", "/search?text=kitten&k=3", None),
     ("POST", "/search_many", {"texts": ["a kitten", "the moon"], "k": 2, "rerank": False}),
     ("POST", "/encode", {"texts": ["a kitten", "the moon"]}),
     ("POST", "/classify", {"text": "a kitten", "k": 7, "voting": "distance"}),

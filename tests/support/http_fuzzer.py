@@ -17,9 +17,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sthash import Collection
 from sthash.serve import Limits
 from support.corpus import make_documents
+from support.factories import create_collection
 from support.fuzzed_requests import FuzzedRequest, RequestMaker
 from support.server import Server, running
 
@@ -170,7 +170,7 @@ def run(
     report, maker, start = Report(seed), RequestMaker(seed), time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         path, log = Path(folder, "some.sth"), Path(folder, "log")
-        Collection.create(path, make_documents(300), n_bits=16, n_neighbors=10, recipe="paper").close()
+        create_collection(path, make_documents(300), n_bits=16, n_neighbors=10, recipe="paper").close()
         with running(path, log=log, **LIMITS) as server:
             exchange = Exchange(server)
             exchange.send(FuzzedRequest(b"GET /map HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", True, "GET"))

@@ -18,7 +18,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from sthash import Collection
+from sthash import Collection, Learning
 from sthash.milvus import MilvusCollection, entities, milvus_server, sync
 from support.corpus import make_documents
 
@@ -95,7 +95,9 @@ def examine(path: Path, uri: str) -> None:
     with Collection.open(path) as collection, MilvusCollection.open(uri, "some", collection) as there:
         found = there._table.call("query", filter="id >= 0", output_fields=["*"], limit=16_384)
         with collection.snapshot() as now:
-            wanted = [(number, code.tobytes()) for number, code in zip(now.ids.tolist(), now.codes, strict=True)]
+            wanted = [
+                (number, code.tobytes()) for number, code in zip(now.ids.tolist(), now.codes.table.codes, strict=True)
+            ]
         assert sorted((row["id"], row["code"][0]) for row in found) == wanted, f"{len(found)} of {len(wanted)} rows"
         assert len(there) == len(wanted)
         documents = {document.key: document for document in collection}
@@ -107,7 +109,9 @@ def examine(path: Path, uri: str) -> None:
 def main() -> None:
     folder, kills, rng = Path(sys.argv[1]), int(sys.argv[2]), random.Random(sys.argv[3])
     path, uri = folder / "some.sth", str(folder / "milvus.db")
-    Collection.create(path, make_documents(DOCUMENTS), n_bits=16, n_neighbors=5, sample_size=200).close()
+    Collection.create(
+        path, make_documents(DOCUMENTS), learning=Learning(n_bits=16, n_neighbors=5, sample_size=200)
+    ).close()
     if "broken" in sys.argv[4:]:
         break_keys()
     sent = [run(path, uri, some_kill(rng, number, kills)) for number in range(kills)]

@@ -52,14 +52,14 @@ def make_corpus(n, shares, seed=0, gaps=1):
 
 
 def twin(corpus, columns, weights, k, k1=1.5, b=0.75, mean_length=None, allowed=None):
-    """Add up all scores: impacts, products and sums are float32, by falling weight, then by column."""
+    """Add up all scores: impacts, products and sums are float32, by falling weight, then in the order given."""
     mean_length = corpus.mean_length if mean_length is None else mean_length
     merged = {}
     for column, weight in zip(columns, weights, strict=True):
         merged[int(column)] = np.float32(merged.get(int(column), np.float32(0)) + np.float32(weight))
     scores = np.zeros(len(corpus.ids), dtype=np.float32)
     per_word = k1 * b / mean_length if mean_length > 0 else 0.0
-    for column, weight in sorted(merged.items(), key=lambda pair: (-pair[1], pair[0])):
+    for column, weight in sorted(merged.items(), key=lambda pair: -pair[1]):
         counts = corpus.counts[:, column].astype(np.float64)
         with np.errstate(invalid="ignore"):
             impacts = counts * (k1 + 1) / (counts + k1 * (1 - b) + per_word * corpus.lengths)

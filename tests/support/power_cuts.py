@@ -26,8 +26,10 @@ import numpy as np
 
 import sthash
 from sthash import Collection, Document, HammingIndex, SelfTaughtHashing
-from sthash.collection import store
+from sthash.collection.file import store
 from support.corpus import TOPICS
+from support.embedders import embed
+from support.factories import create_collection, opened, small_segments, tables_in_use
 from support.programs import ENVIRONMENT, command
 
 STEPS = 60
@@ -35,6 +37,7 @@ SECTOR = 512
 WORDS = [word for words in TOPICS.values() for word in words]
 KINDS = ["add", "add", "add many", "upsert", "delete", "compact", "relearn", "build", "copy", "index", "model"]
 Write = tuple[str, int, bytes]
+TABLES_SEEN = set[str]()
 
 
 def work(folder: Path, seed: str, states_path: Path) -> None:
@@ -54,7 +57,8 @@ def work(folder: Path, seed: str, states_path: Path) -> None:
         if kind == "build":
             documents.clear()
             new = some([f"b{number}" for number in range(rng.randint(65, 90))])
-            Collection.create(path, new, n_bits=8, n_neighbors=5, overwrite=True).close()
+            embedder = embed if rng.random() < 0.5 else None  # texts, or vectors with codes
+            create_collection(path, new, overwrite=True, embedder=embedder).close()
         elif kind == "index":
             index_size = rng.randint(1, 3000)
             index = HammingIndex(64)
@@ -64,7 +68,7 @@ def work(folder: Path, seed: str, states_path: Path) -> None:
             bits = bits % 7 + 2
             SelfTaughtHashing(bits, 5).fit(vectors).save(folder / "model")
         elif kind == "copy":
-            with Collection.open(path) as collection:
+            with opened(path, embed) as collection:
                 collection.copy_to(states_path.with_name("copy.sth"), overwrite=True)
                 collection.add(some(["lost again"]))
             acknowledge(folder, states, documents, index_size, bits)
@@ -72,7 +76,7 @@ def work(folder: Path, seed: str, states_path: Path) -> None:
             with Collection.open(states_path.with_name("copy.sth")) as collection:
                 collection.copy_to(path, overwrite=True)
         else:
-            with Collection.open(path) as collection:
+            with opened(path, embed) as collection:
                 if kind.startswith("add"):
                     collection.add(some([f"a{rng.randrange(10**9)}" for _ in range(1 if kind == "add" else 200)]))
                 elif kind == "upsert":
@@ -194,6 +198,7 @@ def examine(folder: Path, files: dict[str, bytes]) -> dict[str, object]:
         with Collection.open(folder / "c.sth") as collection:
             collection.check()
             state["documents"] = {document.key: document.text for document in collection}
+        TABLES_SEEN.update(tables_in_use(folder / "c.sth"))
     if (folder / "index").exists():
         index = HammingIndex.open(folder / "index", mmap=False)
         state["index"] = len(index)
@@ -222,7 +227,8 @@ def main() -> None:
     if "broken" in more:
         break_syncs()
     if cuts == "work":
-        work(folder, seed, Path(more[0]))
+        with small_segments(few=80):
+            work(folder, seed, Path(more[0]))
         return
     record, states = record_work(folder, seed, *more)
     rng = random.Random(seed)
@@ -247,7 +253,10 @@ def main() -> None:
                     f"LOST at entry {place} of {len(record)}, after step {disk.acknowledged}, {kind}: {error!r}\n"
                 )
                 sys.exit(3)
-    sys.stdout.write(f"survived {cuts} power cuts in {len(states) - 1} steps and {len(record)} entries\n")
+    tables = " ".join(sorted(TABLES_SEEN))
+    sys.stdout.write(
+        f"survived {cuts} power cuts in {len(states) - 1} steps and {len(record)} entries; in tables: {tables}\n"
+    )
 
 
 def break_syncs() -> None:

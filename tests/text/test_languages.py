@@ -1,13 +1,11 @@
 """Ten languages: words inside sentences, near-duplicates; and the settings that go with languages."""
 
-import json
 import warnings
 
-import numpy as np
 import pytest
 
 import sthash
-from sthash import TextModel, TextVectorizer
+from sthash import Learning, TextModel, TextVectorizer
 from sthash.text.analyzer import WordAnalyzer
 from sthash.text.detection import guess_language
 from sthash.text.languages import language_names, language_stemmer, language_stop_words
@@ -119,25 +117,6 @@ def test_unspaced_text_becomes_pairs(text, words):
     assert sorted(vectorizer.vocabulary_) == sorted(words)
 
 
-def test_old_models_keep_their_words(tmp_path):
-    texts = [f"東京都の{n}番 大阪市の{n}番" for n in "一二三四五六七八九"] * 4
-    old = TextVectorizer(language="none", segmentation=1).fit(texts)
-    assert "東京都の一番" in old.vocabulary_
-    old.save(tmp_path / "old")
-    again = sthash.load(tmp_path / "old")
-    assert again.segmentation == 1
-    assert (again.transform(texts) != old.transform(texts)).nnz == 0
-    model = TextModel.fit(texts, n_bits=4, n_neighbors=3, vectorizer=old)
-    codes = model.encode(texts).codes
-    del model.settings["segmentation"], model.settings["language"], model.settings["fold_accents"]  # as before 0.3
-    before = TextModel(json.loads(json.dumps(model.settings)), model.terms)
-    assert np.array_equal(before.encode(texts).codes, codes)
-    assert before.encode(["東京都の一番"]).indices.size == 1
-    new = TextModel.fit(texts, n_bits=4, n_neighbors=3, vectorizer=TextVectorizer(language="none"))
-    assert new.settings["segmentation"] == 2
-    assert new.encode(["大阪"]).indices.size == 1
-
-
 def test_every_language_has_its_stems_and_stop_words():
     assert {*STOP_WORDS, "english", "none"} <= {*language_names()} | {
         "czech",
@@ -170,8 +149,6 @@ def test_english_is_as_it_was():
     [
         ({"language": "klingon"}, "klingon.*german"),
         ({"language": None}, "language=None.*none"),
-        ({"segmentation": 3}, "segmentation=3.*Use 2"),
-        ({"segmentation": True}, "segmentation=True"),
         ({"stop_words": "klingon"}, "klingon.*auto"),
     ],
 )
@@ -195,8 +172,8 @@ def test_accents_are_folded_on_wish(tmp_path):
     assert sthash.load(tmp_path / "vectorizer").analyze("CAFÉ") == vectorizer.analyze("cafe")
     plain = TextVectorizer(language="french").fit(texts)
     assert plain.analyze("lodz") == []
-    model = TextModel.fit(texts * 5, n_bits=2, n_neighbors=3, vectorizer=vectorizer)
-    assert model.encode(["cafe"]).indices.size == 1
+    model = TextModel.build(texts * 5, text_options=vectorizer, learning=Learning(n_bits=2, n_neighbors=3))
+    assert model.encode(["cafe"]).rows.columns.size == 1
 
 
 def test_marks_that_make_another_letter_stay():

@@ -1,4 +1,4 @@
-"""A server with two collections, and a browser that looks at them."""
+"""A server with some collections, and a browser that looks at them."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page
 
-from sthash import Collection
+from sthash import Collection, Learning
 from support.browser import library_documents, serving
 from support.corpus import make_documents
 from support.embedders import embed
+from support.factories import create_collection
 from support.page import HOSTILE, SIZES
 
 MODULES = ("argparse", "asyncio", "cmd", "collections", "csv", "email", "gzip", "json", "logging", "optparse", "pdb")
@@ -22,7 +23,7 @@ MODULES = ("argparse", "asyncio", "cmd", "collections", "csv", "email", "gzip", 
 
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Three collections: documents, some of them hostile; vectors; and embeddings, whose embedder the server has."""
+    """Documents, some of them hostile; vectors; and embeddings with and without codes, whose embedder is served."""
     folder = tmp_path_factory.mktemp("page")
     documents = [
         replace(document, metadata={"module": document.label, "methods": document.key.count(".") > 1})
@@ -31,8 +32,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     Collection.create(folder / "library.sth", [*documents, *HOSTILE]).close()
     vectors = np.random.default_rng(0).normal(size=(200, 12)).astype(np.float32)
     named = [{"key": f"vector {row}", "text": ""} for row in range(200)]
-    Collection.create(folder / "vectors.sth", named, vectors=vectors, n_bits=16).close()
-    Collection.create(folder / "meanings.sth", make_documents(60), embedder=embed, n_bits=16, n_neighbors=8).close()
+    Collection.create(folder / "vectors.sth", named, vectors=vectors, learning=Learning(n_bits=16)).close()
+    create_collection(folder / "meanings.sth", make_documents(60), embedder=embed, n_bits=16, n_neighbors=8).close()
+    Collection.create(folder / "uncoded.sth", make_documents(60), embedder=embed).close()
     return folder
 
 

@@ -50,7 +50,7 @@ def test_filters_that_no_document_meets(page):
     assert len(keys(page)) == 10
     page.fill("#filter", "this is nothing")
     page.press("#filter", "Enter")
-    expect(page.locator("#filter-problem")).to_contain_text("is no condition")
+    expect(page.locator("#filter-problem")).to_contain_text("is not a valid condition")
     expect(page.locator("#filters li")).to_have_count(0)
     page.fill("#filter", "")
     expect(page.locator("#filter-problem")).to_be_hidden()
@@ -128,7 +128,7 @@ def test_the_api_is_described(sized):
     assert routes.count() == sum(len(methods) for methods in described["paths"].values())
     opened = page.locator("#search_by_address")
     expect(opened.get_by_role("textbox", name="where")).to_be_visible()
-    opened.get_by_role("textbox", name="q", exact=True).fill(QUERY)
+    opened.get_by_role("textbox", name="text", exact=True).fill(QUERY)
     opened.get_by_role("textbox", name="collection").fill("library")
     opened.get_by_role("button", name="Send").click()
     expect(opened.locator("pre")).to_contain_text("cmd.Cmd.parseline")

@@ -369,3 +369,27 @@ def test_a_collection_of_embeddings_is_searched_by_text(page):
     expect(page.locator("#query")).to_have_js_property("readOnly", False)
     answered(page, lambda: page.fill("#query", "cat whisker"))
     assert page.locator(".hit").count() > 0
+
+
+def test_a_collection_without_codes(page):
+    page.goto("/")
+    page.select_option("#collection", "uncoded")
+    expect(page.locator("#facts")).to_have_text("60 documents")
+    found = answered(page, lambda: page.fill("#query", "cat whisker"))
+    assert found["ranking"] == "hybrid"
+    assert len(found["hits"]) == 10
+    for part in ("#ball-title", "#ball-says", "#radius", "#auto", "#rerank", "#map-card", "#code", ".hit .distance"):
+        expect(page.locator(part).first).to_be_hidden()
+    assert page.locator(".hit .strip").count() == 0
+    answered(page, lambda: page.select_option("#count", "5"))
+    assert len(keys(page)) == 5
+    page.locator("#results").focus()
+    for key in ("x", "]", "["):
+        page.keyboard.press(key)
+    assert "rerank" not in page.url
+    assert "radius" not in page.url
+    answered(page, lambda: page.click("#random"))
+    answered(page, lambda: page.goto("/#in=uncoded&q=cat&radius=3&rerank=no"))
+    answered(page, lambda: page.select_option("#collection", "meanings") and page.fill("#query", "ship sail"))
+    expect(page.locator("#radius")).to_be_visible()
+    expect(page.locator(".hit .distance").first).to_be_visible()
