@@ -2,7 +2,7 @@
 
 Parts: ``build`` (time, memory, growth), ``start`` (``sth search`` from the shell), ``search`` (queries per second and
 recall against scikit-learn's brute force). Choose other codes for ``search`` with ``--bits`` and ``--scatter``.
-``--picture FILE`` draws its recall curve.
+It draws the curve of its recall, docs/images/recall.svg.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import scipy.sparse as sp
 
 import data
 from harness import OURS, Row, Run, compare, figure, main
-from sthash import Collection
+from sthash import Collection, Learning
 from stored import query_rows, stored
 from timing import Isolated, Timing, in_own_process, peak_memory, time_in_turns, timed
 
@@ -35,7 +35,9 @@ QUERY = "buffer overflow in the image parser"
 def built(path: Path, quick: bool, limit: int | None = None, bits: int = 64, scatter: float = 0.0) -> int:
     """Build a collection from the compressed files, and count its documents."""
     documents = data.descriptions(quick).documents[:limit]
-    with Collection.create(path, documents, n_bits=bits, scatter=scatter, overwrite=True) as collection:
+    with Collection.create(
+        path, documents, overwrite=True, learning=Learning(n_bits=bits, scatter=scatter)
+    ) as collection:
         return len(collection)
 
 
@@ -135,8 +137,8 @@ def measure_search(run: Run, collection: Collection, texts: list[str], setting: 
     if enough := [row for row in curve if row.details["recall"] >= ENOUGH_RECALL]:
         best = max(enough, key=lambda row: row.ours)
         run.add(Row(**{**vars(best), "id": "best", "what": f"the fastest with a recall of {ENOUGH_RECALL}"}))
-    if run.arguments.picture:
-        draw(curve, setting, run.arguments.picture)
+    if picture := run.picture("recall.svg"):
+        draw(curve, setting, picture)
 
 
 def least_scores(X: sp.csr_array, Q: sp.csr_array) -> npt.NDArray[np.float32]:
@@ -179,7 +181,6 @@ def options(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``search``."""
     parser.add_argument("--bits", type=int, default=512)
     parser.add_argument("--scatter", type=float, default=4.0)
-    parser.add_argument("--picture", type=Path)
 
 
 if __name__ == "__main__":

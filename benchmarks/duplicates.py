@@ -26,7 +26,7 @@ from datasketch import MinHash, MinHashLSH
 
 import data
 import noise
-from harness import OURS, RESULTS, Run, compare, figure, main
+from harness import OURS, Run, compare, figure, main
 from sthash import TextVectorizer, near_duplicates
 from timing import Timing, time_in_turns, timed
 
@@ -224,8 +224,8 @@ def quality(run: Run) -> None:
                     details={"precision": scores[name][kind]["precision"]},
                 )
             )
-    if not run.quick:
-        draw(scores, RESULTS.parent.parent / "docs" / "images" / "duplicates.svg")
+    if picture := run.picture("duplicates.svg"):
+        draw(scores, picture)
 
 
 def made_texts(run: Run) -> list[str]:

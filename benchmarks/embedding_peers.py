@@ -93,9 +93,7 @@ def found_by_hamming(codes: Any, margins: Any) -> Any:
 
 
 def _index(codes: Any, margins: Any) -> HammingIndex:
-    index = HammingIndex(margins.shape[1])
-    index.add(codes)
-    return index
+    return HammingIndex.build(codes, n_bits=margins.shape[1])
 
 
 def rank(rows: Vectors) -> int:

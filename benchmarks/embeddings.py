@@ -3,17 +3,20 @@
 ``recall``: the share of the true top 10 among the first 10, 30 and 100, all bytes stored per vector counted. All
 methods learn from the same 20,000 vectors. ``hamming``: plain Hamming codes of the recipe ``embeddings`` against
 PCA-ITQ. ``ablation``: codes of the quantizer with one ingredient left out. ``speed``: queries per second and processor,
-one by one and in a batch, against hnswlib, FAISS and usearch. ``million``: one million vectors.
+one by one and in a batch, against hnswlib, FAISS and usearch. ``million``: one million vectors. ``collection``: a
+collection of 100,000 embeddings with their texts against Chroma.
 
-MiniLM embeddings come from ``STHASH_DATA``. ``--vectors FILE.npy`` adds a set of your own.
+MiniLM embeddings come from ``STHASH_DATA``. ``static244k`` are static embeddings of all descriptions of vulnerabilities
+and Debian packages, made here: 244,163, and 1,000 as queries. ``--vectors FILE.npy`` adds a set of your own.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -22,15 +25,18 @@ import numpy as np
 import numpy.typing as npt
 
 import vector_speed
-from data import shares
+import vector_stores
+from data import descriptions, shares
 from embedding_peers import found_by_hamming, nearest, peers, rank
-from harness import OURS, RESULTS, Run, figure, main
+from harness import OURS, Run, figure, main
+from static_embeddings import Encoder, description_vectors
 from sthash import EmbeddingQuantizer, SelfTaughtHashing
 from sthash.baselines import IterativeQuantization
 from sthash.hashing import codebooks, contrast, embedding_quantizer
 from sthash.reproduction import datasets
-from sthash.rows import unit_rows
+from sthash.vectors.lengths import unit_rows
 
+MINILM, STATIC = ("20news", "debian"), "static244k"
 K = 10
 FIRST = (10, 30, 100)
 BUDGETS, QUICK_BUDGETS = (8, 16, 32, 48, 64), (16,)
@@ -45,7 +51,7 @@ Points = dict[str, list[tuple[int, float]]]
 def recall(run: Run) -> None:
     """Compare codes of the same size."""
     points: dict[str, Points] = {}
-    for name, corpus, queries in sets(run):
+    for name, corpus, queries in sets(run, (*MINILM, STATIC)):
         truth = nearest(corpus, queries, K)
         sample = corpus[:LEARNING]
         for budget in run.choose(BUDGETS, QUICK_BUDGETS):
@@ -74,8 +80,8 @@ def recall(run: Run) -> None:
                             details=details,
                         )
                     )
-    if not run.quick:
-        draw(points, RESULTS.parent.parent / "docs" / "images" / "embeddings-recall.svg")
+    if picture := run.picture("embeddings-recall.svg"):
+        draw(points, picture)
 
 
 def draw(points: dict[str, Points], path: Path) -> None:
@@ -164,7 +170,7 @@ def with_narrow_cosines(run: Run) -> Iterator[tuple[str, Vectors, Vectors, tuple
     The cosines then lie close together, as those of some models do.
     """
     first = None
-    for name, corpus, queries in sets(run):
+    for name, corpus, queries in sets(run, (*MINILM, STATIC)):
         first = first or (name, corpus, queries)
         yield name, corpus, queries, run.choose(LENGTHS, (16,))
     if first is not None:
@@ -197,7 +203,7 @@ def ablation(run: Run) -> None:
         "correction": nullcontext(),
         "correction for the sum of errors": mock.patch.object(embedding_quantizer, "SUM_WEIGHT", 0.0),
     }
-    for name, corpus, queries in sets(run):
+    for name, corpus, queries in sets(run, MINILM):
         truth = nearest(corpus, queries, K)
         for budget in run.choose((8, 16, 48), (8,)):
             for left_out, patch in without.items():
@@ -221,39 +227,52 @@ def ablation(run: Run) -> None:
 
 def speed(run: Run) -> None:
     """Compare indexes: recall against queries per processor second. With sets of your own, only on these."""
-    for name, corpus, queries in sets(run, own_only=True):
-        vector_speed.compare_speed(run, name, corpus, queries, nearest(corpus, queries, K), run.arguments.picture)
+    for name, corpus, queries in sets(run, () if run.arguments.vectors else (STATIC,)):
+        vector_speed.compare_speed(run, name, corpus, queries, nearest(corpus, queries, K))
 
 
 def million(run: Run) -> None:
     """Build and search one million vectors: real ones plus small noise."""
-    real = np.vstack([np.vstack([corpus, queries]) for _, corpus, queries in sets(run, given=False)])
+    real = np.vstack([np.vstack([corpus, queries]) for _, corpus, queries in sets(run, MINILM, given=False)])
     vector_speed.million(run, real, run.choose(1_000_000, 3000))
+
+
+def collection(run: Run) -> None:
+    """Compare a collection of embeddings, documents included, with local vector stores."""
+    asked, wanted = run.choose(1000, 50), run.choose(100_000, 1200)
+    texts = descriptions(run.quick).texts[: wanted + asked]
+    rows = Encoder().encode(texts)
+    kept = np.flatnonzero(rows.any(axis=1))
+    rows, texts = np.ascontiguousarray(rows[kept]), [texts[place] for place in kept.tolist()]
+    corpus, queries = rows[asked:], rows[:asked]
+    truth = nearest(corpus, queries, K)
+    least = run.choose(5.0, None)
+    vector_stores.compare_stores(run, "static embeddings", corpus, texts[asked:], queries, truth, least)
 
 
 # Data
 
 
-def sets(run: Run, *, given: bool = True, own_only: bool = False) -> Iterator[tuple[str, Vectors, Vectors]]:
+def sets(run: Run, names: Sequence[str], *, given: bool = True) -> Iterator[tuple[str, Vectors, Vectors]]:
     """Yield the name, the corpus and the queries of each set, unit rows.
 
-    ``given`` says whether those of the user are among them, ``own_only`` whether these are then the only ones.
+    ``given`` says whether those of the user come after them. In a quick run one made-up set stands for all.
     """
-    paths = run.arguments.vectors if given else []
-    if run.quick:
-        loaded = {"made-up": made_up(1300, 32)}
-    else:
-        folder, names = datasets.data_dir(), () if own_only and paths else ("20news", "debian")
-        loaded = {name: np.load(folder / f"minilm_{name}.npz")["vectors"] for name in names}
-        for path in paths:
-            loaded[path.stem] = np.load(path)
-    for name, rows in loaded.items():
-        vectors = rows.astype(np.float32)
+    load: dict[str, Callable[[], Any]] = {name: partial(stored, name) for name in names}
+    for path in run.arguments.vectors if given else ():
+        load[path.stem] = partial(np.load, path)
+    for name, rows_of in ({"made-up": partial(made_up, 1300, 32)} if run.quick else load).items():
+        vectors = rows_of().astype(np.float32)
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         vectors = vectors[lengths[:, 0] > 0] / lengths[lengths[:, 0] > 0]
         order = np.random.default_rng(0).permutation(len(vectors))
         asked = run.choose(1000, 50)
         yield name, np.ascontiguousarray(vectors[order[asked:]]), np.ascontiguousarray(vectors[order[:asked]])
+
+
+def stored(name: str) -> Any:
+    """Return the rows of one of our own sets."""
+    return description_vectors() if name == STATIC else np.load(datasets.data_dir() / f"minilm_{name}.npz")["vectors"]
 
 
 def made_up(n: int, d: int) -> Vectors:
@@ -275,14 +294,20 @@ def first_by_scores(quantizer: EmbeddingQuantizer, codes: Any, queries: Vectors)
 def options(parser: argparse.ArgumentParser) -> None:
     """Add the options of this script."""
     parser.add_argument("--vectors", type=Path, action="append", default=[], help="one more set, a .npy file")
-    parser.add_argument("--picture", type=Path, help="draw speed to FILE.svg, the name of the set added")
 
 
 if __name__ == "__main__":
     main(
         __file__,
         __doc__,
-        {"recall": recall, "hamming": hamming, "ablation": ablation, "speed": speed, "million": million},
-        peers=["faiss-cpu", "hnswlib", "usearch"],
+        {
+            "recall": recall,
+            "hamming": hamming,
+            "ablation": ablation,
+            "speed": speed,
+            "million": million,
+            "collection": collection,
+        },
+        peers=["faiss-cpu", "hnswlib", "usearch", "chromadb"],
         options=options,
     )

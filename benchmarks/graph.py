@@ -11,7 +11,8 @@ from sparse_dot_topn import sp_matmul_topn
 import data
 from harness import OURS, Run, compare, figure, main
 from library import symmetric_graph
-from sthash import TextVectorizer, knn_graph
+from sthash import TextVectorizer
+from sthash.hashing import knn_graph
 from timing import time_in_turns
 
 K, PEER = 25, "sparse_dot_topn"

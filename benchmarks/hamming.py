@@ -37,8 +37,7 @@ PATHS = {
 
 def indexed(codes: Codes, ids: Any = None, *, tables: bool = True) -> HammingIndex:
     """Make an index of ours."""
-    index = HammingIndex(8 * codes.shape[1])
-    index.add(codes, ids)
+    index = HammingIndex.build(codes, ids)
     if tables:
         index.build_tables()
     return index
@@ -68,9 +67,9 @@ def radius_peers(codes: Codes) -> dict[str, Any]:
 
 def path_taken(index: HammingIndex, action: Callable[[], object]) -> str:
     """Tell which ways the index answers by, apart from rare ones."""
-    before = index.stats()
+    before = index.stats
     action()
-    after = index.stats()
+    after = index.stats
     taken = {label: getattr(after, name) - getattr(before, name) for name, label in PATHS.items()}
     return " + ".join(label for label, count in taken.items() if count > 0.05 * sum(taken.values()))
 
@@ -290,7 +289,7 @@ def memory(run: Run) -> None:
     ):
         before = resident_memory()
         index = indexed(codes, ids, tables=tables)
-        stats = index.stats()
+        stats = index.stats
         size = (stats.code_bytes + stats.id_bytes + stats.table_bytes) / n
         grown = (resident_memory() - before) / n
         row = f"bytes-{name.replace(', ', '-').replace(' ', '-')}"
@@ -303,8 +302,8 @@ def memory(run: Run) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "large.index"
         saved = timed(lambda: index.save(path))
-        opened = time_in_turns({OURS: lambda: HammingIndex.open(path, mmap=True)})
-        first = timed(lambda: HammingIndex.open(path, mmap=True).search(codes[:1], 10))
+        opened = time_in_turns({OURS: lambda: HammingIndex.open(path)})
+        first = timed(lambda: HammingIndex.open(path).search(codes[:1], 10))
     run.add(compare("save", f"save {size_of(large)}", {OURS: saved}, "ms"))
     run.add(compare("open", f"open {size_of(large)}", opened, "ms"))
     run.add(compare("first-search", "open, check the whole file, and search", {OURS: first}, "ms"))

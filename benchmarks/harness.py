@@ -11,6 +11,7 @@ A script gives `main` one or more parts. A part is a function that takes a `Run`
 
 Rows are printed as they come. At the end of a part its rows are written to ``benchmarks/results/NAME.json``, or to
 ``NAME-PART.json`` if the script has several parts. tools/readme_table.py makes the table of README.md from these files.
+Pictures of the site are drawn in docs/images.
 """
 
 from __future__ import annotations
@@ -28,13 +29,14 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, TypeVar
 
-from sthash import simd_path
+from sthash._core import simd_path
 from sthash.files import replacing
 from timing import Timing
 
 T = TypeVar("T")
 
 RESULTS = Path(__file__).parent / "results"
+PICTURES = Path(__file__).parents[1] / "docs" / "images"
 LIBRARIES = ("sthash", "numpy", "scipy", "scikit-learn")
 SECONDS = {"s": 1.0, "ms": 1e3, "µs": 1e6}
 LARGER_IS_BETTER = ("share", "precision", "recall", "F1", "nDCG")  # and every rate: "documents/s"
@@ -162,6 +164,13 @@ class Run:
         """Give the first value, or in a quick run the second."""
         return quick if self.quick else full
 
+    def picture(self, name: str) -> Path | None:
+        """Say where to draw a picture of the site: beside the results if they have a folder of their own."""
+        if folder := self.arguments.results:
+            folder.mkdir(parents=True, exist_ok=True)
+            return Path(folder) / name
+        return None if self.quick else PICTURES / name
+
     def add(self, row: Row) -> Row:
         """Keep a row and print it."""
         if any(row.id == other.id for other in self.rows):
@@ -201,7 +210,7 @@ def main(
     parser.add_argument(
         "--quick", action="store_true", help="try the script on a little made-up data; figures mean nothing"
     )
-    parser.add_argument("--results", type=Path, metavar="DIR", help="folder for the JSON results")
+    parser.add_argument("--results", type=Path, metavar="DIR", help="folder for the JSON results and the pictures")
     if options:
         options(parser)
     arguments = parser.parse_args()

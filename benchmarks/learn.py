@@ -1,8 +1,8 @@
 """Learning from everything: time, memory and quality of whole fits, from sparse rows to hash functions.
 
 Parts: ``fit`` (244,163 descriptions, recipes paper and neighbors, 64 and 128 bits), ``growth`` (up to a million
-passages of one to three sentences), ``curve`` (quality against the number of documents learned from; ``--picture FILE``
-draws docs/images/learning-curve.svg) and ``topics`` (20Newsgroups cut into passages).
+passages of one to three sentences), ``curve`` (quality against the number of documents learned from; it draws
+docs/images/learning-curve.svg) and ``topics`` (20Newsgroups cut into passages).
 
 Each fit runs in a process of its own, whose peak memory includes its rows. All documents get their codes from the hash
 functions, as in a collection. Queries are held out.
@@ -10,7 +10,6 @@ functions, as in a collection. Queries are held out.
 
 from __future__ import annotations
 
-import argparse
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -72,8 +71,7 @@ def share(folder: Path, n_bits: int, top: npt.NDArray[np.int64]) -> float:
     import sthash
 
     hasher = sthash.load(folder / "model")
-    index = HammingIndex(n_bits)
-    index.add(hasher.transform(load(folder, "rows")))
+    index = HammingIndex.build(hasher.transform(load(folder, "rows")), n_bits=n_bits)
     found, _ = index.search(hasher.transform(load(folder, "queries")), NEAREST)
     shared = [len(np.intersect1d(near, ids)) for near, ids in zip(top, found, strict=True)]
     return float(np.mean(shared)) / TOP
@@ -136,8 +134,8 @@ def measure_curve(run: Run) -> None:
                 what = f"{n_bits} bits, learned on {shown}: share of the top 10"
                 details = {"seconds": seconds, **details}
                 run.add(figure(f"{n_bits}-{size or 'all'}", what, value, "share", details=details))
-    if run.arguments.picture:
-        draw(shares, [f"{size:,}" if size else "all" for size in sizes], run.arguments.picture)
+    if picture := run.picture("learning-curve.svg"):
+        draw(shares, [f"{size:,}" if size else "all" for size in sizes], picture)
 
 
 def measure_topics(run: Run) -> None:
@@ -157,8 +155,7 @@ def measure_topics(run: Run) -> None:
         for size in run.choose(TOPIC_SIZES, (100, None)):
             seconds, details = measured_fit(folder, "topics", bits, size)
             hasher = sthash.load(folder / "model")
-            index = HammingIndex(bits)
-            index.add(hasher.transform(load(folder, "rows")))
+            index = HammingIndex.build(hasher.transform(load(folder, "rows")), n_bits=bits)
             found, _ = index.search(hasher.transform(load(folder, "queries")), NEAREST)
             precision = float((labels[found] == split.test_labels[asked][:, None]).mean())
             shown = f"{size:,}" if size else f"all {len(labels):,}"
@@ -184,11 +181,6 @@ def draw(shares: dict[int, list[float]], names: list[str], picture: Path) -> Non
     drawn.savefig(picture, metadata={"Date": None})
 
 
-def options(parser: argparse.ArgumentParser) -> None:
-    """Add the picture."""
-    parser.add_argument("--picture", type=Path)
-
-
 if __name__ == "__main__":
     parts = {"fit": measure_fit, "growth": measure_growth, "curve": measure_curve, "topics": measure_topics}
-    main(__file__, __doc__, parts, options=options)
+    main(__file__, __doc__, parts)

@@ -1,7 +1,7 @@
 """The approximate graph of the 25 nearest neighbors, against pynndescent, hnswlib and the exact graph.
 
 sparse    100,000 and all 244,163 descriptions of vulnerabilities and Debian packages, TF-IDF
-dense     their static embeddings, 256 dimensions; ``--embeddings FILE`` has them as .npy
+dense     static embeddings of as many of them, 256 dimensions; ``--embeddings FILE.npy`` has others instead
 growth    passages of these texts, from 60,000 to 1,000,000, each in a process of its own: seconds, recall and memory
 
 Recall is that of `graph_recall`, for all contestants. Each peer has the cheapest of its settings that reaches our
@@ -24,11 +24,14 @@ import scipy.sparse as sp
 import data
 from harness import OURS, Run, compare, figure, main
 from library import symmetric_graph
-from sthash import TextVectorizer, graph_recall, knn_graph
+from static_embeddings import description_vectors
+from sthash import TextVectorizer
+from sthash.hashing import graph_recall, knn_graph
 from timing import Timing, in_own_process, time_in_turns, timed
 
 K, THREADS, LEAST_RECALL = 25, 2, 0.95
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n\n+")
+ROWS = 244_163  # of static embeddings: as many as there are texts without the queries
 SIZES = (60_000, 125_000, 250_000, 500_000, 1_000_000)
 # Neighbors, trees and iterations of pynndescent; M and ef_construction of hnswlib: the cheapest first.
 DESCENTS: Sequence[dict[str, Any]] = ({"n_neighbors": 25}, {"n_neighbors": 40}, {"n_neighbors": 60})
@@ -158,13 +161,13 @@ def sparse(run: Run) -> None:
 
 def dense(run: Run) -> None:
     """Measure embeddings."""
-    if run.quick or run.arguments.embeddings is None:
+    if run.quick:
         rng = np.random.default_rng(0)
         X = (rng.normal(size=(20, 32))[rng.integers(0, 20, 700)] + rng.normal(size=(700, 32))).astype(np.float32)
-        if not run.quick:
-            raise SystemExit("The part dense needs --embeddings FILE, made as ../shared/datasets/README.md says.")
+    elif run.arguments.embeddings:
+        X = np.load(run.arguments.embeddings)
     else:
-        X = np.load(run.arguments.embeddings)[:244_163]
+        X = description_vectors()[:ROWS].copy()
     descent(X[:2000].copy(), K)  # compiles
     against_peer(run, "dense", "pynndescent", X, DESCENTS, lambda how: descent(X, **how), graph_of, least_ratio=3)
     against_peer(run, "dense", "hnswlib", X, HNSW, lambda how: hnsw(X, *how), hnsw_graph, least_ratio=3)
@@ -189,7 +192,7 @@ def grown(count: int, quick: bool) -> tuple[float, float, float, int]:
     X = TextVectorizer().fit_transform(passages(quick, count))
     timing = timed(lambda: knn_graph(X, K, exact=False, threads=THREADS))
     size = (X.data.nbytes + X.indices.nbytes + X.indptr.nbytes) / 2**20
-    return timing.best, graph_recall(timing.result, X, K, sample=200), size, X.shape[0]
+    return timing.best, graph_recall(timing.result, X, K, sample_size=200), size, X.shape[0]
 
 
 def growth(run: Run) -> None:
@@ -208,7 +211,7 @@ def growth(run: Run) -> None:
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Add the file of embeddings."""
-    parser.add_argument("--embeddings", type=Path, metavar="FILE", help="embeddings of the texts, .npy")
+    parser.add_argument("--embeddings", type=Path, metavar="FILE", help="other embeddings, .npy")
 
 
 if __name__ == "__main__":

@@ -2,12 +2,11 @@
 
 The vocabulary and the document frequencies are always those of all 11,314 training messages. The hash functions are
 learned from a sample of them, and then encode all of them, as on Spark. Queries are the 7,532 test messages.
-``--picture FILE`` draws the figure of docs/images/learning-sample.svg.
+It draws docs/images/learning-sample.svg.
 """
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 from typing import Any
 
@@ -45,8 +44,7 @@ class Corpus:
         """Learn from a sample; give both measures."""
         sample = np.sort(np.random.default_rng(seed).permutation(self.X.shape[0])[:size])
         hasher = SelfTaughtHashing(BITS, recipe=recipe, random_state=seed).fit(self.X[sample])
-        index = HammingIndex(BITS)
-        index.add(hasher.transform(self.X))
+        index = HammingIndex.build(hasher.transform(self.X), n_bits=BITS)
         found, _ = index.search(hasher.transform(self.Q), NEAREST)
         precision = float((self.labels[found] == self.wanted[:, None]).mean())
         shared = [len(np.intersect1d(near, ids)) for near, ids in zip(self.top, found, strict=True)]
@@ -76,8 +74,8 @@ def measure(run: Run) -> None:
             name, setting = f"{size:,}" if size else "all", {"recipe": recipe, "bits": BITS, "samples": len(scores)}
             what = f"{recipe}, learned on {name}: precision at {NEAREST}"
             run.add(figure(f"{recipe}-{size or 'all'}", what, precision, "precision", setting=setting, details=details))
-    if run.arguments.picture:
-        draw(measured, sizes, corpus.exact, run.arguments.picture)
+    if picture := run.picture("learning-sample.svg"):
+        draw(measured, sizes, corpus.exact, picture)
 
 
 def draw(
@@ -111,10 +109,5 @@ def draw(
     drawn.savefig(picture, metadata={"Date": None})
 
 
-def options(parser: argparse.ArgumentParser) -> None:
-    """Add the picture."""
-    parser.add_argument("--picture", type=Path)
-
-
 if __name__ == "__main__":
-    main(__file__, __doc__, measure, options=options)
+    main(__file__, __doc__, measure)

@@ -10,12 +10,29 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from sthash import HammingIndex, _core
+from sthash.collection.search.by_words import analyze, rank_by_bm25
+from sthash.collection.search.ranking import DEFAULTS, RankingParameters, rank_by_graph
 from sthash.duplicates.similarity_join import sketch
 from sthash.evaluation import Neighbors, nearest_neighbors
 from sthash.hashing.graph import symmetric_graph
-from sthash.rows import unit_rows
+from sthash.index.bm25 import Bm25
+from sthash.vectors.lengths import unit_rows
 
-__all__ = ["Bm25Lists", "Neighbors", "nearest_neighbors", "scanning_index", "sketch", "symmetric_graph", "unit_rows"]
+__all__ = [
+    "DEFAULTS",
+    "Bm25",
+    "Bm25Lists",
+    "Neighbors",
+    "RankingParameters",
+    "analyze",
+    "nearest_neighbors",
+    "rank_by_bm25",
+    "rank_by_graph",
+    "scanning_index",
+    "sketch",
+    "symmetric_graph",
+    "unit_rows",
+]
 
 
 def scanning_index(n_bits: int) -> HammingIndex:

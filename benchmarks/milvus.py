@@ -56,10 +56,9 @@ def push(run: Run, collection: Collection, folder: Path) -> MilvusCollection:
 def search(run: Run, collection: Collection, there: MilvusCollection, texts: list[str]) -> None:
     """Measure the nearest codes, and hits that are ranked again."""
     held, codes = stored(collection), collection.encode(texts)
-    index = HammingIndex(collection.n_bits)
-    index.add(held.codes, held.ids)
+    index = HammingIndex.build(held.codes, held.ids, n_bits=collection.n_bits)
     nearest = time_each(
-        {THERE: lambda code: there.nearest(code[None], K), HERE: lambda code: index.search(code[None], K)},
+        {THERE: lambda code: there.search_codes(code[None], K), HERE: lambda code: index.search(code[None], K)},
         list(codes),
         repetitions=3,
     )

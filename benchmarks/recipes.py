@@ -23,9 +23,9 @@ from threadpoolctl import threadpool_limits
 import data
 from harness import Run, figure, main
 from library import Neighbors, nearest_neighbors, unit_rows
-from sthash import SelfTaughtHashing, TextVectorizer, baselines, codes, knn_graph, median_bits
+from sthash import SelfTaughtHashing, TextVectorizer, baselines, codes
 from sthash.evaluation import Topics, score
-from sthash.hashing import landmarks, laplacian_eigenpairs, neighbors, ridge, topics
+from sthash.hashing import knn_graph, landmarks, laplacian_eigenpairs, median_bits, neighbors, ridge, topics
 from sthash.hashing.neighbors import balanced_bits, neighbor_places
 from sthash.hashing.normal_scores import normal_scores
 from sthash.hashing.rotation import principal_axes, quantizing_frames

@@ -32,9 +32,8 @@ import Stemmer
 
 import data
 from harness import Run, figure, main
-from sthash import Collection
-from sthash.collection.ranking import DEFAULTS, RankingParameters, rank_by_bm25, rank_by_graph
-from sthash.collection.text_search import analyze
+from library import DEFAULTS, Bm25, RankingParameters, analyze, rank_by_bm25, rank_by_graph
+from sthash import Collection, Embedder, Learning
 from sthash.reproduction import datasets
 
 FIRST, MANY = 10, 100
@@ -43,7 +42,7 @@ ASKED = 300
 RANKINGS = {"default": "auto", "bm25": "bm25", "cosine": "cosine"}
 LEAST = {"nDCG": 1.04, "recall": 1.03}
 GRID = [
-    replace(DEFAULTS, k1=k1, b=b, smoothing=smoothing, feedback=feedback)
+    (Bm25(k1, b), replace(DEFAULTS, smoothing=smoothing, feedback=feedback))
     for (k1, b), smoothing, feedback in itertools.product(
         [(0.9, 0.4), (1.2, 0.6), (1.2, 0.75), (1.5, 0.75)], [0.0, 0.2, 0.3, 0.4, 0.5], [0.0, 0.1, 0.2]
     )
@@ -171,16 +170,14 @@ def _both(few: Scores, many: Scores) -> Scores:
 def tried(collection: Collection, judged: Judged) -> list[Scores]:
     """Return the scores with each choice of parameters."""
     with collection.snapshot() as now:
-        rows = analyze(now, judged.queries).rows
-        lists, mean_length = now.posting_lists(rows.columns), now.mean_length
+        queries = analyze(now.words, judged.queries)
 
-        def rank(parameters: RankingParameters, k: int) -> Scores:
-            width = min(parameters.n_candidates(k), len(now))
-            found = rank_by_bm25(lists, rows, mean_length, width, parameters=parameters)
-            found = rank_by_graph(found, lambda used: now.vectors(now.ids[used]), parameters=parameters)
+        def rank(bm25: Bm25, parameters: RankingParameters, k: int) -> Scores:
+            found = rank_by_bm25(now, queries, min(parameters.n_candidates(k), len(now)), bm25=bm25)
+            found = rank_by_graph(found, now.words.vectors_by_position(), parameters=parameters)
             return judged.scores([row[row >= 0].tolist() for row in found.positions])
 
-        return [_both(rank(parameters, FIRST), rank(parameters, MANY)) for parameters in GRID]
+        return [_both(rank(*choice, FIRST), rank(*choice, MANY)) for choice in GRID]
 
 
 def cross_validated(trials: list[Scores], fold: npt.NDArray[np.int64]) -> tuple[Scores, list[str]]:
@@ -204,9 +201,10 @@ def best_of(means: Scores) -> int:
     return int((means / means.mean(axis=0)).sum(axis=1).argmax())
 
 
-def described(parameters: RankingParameters) -> str:
+def described(choice: tuple[Bm25, RankingParameters]) -> str:
     """Say what was chosen."""
-    return ", ".join(f"{name} {getattr(parameters, name)}" for name in ("k1", "b", "smoothing", "feedback"))
+    bm25, parameters = choice
+    return f"k1 {bm25.k1}, b {bm25.b}, smoothing {parameters.smoothing}, feedback {parameters.feedback}"
 
 
 # Measurements
@@ -217,7 +215,9 @@ def compare(run: Run, name: str, judged: Judged, *, least: bool, tune: bool) -> 
     theirs = judged.scores(bm25s_rankings(judged))
     with tempfile.TemporaryDirectory() as folder:
         documents = [{"key": str(place), "text": text} for place, text in enumerate(judged.documents)]
-        with Collection.create(f"{folder}/{name}.sth", documents, sample_size=run.choose(2000, 200)) as collection:
+        with Collection.create(
+            f"{folder}/{name}.sth", documents, learning=Learning(sample_size=run.choose(2000, 200))
+        ) as collection:
             ours = {shown: our_scores(collection, judged, ranking) for shown, ranking in RANKINGS.items()}
             trials = tried(collection, judged) if tune else []
     fold = folds_of(len(theirs))
@@ -334,7 +334,7 @@ def measure_hybrid(run: Run) -> None:
         with (
             tempfile.TemporaryDirectory() as folder,
             Collection.create(
-                f"{folder}/both.sth", found.documents, embedder=embed, embedder_name="static", text_search=True
+                f"{folder}/both.sth", found.documents, embedder=Embedder.of(embed, "static")
             ) as collection,
         ):
             scores = {

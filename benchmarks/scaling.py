@@ -21,7 +21,7 @@ import numpy.typing as npt
 import data
 from harness import OURS, Row, Run, compare, figure, main
 from library import nearest_neighbors
-from sthash import Collection, HammingIndex
+from sthash import Collection, HammingIndex, Learning
 from sthash.codes import prefix
 from stored import model_bytes, query_rows, stored
 from timing import Isolated, in_own_process, peak_memory, time_in_turns, timed
@@ -51,7 +51,8 @@ def built(path: Path, quick: bool, sample_size: int | None) -> dict[str, float]:
     documents = data.sentences(quick).documents
     report("reading", 0, None)
     settings = {"n_bits": 16, "n_neighbors": 10} if quick else {"n_bits": BITS}
-    Collection.create(path, documents, sample_size=sample_size, progress=report, **settings).close()  # type: ignore[arg-type]
+    learning = Learning(sample_size=sample_size, **settings)
+    Collection.create(path, documents, progress=report, learning=learning).close()
     report("", 0, None)
     return seconds
 
@@ -98,8 +99,7 @@ def measure_answers(
 ) -> None:
     """Measure what the codes find, and how long typed queries and whole sentences take."""
     setting = {"documents": len(collection), "learned on": collection.info()["learned_on"]}
-    index = HammingIndex(collection.n_bits)
-    index.add(stored(collection).codes)
+    index = HammingIndex.build(stored(collection).codes, n_bits=collection.n_bits)
     # Sentences may hold quotation marks that are not closed, which the syntax of queries refuses.
     plain = [query.replace('"', " ") for query in queries]
     found, _ = index.search(collection.encode(queries), NEAREST)
@@ -128,17 +128,15 @@ def sharing(codes: data.Codes, radius: int) -> float:
 
 def pair_share(codes: data.Codes, radius: int) -> float:
     """Give the share of the pairs of codes that are within a radius."""
-    index = HammingIndex(8 * codes.shape[1])
-    index.add(codes)
+    index = HammingIndex.build(codes)
     return sum(len(block.left) for block in index.pairs(radius)) / (len(codes) * (len(codes) - 1) / 2)
 
 
 def index_bytes(codes: data.Codes, ids: np.ndarray) -> tuple[float, float]:
     """Give the bytes per code of an index that scans, and of one with tables."""
-    index = HammingIndex(BITS)
-    index.add(codes, ids)
+    index = HammingIndex.build(codes, ids, n_bits=BITS)
     index.build_tables()
-    stats = index.stats()
+    stats = index.stats
     plain = stats.code_bytes + stats.id_bytes
     return plain / len(codes), (plain + stats.table_bytes) / len(codes)
 
@@ -149,8 +147,7 @@ def task_speed(rng: np.random.Generator, size: int) -> float:
     codes[:, :2] = np.repeat(rng.integers(0, 256, (BUCKETS, 2), dtype=np.uint8), size, axis=0)
 
     def join() -> None:
-        index = HammingIndex(BITS)
-        index.add(codes)
+        index = HammingIndex.build(codes, n_bits=BITS)
         for _ in index.pairs(RADIUS, threads=1):
             pass
 
@@ -170,7 +167,7 @@ def measure(run: Run) -> None:
     documents = data.descriptions(run.quick).documents
     with (
         tempfile.TemporaryDirectory() as name,
-        Collection.create(Path(name, "some.sth"), documents, n_bits=max(ALL_BITS)) as collection,
+        Collection.create(Path(name, "some.sth"), documents, learning=Learning(n_bits=max(ALL_BITS))) as collection,
     ):
         measure_file(run, collection)
         measure_codes(run, stored(collection).codes)

@@ -76,8 +76,7 @@ class Learned:
 
     def vectors(self, texts: list[str]) -> sp.csr_array:
         """Give the vectors that the model makes of texts."""
-        rows = self.model.model.encode(texts)
-        return sp.csr_array((rows.values, rows.indices, rows.indptr), shape=(len(rows), self.model.model.n_columns))
+        return self.model.model.encode(texts).rows.to_scipy()
 
 
 def shuffled_bytes(spark: Any) -> int:

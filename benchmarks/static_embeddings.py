@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import metadata
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from data import records
 
 WEIGHTS = "wordllama/weights/l2_supercat_256.safetensors"
 TOKENIZER = "wordllama/tokenizers/l2_supercat_tokenizer_config.json"
@@ -36,3 +39,14 @@ class Encoder:
                 if encoded.ids:
                     rows[place] = self._vectors[encoded.ids[:MOST_TOKENS]].mean(axis=0)
         return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
+
+
+@cache
+def description_vectors() -> npt.NDArray[np.float32]:
+    """Encode all 245,163 descriptions of vulnerabilities and Debian packages, in the order of their files.
+
+    This takes half a minute. All parts of a script share the result, so it cannot be written to.
+    """
+    rows = Encoder().encode([text for name in ("cve", "debian_packages") for _, text in records(name)])
+    rows.flags.writeable = False
+    return rows

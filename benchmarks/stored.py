@@ -9,34 +9,32 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from sthash import Collection, near_duplicates
-from sthash.collection import PackedVectors
+from sthash.vectors.rows import Rows
 
 
 @dataclass(frozen=True)
 class Stored:
-    """What a collection holds: ids, codes, and vectors as the library packs them."""
+    """What a collection holds: ids, codes, and vectors."""
 
     ids: npt.NDArray[np.int64]
     codes: npt.NDArray[np.uint8]
-    vectors: PackedVectors
+    vectors: Rows
 
     def matrix(self) -> sp.csr_array:
         """Give the vectors as a SciPy matrix."""
-        indptr, indices, values = self.vectors.rows()
-        return sp.csr_array((values, indices, indptr), shape=(len(self.ids), self.vectors.n_columns))
+        return self.vectors.to_scipy()
 
 
 def stored(collection: Collection) -> Stored:
     """Read ids, codes and vectors of all documents."""
     with collection.snapshot() as now:
-        return Stored(now.ids, now.codes, now.vectors())
+        return Stored(now.ids, now.codes.table.codes, now.content.vectors())
 
 
 def query_rows(collection: Collection, texts: list[str]) -> sp.csr_array:
     """Give the vectors that a collection makes of queries."""
     with collection.snapshot() as now:
-        rows = now.encode(texts)
-        return sp.csr_array((rows.values, rows.indices, rows.indptr), shape=(len(texts), now.model.n_columns))
+        return now.encode(texts).rows.to_scipy()
 
 
 def duplicate_groups(collection: Collection, min_cosine: float) -> list[list[str]]:
@@ -47,4 +45,4 @@ def duplicate_groups(collection: Collection, min_cosine: float) -> list[list[str
 def model_bytes(collection: Collection) -> int:
     """Bytes of the weights in a collection's file. Terms outside the learning sample have none, so it must be read."""
     with collection.snapshot() as now:
-        return sum(len(term.weights) for term in now.model.terms)
+        return sum(len(term.weights) for term in now.codes.model.terms)

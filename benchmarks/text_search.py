@@ -22,8 +22,8 @@ import Stemmer
 
 import data
 from harness import OURS, Run, compare, figure, main
+from library import Bm25
 from sthash import Collection, TextVectorizer
-from sthash.collection.ranking import DEFAULTS
 from sthash.text import CorpusCounter
 from timing import time_in_turns
 
@@ -134,7 +134,7 @@ def words(run: Run) -> None:
         for word, column in asked.items():
             part = slice(*counts.indptr[column : column + 2])
             places, tf = counts.indices[part], counts.data[part]
-            norms = DEFAULTS.k1 * (1 - DEFAULTS.b + DEFAULTS.b * lengths[places] / lengths.mean())
+            norms = Bm25.k1 * (1 - Bm25.b + Bm25.b * lengths[places] / lengths.mean())
             scores = dict(zip(map(str, places.tolist()), (tf / (tf + norms)).tolist(), strict=True))
             best = sorted(scores.values(), reverse=True)[:K]
             hits = collection.search(word, K, ranking="bm25")

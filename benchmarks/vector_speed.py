@@ -51,7 +51,7 @@ class Point:
     details: dict[str, Any] = field(default_factory=dict)
 
 
-def compare_speed(run: Run, name: str, corpus: Vectors, queries: Vectors, truth: Any, picture: Path | None) -> None:
+def compare_speed(run: Run, name: str, corpus: Vectors, queries: Vectors, truth: Any) -> None:
     """Measure all indexes on a set, and compare ours with hnswlib at equal recall."""
     points = [*ours(corpus), *peers(corpus)]
     for _ in range(ROUNDS):
@@ -76,8 +76,8 @@ def compare_speed(run: Run, name: str, corpus: Vectors, queries: Vectors, truth:
     for mine in (OURS, f"{OURS} float16"):
         for peer in ("hnswlib", "FAISS HNSW", "usearch"):
             compare_at(run, name, len(corpus), [one for one in points if one.index in (mine, peer)], mine, peer)
-    if picture is not None:
-        draw(points, picture.with_name(f"{picture.stem}-{name}{picture.suffix}"))
+    if picture := run.picture(f"embedding-speed-{name}.svg"):
+        draw(points, picture)
 
 
 def compare_at(run: Run, name: str, size: int, points: list[Point], mine: str, peer: str) -> None:
@@ -170,7 +170,9 @@ def ours(corpus: Vectors) -> Iterator[Point]:
                 return index.search(queries, K, probes=probes, candidates=candidates, threads=1)[0]
 
             name = OURS if precision == "float32" else f"{OURS} {precision}"
-            yield Point(name, f"probes {probes}, candidates {candidates}", built, index.nbytes / len(corpus), search)
+            yield Point(
+                name, f"probes {probes}, candidates {candidates}", built, index.stats.code_bytes / len(corpus), search
+            )
 
 
 def peers(corpus: Vectors) -> Iterator[Point]:
@@ -269,7 +271,7 @@ def million(run: Run, real: Vectors, size: int) -> None:
     index.search(queries, K, threads=2)
     batch = len(queries) / (time.perf_counter() - start)
     setting = {"vectors": size, "dimensions": real.shape[1], "threads": 2, "noise": NOISE, "precision": "float16"}
-    details = {"build, CPU seconds": used, "bytes per vector": index.nbytes / size, "batch, queries/s": batch}
+    details = {"build, CPU seconds": used, "bytes per vector": index.stats.code_bytes / size, "batch, queries/s": batch}
     run.add(figure("build", "build", built, "s", setting=setting, details=details))
     run.add(figure("recall", f"share of the true top {K}", share(found, best), "recall", setting=setting))
     details = {"CPU ms": 1e3 * single_cpu}

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from matplotlib import pyplot as plt
 
 import sthash
+from sthash import hashing
 
 mpl.use("Agg")
 ROOT = Path(__file__).parents[1]
@@ -58,10 +59,10 @@ def run() -> Run:
     items = sorted((json.loads(line) for line in lines), key=lambda item: (item["label"], item["key"]))
     vectorizer = sthash.TextVectorizer()
     vectors = vectorizer.fit_transform([item["text"] for item in items])
-    graph = sthash.knn_graph(vectors, N_NEIGHBORS)
-    embedding = sthash.laplacian_eigenmap(graph, N_BITS)
-    bits = sthash.median_bits(embedding)
-    bank = sthash.LinearSVMBank().fit(vectors, bits)
+    graph = hashing.knn_graph(vectors, N_NEIGHBORS)
+    embedding = hashing.laplacian_eigenmap(graph, N_BITS)
+    bits = hashing.median_bits(embedding)
+    bank = hashing.LinearSVMBank().fit(vectors, bits)
     query_bits = bank.decision_function(vectorizer.transform([QUERY]))[0] > 0
     return Run(np.array([item["label"] for item in items]), graph, embedding, bits, query_bits)
 

@@ -1,13 +1,15 @@
-"""Write the table of measurements in README.md, between its marks, from the results in benchmarks/results.
+"""Write the tables of measurements in README.md and docs/benchmarks.md from the results in benchmarks/results.
 
-``python tools/readme_table.py`` writes it; with ``--check`` it only compares, and fails if README.md has other figures.
-`LINES` says which rows the README shows, and in which words.
+``python tools/readme_table.py`` writes them between the marks of the pages; with ``--check`` it only compares, and
+fails if a page has other figures. `LINES` says which rows the site shows, and in which words; headlines are in the
+README too.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import re
 import string
 import sys
 import textwrap
@@ -20,7 +22,7 @@ from typing import Any
 from pages import table, with_block
 
 ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "README.md"
+README, SITE = ROOT / "README.md", ROOT / "docs" / "benchmarks.md"
 RESULTS = ROOT / "benchmarks" / "results"
 BEGIN, END = "<!-- benchmarks:begin -->", "<!-- benchmarks:end -->"
 
@@ -36,12 +38,15 @@ class Line:
     what, peer, ratio : str
         Templates. ``{total.ours:.1f}`` is the figure of the row with the id ``total``; the format ``short`` gives two
         digits.
+    headline : bool
+        Whether the README shows it.
     """
 
     result: str
     what: str
     peer: str = ""
     ratio: str = ""
+    headline: bool = False
 
 
 LINES = (
@@ -70,6 +75,7 @@ LINES = (
         "10 nearest codes of 1,000 queries, 1 M × 64 bits, one thread",
         "FAISS `IndexBinaryFlat`",
         "**{random-64-k10-threads-1.ratio:short}** random, {clustered-64-k10-threads-1.ratio:short} clustered codes",
+        headline=True,
     ),
     Line(
         "hamming-radius",
@@ -92,6 +98,7 @@ LINES = (
         "{npl recall.theirs:.3f}",
         "**{cranfield nDCG.ratio:.2f}**, **{npl nDCG.ratio:.2f}**; {cranfield recall.ratio:.2f}, "
         "{npl recall.ratio:.2f}",
+        headline=True,
     ),
     Line(
         "text_search-single",
@@ -99,6 +106,7 @@ LINES = (
         "by plain BM25 {bm25.ours:.0f} µs",
         "bm25s (numba), without documents: {auto.theirs:.0f} µs",
         "{auto.ratio:short}; {bm25.ratio:short}",
+        headline=True,
     ),
     Line(
         "text_search-batch",
@@ -149,7 +157,7 @@ LINES = (
     Line(
         "collection-search",
         "`search_many`, re-ranked, recall@10 of {best.details[recall]:.2f} (`n_bits={best.setting[bits]}`, "
-        "`scatter={best.setting[scatter]:g}`, balls of {best.details[ball]}; [curve](docs/images/recall.svg)): "
+        "`scatter={best.setting[scatter]:g}`, balls of {best.details[ball]}; [curve](images/recall.svg)): "
         "{best.ours:short} queries per second",
         "scikit-learn's brute-force cosine: {best.theirs:short}",
         "**{best.ratio:short}**",
@@ -165,6 +173,17 @@ LINES = (
         "{static244k-build-sthash-hnswlib.theirs:.0f} s; {static244k-memory-sthash-hnswlib.theirs:.0f} bytes",
         "**{static244k-batch-sthash-hnswlib.ratio:short}**; **{static244k-single-sthash-hnswlib.ratio:short}**; "
         "{static244k-build-sthash-hnswlib.ratio:short}; {static244k-memory-sthash-hnswlib.ratio:short}",
+        headline=True,
+    ),
+    Line(
+        "embeddings-collection",
+        "a collection of {static embeddings-single.setting[vectors]:,} embeddings with their texts, one query at a "
+        "time: {static embeddings-single.ours:.2f} ms at recall "
+        "{static embeddings-single.details[recall, sthash]:.2f}; built in {static embeddings-build.ours:.0f} s",
+        "Chroma: {static embeddings-single.theirs:.2f} ms at {static embeddings-single.details[recall, Chroma]:.2f}; "
+        "{static embeddings-build.theirs:.0f} s",
+        "**{static embeddings-single.ratio:short}**; {static embeddings-build.ratio:short}",
+        headline=True,
     ),
     Line(
         "embeddings-recall",
@@ -185,10 +204,11 @@ LINES = (
         "{cosine-rensa.details[precision]:.2f} and recall {cosine-rensa.details[recall]:.2f}; Jaccard of 5-word "
         "shingles ≥ {jaccard-rensa.setting[threshold]}: "
         "{jaccard-rensa.ours:.1f} s",
-        "Rensa, candidates that nobody checked: {cosine-rensa.theirs:.1f} s "
+        "Rensa, unchecked candidates: {cosine-rensa.theirs:.1f} s "
         "({cosine-rensa.details[Rensa precision]:.2f} and {cosine-rensa.details[Rensa recall]:.2f}); "
         "{jaccard-rensa.theirs:.1f} s; datasketch {jaccard-datasketch.theirs:.0f} s",
         "**{cosine-rensa.ratio:short}**; **{jaccard-rensa.ratio:short}**, {jaccard-datasketch.ratio:short}",
+        headline=True,
     ),
     Line(
         "duplicates-scale",
@@ -232,6 +252,18 @@ def short(number: float) -> str:
     return f"{float(f'{number:.2g}'):,.10g}"
 
 
+def command(name: str) -> str:
+    """Say how to measure a result.
+
+    Examples
+    --------
+    >>> command("hamming-nearest"), command("fit")
+    ('python benchmarks/hamming.py nearest', 'python benchmarks/fit.py')
+    """
+    script, _, part = name.partition("-")
+    return f"python benchmarks/{script}.py {part}".rstrip()
+
+
 def load(folder: Path, names: Iterable[str]) -> dict[str, dict[str, Any]]:
     """Read the results that are there. What was not measured is not shown; a message says how to measure it."""
     results = {}
@@ -240,16 +272,19 @@ def load(folder: Path, names: Iterable[str]) -> dict[str, dict[str, Any]]:
         if path.exists():
             results[name] = json.loads(path.read_text(encoding="utf-8"))
         else:
-            script, _, part = name.partition("-")
-            sys.stderr.write(f"{path} is missing. Run: python benchmarks/{script}.py {part}".rstrip() + "\n")
+            sys.stderr.write(f"{path} is missing. Run: {command(name)}\n")
     return results
 
 
 def filled(line: Line, result: Mapping[str, Any]) -> Line:
     """Put the figures of a result into the templates of a line."""
     rows = {row["id"]: SimpleNamespace(**row) for row in result["rows"]}
-    texts = (Words().vformat(template, (), rows) for template in (line.what, line.peer, line.ratio))
-    return Line(line.result, *texts)
+    templates = (line.what, line.peer, line.ratio)
+    fields = (field for template in templates for _, field, _, _ in string.Formatter().parse(template) if field)
+    ids = dict.fromkeys(re.split(r"[.\[]", field, maxsplit=1)[0] for field in fields)
+    if missing := [name for name in ids if name not in rows]:
+        raise ValueError(f"{line.result}.json has no row {', '.join(missing)}. Run: {command(line.result)}")
+    return Line(line.result, *(Words().vformat(template, (), rows) for template in templates), line.headline)
 
 
 def machines(results: Iterable[Mapping[str, Any]]) -> str:
@@ -273,15 +308,17 @@ def machines(results: Iterable[Mapping[str, Any]]) -> str:
     return textwrap.fill(said, 120)
 
 
-def block(folder: Path = RESULTS) -> str:
-    """Make the whole block."""
-    results = load(folder, dict.fromkeys(line.result for line in (*LINES, *PAPER_LINES)))
+def block(folder: Path = RESULTS, *, headlines: bool = False) -> str:
+    """Make the whole block of a page: of the README if only headlines are wanted."""
+    lines = [line for line in LINES if line.headline or not headlines]
+    paper_lines = () if headlines else PAPER_LINES
+    results = load(folder, dict.fromkeys(line.result for line in (*lines, *paper_lines)))
     if not results:
-        raise FileNotFoundError(f"{folder} has no results that the README shows. Run: make bench")
+        raise FileNotFoundError(f"{folder} has no results that the pages show. Run: make bench")
     if quick := [name for name, result in results.items() if result["quick"]]:
         raise ValueError(f"Results of quick runs mean nothing: {', '.join(quick)}. Run these without --quick.")
-    shown = [filled(line, results[line.result]) for line in LINES if line.result in results]
-    paper = [filled(line, results[line.result]) for line in PAPER_LINES if line.result in results]
+    shown = [filled(line, results[line.result]) for line in lines if line.result in results]
+    paper = [filled(line, results[line.result]) for line in paper_lines if line.result in results]
     rows = [(line.what, line.peer, line.ratio, f"`{results[line.result]['script']}`") for line in shown]
     parts = [machines(results.values()), table([("what", "against", "ratio", "script"), *rows])]
     if paper:
@@ -291,21 +328,23 @@ def block(folder: Path = RESULTS) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Write the table, or check it."""
+    """Write the tables, or check them."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--check", action="store_true", help="only compare; fail if the page has other figures")
+    parser.add_argument("--check", action="store_true", help="only compare; fail if a page has other figures")
     parser.add_argument("--results", type=Path, default=RESULTS, help="folder of the results")
-    parser.add_argument("--page", type=Path, default=PAGE)
+    parser.add_argument("--readme", type=Path, default=README, help="page with the headlines")
+    parser.add_argument("--site", type=Path, default=SITE, help="page with all lines")
     chosen = parser.parse_args(arguments)
-    page = chosen.page.read_text(encoding="utf-8")
-    made = with_block(page, BEGIN, END, block(chosen.results))
-    if not chosen.check:
-        chosen.page.write_text(made, encoding="utf-8")
-        return 0
-    if made != page:
-        sys.stderr.write(f"{chosen.page} has other figures than {chosen.results}. Run: python tools/readme_table.py\n")
-        return 1
-    return 0
+    wrong = 0
+    for path, headlines in ((chosen.readme, True), (chosen.site, False)):
+        page = path.read_text(encoding="utf-8")
+        made = with_block(page, BEGIN, END, block(chosen.results, headlines=headlines))
+        if not chosen.check:
+            path.write_text(made, encoding="utf-8")
+        elif made != page:
+            sys.stderr.write(f"{path} has other figures than {chosen.results}. Run: python tools/readme_table.py\n")
+            wrong = 1
+    return wrong
 
 
 if __name__ == "__main__":

@@ -132,33 +132,10 @@ def figure(value: object) -> str:
     return f"{value:.3g}"
 
 
-def migration(_: str) -> str:
-    """Take from CHANGELOG.md, per release, what asks users to do something."""
-    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
-    return "\n\n".join(to_do(changelog))
-
-
-def to_do(changelog: str) -> Iterator[str]:
-    """Give the notes of each release that asks for something."""
-    for release in re.split(r"^## ", changelog, flags=re.MULTILINE)[1:]:
-        parts = []
-        for section in re.split(r"^### ", release, flags=re.MULTILINE)[1:]:
-            title, _, body = section.partition("\n")
-            if re.search(r"migrate|renamed", title, re.IGNORECASE):
-                parts.append(f"### {title}\n\n{body.strip()}")
-                continue
-            items = re.findall(r"^- .*(?:\n(?!- |\n).*)*", body, re.MULTILINE)
-            if asking := [item for item in items if "*Migrate:*" in item]:
-                parts.append(f"### {title}\n\n" + "\n".join(asking))
-        if parts:
-            yield "\n\n".join([f"## To {release.partition(chr(10))[0]}", *parts]).replace("](docs/", "](")
-
-
 MARKS: dict[str, Callable[[str], str]] = {
     "names": names,
     "commands": commands,
     "benchmarks": benchmarks,
-    "migration": migration,
 }
 
 

@@ -57,10 +57,10 @@ def main() -> None:
     """Print the header."""
     out = sys.stdout.write
     out("// Made by tools/unicode_tables.py; do not edit.\n")
-    out("// clang-format off\n#pragma once\n\n#include <cstdint>\n\nnamespace sthash::unicode {\n\n")
-    out(f'inline constexpr char version[] = "{unicodedata.unidata_version}";\n\n')
+    out("// clang-format off\n#pragma once\n\n#include <cstdint>\n\nnamespace sthash::text::unicode {\n\n")
+    out(f'inline constexpr char kVersion[] = "{unicodedata.unidata_version}";\n\n')
     out("// First code point, last code point, class (1: letter or number, 2: combining mark, 3: unspaced letter).\n")
-    out("struct Range { uint32_t first, last; uint8_t kind; };\ninline constexpr Range ranges[] = {\n")
+    out("struct Range { uint32_t first, last; uint8_t kind; };\ninline constexpr Range kRanges[] = {\n")
     ranges = []
     for kind, group in itertools.groupby(range(sys.maxunicode + 1), key=character_class):
         codes = list(group)
@@ -69,7 +69,7 @@ def main() -> None:
     out(in_lines(ranges))
     out("};\n\n// First code point, how many follow each other at this step, step, distance to the lower-case one.\n")
     out("struct Lower { uint32_t first; uint16_t count; uint8_t step; int32_t distance; };\n")
-    out("inline constexpr Lower lowers[] = {\n")
+    out("inline constexpr Lower kLowers[] = {\n")
     lowers = []
     upper = [(code, simple_lower(code) - code) for code in range(sys.maxunicode + 1) if simple_lower(code) != code]
     while upper:
@@ -81,7 +81,7 @@ def main() -> None:
         upper = [pair for pair in upper if pair[0] not in taken]
         lowers.append(f"{{{first:#x},{count},{step},{distance}}},")
     out(in_lines(lowers))
-    out("};\n\n}  // namespace sthash::unicode\n")
+    out("};\n\n}  // namespace sthash::text::unicode\n")
 
 
 if __name__ == "__main__":
