@@ -2,7 +2,7 @@
 
 The source folder is the root of the repository, so that links between README.md, docs/ and the other pages lead to
 the same places on the site, in a clone and on a code host. `site_pages` makes what no file holds: reference, tables of
-measurements, migration notes.
+measurements.
 """
 
 import re

@@ -76,8 +76,7 @@ tfidf = TfidfTransformer().fit(matrix)
 X, Q = tfidf.transform(matrix), tfidf.transform(asked)
 
 hasher = sthash.SelfTaughtHashing(BITS, recipe="neighbors").fit(X)
-index = sthash.HammingIndex(BITS)
-index.add(hasher.codes_)
+index = sthash.HammingIndex.build(hasher.codes_, n_bits=BITS)
 start = time.process_time()
 near, _ = index.search(hasher.transform(Q), NEIGHBORS)
 fast = time.process_time() - start

@@ -33,9 +33,8 @@ def unit(images):
 
 def by_codes(stored, queries, k):
     """Find the k nearest by codes, then by pixels; give positions and milliseconds per query."""
-    model = sthash.VectorModel.fit(stored, n_bits=BITS)
-    index = sthash.HammingIndex(BITS)
-    index.add(model.encode(stored).codes)
+    model = sthash.VectorModel.build(stored, learning=sthash.Learning(n_bits=BITS))
+    index = sthash.HammingIndex.build(model.encode(stored).codes, n_bits=BITS)
     start = time.process_time()
     encoded = model.encode(queries)
     near, _ = index.search(encoded.codes, CANDIDATES, weights=np.abs(encoded.margins))

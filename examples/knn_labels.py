@@ -41,8 +41,7 @@ class CandidatesThenCosines:
         """Learn codes of the labeled texts."""
         self.X, self.y = X, np.array(y)
         self.hasher = sthash.SelfTaughtHashing(128, recipe="neighbors").fit(X)
-        self.index = sthash.HammingIndex(128)
-        self.index.add(self.hasher.codes_)
+        self.index = sthash.HammingIndex.build(self.hasher.codes_, n_bits=128)
         return self
 
     def predict(self, Q):
@@ -64,7 +63,7 @@ vectorizer = sthash.TextVectorizer()
 X, Q = vectorizer.fit_transform(train), vectorizer.transform(test)
 hasher = sthash.SelfTaughtHashing(128, recipe="neighbors")
 contestants = {
-    "codes": sthash.KNNHashClassifier(hasher, radius=None, n_neighbors=NEIGHBORS, voting="distance"),
+    "codes": sthash.KNNHashClassifier(hasher, k=NEIGHBORS, radius=None, voting="distance"),
     "codes, then cosines": CandidatesThenCosines(),
     "all cosines (scikit-learn)": KNeighborsClassifier(NEIGHBORS, metric="cosine", weights="distance"),
 }

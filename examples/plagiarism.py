@@ -3,7 +3,7 @@
 The sources are 100 long documentation strings of Python's standard library. Into each of 30 other ones, a passage of 50
 words of some source is put, in which each word is replaced, with probability .2, by a word of the text around it. Two
 texts that share a run of six words are a find. `sthash.near_duplicates` compares all texts by the containment of their
-runs of six words, and `sthash.shared_passages` says where each passage stands. The obvious alternative is `difflib`,
+runs of six words, and `shared_passages` says where each passage stands. The obvious alternative is `difflib`,
 which looks at each pair of texts. The length of the runs was chosen with other random seeds.
 
 What we found (Python 3.11): both find all copied passages, with the same precision; difflib takes more CPU time, and
@@ -18,6 +18,7 @@ import time
 
 import sthash
 from sthash.cli.standard_library import doc_strings
+from sthash.duplicates import shared_passages
 
 RUN, COPIED = 6, 50  # words: of a run that two texts share, of a copied passage
 SOURCES, SUSPICIOUS = 100, 30
@@ -60,7 +61,7 @@ suspicious = [with_passage(words, sources[source]) for words, source in zip(susp
 truth = set(enumerate(copied))
 
 left, right = min(by_containment(suspicious, sources))
-for passage in sthash.shared_passages(" ".join(suspicious[left]), " ".join(sources[right]), words=RUN):
+for passage in shared_passages(" ".join(suspicious[left]), " ".join(sources[right]), min_words=RUN):
     print(f"text {left}, characters {passage.left}: {passage.text[:60]}")
 
 results = []

@@ -37,7 +37,7 @@ class SemanticCache:
     def ask(self, question, function):
         """Give the answer, and whether it was in the cache."""
         encoded = self.model.encode([question])
-        row = dict(zip(*(part.tolist() for part in encoded.row(0)), strict=True))
+        row = dict(zip(*(part.tolist() for part in encoded.rows.row(0)), strict=True))
         near, _ = self.index.search(encoded.codes, 10, weights=np.abs(encoded.margins))
         cosines = {i: sum(row.get(term, 0) * x for term, x in self.rows[i].items()) for i in near[0] if i >= 0}
         best = max(cosines, key=cosines.get, default=None)
@@ -72,7 +72,7 @@ slow = dict(zip(questions, best.tolist(), strict=True)).__getitem__
 
 keys = [frozenset(question.split()) for question in questions]
 exact = sum(key in keys[:place] for place, key in enumerate(keys)) / ASKED
-model = sthash.TextModel.fit(texts, n_bits=128)
+model = sthash.TextModel.build(texts, learning=sthash.Learning(n_bits=128))
 called = np.array([slow(question) for question in questions]) == wanted
 for threshold in (0.6, 0.9, 0.8):
     cache = SemanticCache(model, threshold)
