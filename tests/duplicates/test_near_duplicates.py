@@ -134,7 +134,7 @@ def test_text_options(texts):
     usual = TextOptions().vectorizer()
     assert near_duplicates(texts, text_options=usual).groups == near_duplicates(texts).groups
     assert near_duplicates(["the fire", "the system"], text_options=TextVectorizer(stop_words=None)).groups == []
-    with pytest.raises(TypeError, match="text_options is a str. Pass TextOptions or a TextVectorizer"):
+    with pytest.raises(TypeError, match=r"text_options is a str\. Pass TextOptions or a TextVectorizer"):
         near_duplicates(texts, text_options="english")
 
 

@@ -73,7 +73,8 @@ void MappedFile::verify() const {
 void MappedFile::check_header(const unsigned char* block) {
     std::memcpy(&header_, block, sizeof header_);
     if (std::memcmp(header_.magic, kMagic, sizeof kMagic) != 0)
-        throw FileError(name_ + " is not an index: it does not begin with STHHAMIX. Open a file that save has written.");
+        throw FileError(name_ +
+                        " is not an index: it does not begin with STHHAMIX. Open a file that save has written.");
     if (header_.version != kFileVersion)
         throw FileError(name_ + " has version " + std::to_string(header_.version) +
                         ", but this release reads version " + std::to_string(kFileVersion) +
