@@ -296,8 +296,8 @@ def machines(results: Iterable[Mapping[str, Any]]) -> str:
     dates = sorted({result["date"] for result in results})
     when = dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}"
     said = (
-        f"Measured on {' and '.join(places)}, {when}. Each figure stands beside its peer's, from the same run of the "
-        "script named. Ratios, not promises: run them."
+        f"Measured on {' and '.join(places)}, {when}. Each figure and its peer's come from the same run of the "
+        "named script. Ratios depend on the machine."
     )
     busiest = max(results, key=lambda result: float(result["load_average"]["before"] / result["machine"]["cores"]))
     load_average, cores = busiest["load_average"]["before"], busiest["machine"]["cores"]

@@ -39,6 +39,13 @@ def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
     return str(value)
 
 
+def check_several(queries: Any) -> list[Any]:
+    """Return queries as a list. A str is one query, not several of one letter each."""
+    if isinstance(queries, str | bytes):
+        raise TypeError(f"queries={queries!r} is one query. Pass a list of them.")
+    return list(queries)
+
+
 def resolve_threads(threads: int | None) -> int:
     """Return the number of threads to use: None means one per core that this process may use; at most 1024.
 

@@ -111,7 +111,7 @@ class Client:
         """Iterate over all documents, in the order in which they were added.
 
         They come in pages, each of which is one state of the collection. A document that is added, changed or deleted
-        between two pages may be there or not. For one state of all of them, export the file itself.
+        between two pages may be included or missing. For a consistent snapshot, export the file itself.
         """
         cursor: dict[str, int] = {}
         while True:
@@ -136,7 +136,7 @@ class Client:
         progress: Progress | None = None,
         **fields: Unpack[FieldNames],
     ) -> int:
-        """Add documents, all or, on an error, none; a key that exists is an error. Return how many were added."""
+        """Add documents in one transaction; an existing key is an error. Return the number of added documents."""
         return self._put(with_fields(documents, fields, vectors), vectors, progress, "add")
 
     def upsert(
@@ -167,7 +167,7 @@ class Client:
         return count
 
     def delete(self, keys: str | Iterable[str], *, missing_ok: bool = False) -> int:
-        """Delete documents by key, none if one is missing. Return how many were deleted."""
+        """Delete documents by key, or none if a key is missing. Return the number of deleted documents."""
         several = [keys] if isinstance(keys, str) else list(keys)
         return int(self._ask("POST", "/delete", {"keys": several, "missing_ok": missing_ok})["count"])
 
@@ -176,7 +176,7 @@ class Client:
     def search(
         self, query: Any = None, k: int = SearchOptions.k, *, key: str | None = None, **options: Unpack[SearchKeywords]
     ) -> Hits:
-        """Find the documents that are most like a text, a vector, or another document; see `SearchOptions`."""
+        """Find the documents most similar to a text, a vector, or another document; see `SearchOptions`."""
         if (query is None) == (key is None):
             raise TypeError("search takes either a query or a key. Pass one of them.")
         body = SearchOptions(k, **options).keywords() | ({"key": key} if key is not None else _query(query))
@@ -186,7 +186,7 @@ class Client:
     def search_many(
         self, queries: Iterable[Any], k: int = SearchOptions.k, **options: Unpack[SearchKeywords]
     ) -> list[Hits]:
-        """Like `search`, for many texts or vectors: the hits of each."""
+        """Search for many texts or vectors at once; return the hits of each. See `search`."""
         chosen = SearchOptions(k, **options)
         return [
             hits

@@ -21,7 +21,7 @@ def classify(
     k: Voters = 25,
     radius: options.Radius = None,
     voting: Annotated[
-        str, typer.Option(help="majority, or distance, by which nearer documents count for more.")
+        str, typer.Option(help="majority, or distance, which gives nearer documents more weight.")
     ] = "majority",
     json: options.Json = False,
     *,

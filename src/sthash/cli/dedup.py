@@ -31,7 +31,7 @@ def dedup(
     shingle_words: duplicates.ShingleWords = 5,
     keep: Annotated[
         str | None,
-        typer.Option(help="Which document of a group to keep: first, longest or newest.  [default: first, or longest]"),
+        typer.Option(help="Document to keep: first, longest or newest.  [default: first; longest for containment]"),
     ] = None,
     against: Annotated[
         str | None,

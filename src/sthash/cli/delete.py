@@ -16,7 +16,7 @@ def delete(
 ) -> None:
     """Delete documents by their keys.
 
-    If a key does not exist, nothing is deleted.
+    If a key does not exist, nothing is deleted, unless --missing-ok is given.
     """
     from sthash.collection import Collection
 

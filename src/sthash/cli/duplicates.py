@@ -12,7 +12,7 @@ MOST_ROWS = 20
 
 Threshold = Annotated[
     float | None,
-    typer.Option(help="Least similarity of near-duplicates.  [default: 0.9 for cosine, 0.8 for the other measures]"),
+    typer.Option(help="Minimum similarity of near-duplicates.  [default: 0.9 for cosine, 0.8 for the other measures]"),
 ]
 Measure = Annotated[
     str,

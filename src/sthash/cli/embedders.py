@@ -89,7 +89,7 @@ class ComparisonOptions:
     metric: Annotated[
         str | None,
         typer.Option(
-            help="What vectors are compared by: cosine, or ip, the inner product, for which their lengths count.  "
+            help="Similarity metric of vectors: cosine, or ip (inner product).  "
             "[default: cosine]"
         ),
     ] = None

@@ -73,7 +73,7 @@ class SourceOptions:
     ] = None
     format: Annotated[
         str | None,
-        typer.Option(help="Format of sources whose names do not say it: txt, jsonl, json, csv, tsv, md or parquet."),
+        typer.Option(help="Format of sources without a known extension: txt, jsonl, json, csv, tsv, md or parquet."),
     ] = None
     include: Annotated[
         list[str] | None,
@@ -87,7 +87,7 @@ class SourceOptions:
     ] = None
     skip_bad: Annotated[
         bool,
-        typer.Option("--skip-bad", help="Skip records that cannot be read, and list them in COLLECTION.skipped.jsonl."),
+        typer.Option("--skip-bad", help="Skip records that cannot be read, and list them in a .skipped.jsonl file."),
     ] = False
 
     @contextmanager
@@ -148,12 +148,12 @@ class LearningOptions:
         typer.Option(help="Learn from a random sample of at most this many documents; 0 for all."),
     ] = None
     seconds: Annotated[
-        float | None, typer.Option(help="Learn from as many documents as take about this long on two cores.")
+        float | None, typer.Option(help="Time budget for learning, in seconds on two cores (estimated).")
     ] = None
     memory: Annotated[
         str | None,
         typer.Option(
-            metavar="SIZE", help="Learn from as many documents as take about this much memory, such as 500MB or 4GiB."
+            metavar="SIZE", help="Memory budget for learning, such as 500MB or 4GiB (estimated)."
         ),
     ] = None
     scatter: Annotated[
@@ -225,14 +225,14 @@ class QueryArguments(SearchArguments):
     ranking: Annotated[
         str,
         typer.Option(
-            help="What hits are ranked by: bm25; graph, which is BM25 and the neighbors of a hit; cosine, or ip in "
-            "collections with that metric; hybrid, which is graph and the vectors; auto, which is graph or hybrid for "
-            "a typed query, and cosine or ip for a whole document."
+            help="Ranking method: bm25; graph (BM25, re-ranked by neighbors); cosine (ip in "
+            "collections with that metric); hybrid (graph fused with vectors); auto (graph or hybrid for "
+            "a typed query, cosine or ip for a whole document)."
         ),
     ] = "auto"
     correct: Annotated[
         bool,
-        typer.Option("--correct", help="Replace a word that no document has with the closest word that some have."),
+        typer.Option("--correct", help="Replace each unknown word with the closest known word."),
     ] = False
     explain: Annotated[bool, typer.Option("--explain", help="Print how the hits were found and ranked.")] = False
 

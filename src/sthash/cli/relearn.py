@@ -10,7 +10,7 @@ from sthash.cli import options
 def relearn(collection: options.Path, learning: options.LearningOptions, threads: options.Threads = None) -> None:
     """Learn again from the current documents.
 
-    Settings that are not given stay the same, and learning starts from the current codes. A collection of vectors
+    Settings that are not given stay the same. A collection of vectors
     relearns its cells; if it has no codes, they are learned only if a learning option is given, such as --n-bits.
     """
     from sthash.cli.output import advice_line, progress_bar

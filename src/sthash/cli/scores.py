@@ -45,7 +45,7 @@ def scores(
         typer.Option(help="Methods, separated by commas; also package.module:Class.  [default: all]"),
     ] = None,
     n_bits: Annotated[str, typer.Option(help="Code lengths, separated by commas.")] = "16,32,64,128",
-    k: Annotated[int, typer.Option("-k", min=1, help="Number of documents of a ranking that count.")] = 100,
+    k: Annotated[int, typer.Option("-k", min=1, help="Cutoff of the precision: the first k documents.")] = 100,
     queries: Annotated[
         Part, typer.Option(help="Part of a .mat file whose documents are the queries; cv is for choosing settings.")
     ] = Part.test,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 import numpy as np
 import numpy.typing as npt
 
-from sthash.checks import resolve_threads
+from sthash.checks import check_several, check_whole, resolve_threads
 from sthash.codes import Codes
 from sthash.collection.build import builder
 from sthash.collection.build.builder import Source
@@ -25,6 +25,7 @@ from sthash.collection.file.replacement import copy_file
 from sthash.collection.file.store import WAIT_SECONDS, Store
 from sthash.collection.indexes.cells import LoadedCells
 from sthash.collection.indexes.embedder import Embedder, check_name
+from sthash.collection.indexes.index_set import IndexSet
 from sthash.collection.indexes.stored_model import SETTING as CODES
 from sthash.collection.search.answer import answer, answer_like
 from sthash.collection.search.display import facts_html
@@ -50,7 +51,7 @@ class Collection:
     """Documents in one file, with the indexes that find them.
 
     Use `Collection.create` or `Collection.open` to get one. Each change is one transaction: after a crash, the file is
-    in the state before the change or after it. Readers are not blocked by a writer, and see its changes from the next
+    in the state before the change or after it. Readers wait only while a change is written, and see it from the next
     call on; a second writer waits. Several threads can use one object.
 
     A collection of texts has an index of words and one of binary codes, which Self-Taught Hashing learns. A collection
@@ -275,7 +276,7 @@ class Collection:
     def takes_texts(self) -> bool:
         """Whether texts can be added. False for a collection of vectors that was opened without an embedder."""
         with self.snapshot() as now:
-            return self._embedder is not None or now.cells is None
+            return now.takes_texts
 
     @property
     def version(self) -> int:
@@ -306,6 +307,7 @@ class Collection:
 
         Pass the id of the last one as ``after`` to get the next page.
         """
+        check_whole("limit", limit, 0)
         with self.snapshot() as now:
             return now.documents.page(after, limit)
 
@@ -405,7 +407,7 @@ class Collection:
                 if missing_ok and now.documents.find(key) is None:
                     continue
                 ids[self._id(now, key, "; nothing was deleted")] = None
-            indexes = builder.IndexSet(self._store, self._present_model(), self._threads)
+            indexes = IndexSet(self._store, self._present_model(), self._threads)
             indexes.remove(np.array(sorted(ids), dtype=np.int64))
             now.documents.remove(list(ids))
             indexes.settle()
@@ -418,7 +420,7 @@ class Collection:
     def relearn(self, *, progress: Progress | None = None, **changes: Unpack[builder.RelearnChanges]) -> None:
         """Learn cells and hash functions from the current documents, and replace the old ones in one transaction.
 
-        Settings that are not given stay the same. With many documents, learning starts from the current hash functions
+        Settings that are not given stay the same. On a large corpus, ``recipe="paper"`` starts from the current ones
         and takes fewer steps. A collection of vectors without hash functions gets them if a setting is given.
 
         Parameters
@@ -467,14 +469,15 @@ class Collection:
 
     def search_many(self, queries: Iterable[Any], k: int = 10, **options: Unpack[SearchKeywords]) -> list[Hits]:
         """Search for many texts or vectors at once; return the hits of each. See `search`."""
-        chosen = SearchOptions(k, **options)
+        chosen, several = SearchOptions(k, **options), check_several(queries)
         with self.snapshot() as now:
-            return answer(now, list(queries), chosen)
+            return answer(now, several, chosen)
 
     def encode(self, queries: Iterable[Any]) -> Codes:
         """Return the packed codes of texts or vectors, encoded as queries."""
+        several = check_several(queries)
         with self.snapshot() as now:
-            return now.encode(list(queries)).codes
+            return now.encode(several).codes
 
     # Applications
 

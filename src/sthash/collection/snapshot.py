@@ -11,11 +11,11 @@ import numpy.typing as npt
 from sthash.arrays import Ids, Positions
 from sthash.collection.file.documents import Documents
 from sthash.collection.file.store import Store
-from sthash.collection.indexes.cells import Cells, LoadedCells
+from sthash.collection.indexes.cells import LoadedCells
 from sthash.collection.indexes.codes import Codes
 from sthash.collection.indexes.content import Content
 from sthash.collection.indexes.embedder import Embedder, read_name
-from sthash.collection.indexes.words import Words
+from sthash.collection.indexes.index_set import IndexSet
 from sthash.model import Encoded, Model
 
 
@@ -28,6 +28,8 @@ class Snapshot:
         Another one after every change of the file.
     documents : Documents
         Keys, texts, labels and metadata, by id.
+    indexes : IndexSet
+        All indexes of the file.
     words : Words
         The words of all texts.
     threads : int
@@ -61,39 +63,32 @@ class Snapshot:
         self.threads = threads
         self.embedder = embedder
         self.documents = Documents(store)
-        self.words = Words(store, threads)
+        self.indexes = IndexSet(store, model, threads, loaded)
+        self.words = self.indexes.words
         self._store = store
-        self._model = model
-        self._loaded = loaded
-
-    @cached_property
-    def cells(self) -> Cells | None:
-        """The vectors of the documents; None in a collection of texts."""
-        return Cells(self._store, self.threads, self._loaded) if Cells.are_in(self._store) else None
 
     @cached_property
     def content(self) -> Content:
         """What documents are compared by: their vectors if they have some, or else their words."""
-        if self.cells is None:
-            return self.words
-        if not np.array_equal(self.cells.ids, self.words.ids):
+        content = self.indexes.content
+        if content is not self.words and not np.array_equal(content.ids, self.words.ids):
             raise self._store.damaged("vectors and words are not of the same documents")
-        return self.cells
+        return content
 
-    @cached_property
+    @property
     def has_codes(self) -> bool:
         """Whether the documents have codes; those of a collection of vectors need not."""
-        return Codes.are_in(self._store)
+        return self.indexes.has_codes
 
-    @cached_property
+    @property
     def codes(self) -> Codes:
         """The codes of the documents, and the hash functions; ValueError if there are none."""
-        if not self.has_codes:
-            raise ValueError(
-                "this collection has no codes, because vectors are searched without them. Build it with "
-                "learning=Learning(n_bits=64) (--n-bits 64) to have them too."
-            )
-        return Codes(self._store, self.content, self._model, self.threads)
+        return self.indexes.codes
+
+    @property
+    def takes_texts(self) -> bool:
+        """Whether texts can be compared with the documents."""
+        return self.indexes.content.takes_texts(self.embedder)
 
     @property
     def ids(self) -> Ids:

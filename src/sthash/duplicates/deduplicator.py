@@ -41,7 +41,7 @@ class Verdict(NamedTuple):
 
 
 class Deduplicator:
-    """Tells for each new text whether it is a copy of an earlier one, and of which.
+    """Detects near-duplicates in a stream: whether each new text is a copy of an earlier one, and of which.
 
     Only new texts are kept, as hashes of their shingles, or as the vectors that you give for them. The similarity does
     not depend on other texts, so later texts change no verdict; that is why the cosine of TF-IDF weights is

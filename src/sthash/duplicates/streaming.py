@@ -39,7 +39,7 @@ PAIRS_PER_DOCUMENT = 8
 
 
 class Dropped(NamedTuple):
-    """A document that is left out: the one that is kept in its place, and how similar it is to its nearest."""
+    """A dropped document, the document kept in its place, and the similarity to its nearest neighbor."""
 
     document: Document
     of: Document

@@ -5,7 +5,7 @@ It is the paper's framework with one linear function per bit that is learned fro
 1. Start from directions whose signs lose little: principal axes, rotated by iterative quantization. More bits than
    dimensions take several frames.
 2. Take some documents and some of their neighbors in the graph. Within such a batch, angles and codes both measure how
-   near each is to each. A softmax makes probabilities of both: distant ones hardly count, near ones have an order.
+   near two documents are. A softmax turns both into probabilities, in which distant pairs hardly count.
    Angles order documents as cosines do, and Hamming distances of signs grow in proportion to them.
 3. Move the directions and the thresholds such that the codes give the probabilities of the angles (stochastic gradient
    descent with Adam; the loss is their cross entropy). The loss is computed from signs, as

@@ -1,4 +1,4 @@
-"""Hash functions by support vector machines with a Gaussian kernel: stage 2 with borders that are not planes."""
+"""Hash functions by support vector machines with a Gaussian kernel: stage 2 with nonlinear decision boundaries."""
 
 from __future__ import annotations
 

@@ -183,7 +183,7 @@ class HammingIndex:
         return self._core.add(codes, None if ids is None else check_ids(ids, count=len(codes)))
 
     def remove(self, ids: npt.ArrayLike | Set[int]) -> None:
-        """Remove codes by their ids, in constant time each; none if one is missing. Other ids do not change."""
+        """Remove codes by id, in constant time each. If an id is missing, none is removed. Other ids do not change."""
         self._core.remove(check_ids(ids))
 
     def update(self, codes: Codes, ids: npt.ArrayLike) -> None:
@@ -241,7 +241,7 @@ class HammingIndex:
         weights : array of float32, shape (queries, n_bits), optional
             Cost of each bit that differs from the query's, not negative; usually the margins of the query,
             ``np.abs(hasher.decision_function(X))``. The distance of a code is then the sum of the weights of the bits
-            that differ. The answer is exact, too. It always takes a scan, never tables.
+            that differ. The result is exact. Weighted searches always scan; they never use tables.
         radius : int, optional
             Only codes that differ in at most this many bits, also with weights.
         allowed : whole numbers or boolean mask, optional

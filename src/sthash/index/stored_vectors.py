@@ -28,6 +28,10 @@ def dense_rows(vectors: Any, width: int | None = None) -> Floats:
     return rows if rows.flags.aligned else rows.copy()
 
 
+# Largest share of a vector's length that may be lost when it is kept as bytes.
+CLIPPED = 0.1
+
+
 def checked_rows(vectors: Any, metric: Metric, width: int | None = None) -> Floats:
     """Return vectors as float32, of unit length for cosines; the array itself, if it needs no change."""
     rows = check_rows(vectors, metric, width=width)
@@ -45,6 +49,16 @@ def steps_of(rows: Floats, precision: Precision) -> Floats:
     return np.asarray(np.where(largest > 0, largest, 1) / np.float32(127), dtype=np.float32)
 
 
+def _check_clipped(rows: Floats, kept: Floats) -> None:
+    """Refuse rows of which clipping takes a tenth or more: they are not like those that the steps were learned from."""
+    lost = np.linalg.norm(rows - kept, axis=1)
+    if (lost > CLIPPED * np.linalg.norm(rows, axis=1)).any():
+        raise ValueError(
+            "a vector has values far beyond those that the range of int8 was learned from. Build the index again "
+            "with vectors like it, or use precision='float16'."
+        )
+
+
 def rounded(rows: Floats, precision: Precision, steps: Floats) -> npt.NDArray[Any]:
     """Return rows in the type that they are kept in; float32 is not copied."""
     if precision == "float32":
@@ -58,5 +72,6 @@ def rounded(rows: Floats, precision: Precision, steps: Floats) -> npt.NDArray[An
             if not np.isfinite(kept[first : first + BATCH]).all():
                 raise ValueError("vectors are too long for float16. Scale them, or use precision='float32'.")
         else:
-            kept[first : first + BATCH] = np.clip(np.rint(part / steps), -127, 127)
+            kept[first : first + BATCH] = own = np.clip(np.rint(part / steps), -127, 127)
+            _check_clipped(part, own * steps)
     return kept

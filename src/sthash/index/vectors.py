@@ -119,7 +119,7 @@ class VectorIndex:
         Parameters
         ----------
         vectors : array or tensor of shape (n, d)
-            Many rows of float32, for cosines of unit length, are referred to, not copied; they may be memory-mapped,
+            Large float32 arrays (for cosines, of unit length) are referenced, not copied; they may be memory-mapped,
             and must not be changed while the index lives. Anything that has ``__array__`` or ``__dlpack__`` is
             accepted.
         ids : whole numbers, optional
@@ -261,7 +261,7 @@ class VectorIndex:
     def add(self, vectors: Any, ids: npt.ArrayLike | None = None, *, threads: int | None = None) -> Ids:
         """Add vectors, and return their ids.
 
-        The cells do not change: once there are several times as many vectors as were learned from, a new index finds
+        The cells do not change. Once the index has grown to several times its original size, a rebuilt index finds
         more.
 
         Parameters

@@ -125,7 +125,7 @@ class MilvusCollection:
         timeout: float = 10.0,
         progress: Progress | None = None,
     ) -> Self:
-        """Make a collection of Milvus hold what the file of a collection holds, and open it.
+        """Copy the documents and codes of a collection to Milvus, and open the result.
 
         All documents are checked before the first one is sent. A document that is there already, as it is in the file,
         is not sent again: after an interruption, or after a change of the file, push once more. Documents that the file
@@ -213,7 +213,7 @@ class MilvusCollection:
         cut_long_texts: bool = False,
         **fields: Unpack[FieldNames],
     ) -> int:
-        """Encode and add documents; a key that is there already is an error, and nothing is added then.
+        """Encode and add documents. If a key already exists, raise an error and add nothing.
 
         Parameters
         ----------
@@ -318,7 +318,7 @@ class MilvusCollection:
         filter: str = "",  # noqa: A002
         **options: Unpack[SearchKeywords],
     ) -> Hits:
-        """Find the documents that are most like a text, or like another document.
+        """Find the documents most similar to a text or to another document.
 
         Milvus gives the documents with the nearest codes; they are ranked here.
 

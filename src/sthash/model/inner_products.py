@@ -5,7 +5,7 @@ queries, which have 0 there, then order the rows as inner products do (Bachrach 
 few rows exceed; these keep their directions only. A single row that is a thousand times as long as all others would
 otherwise leave them no room.
 
-Queries do not lie among the documents, so hash functions that were learned from documents tell little about them.
+Queries are distributed differently from documents, so hash functions learned from documents do not suit them.
 Instead, least squares from the bits of documents to their rows learn what each bit tells about inner products, and that
 is the weight of the bit for a query. Long rows count more in this, because they have the large inner products; and the
 mean row is subtracted in part, which prefers long rows where the bits are undecided.

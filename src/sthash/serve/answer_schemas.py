@@ -134,7 +134,7 @@ class DuplicatesAnswer(BaseModel):
     groups: list[list[str]]
     keys: list[str] = Field(description="All keys that are in pairs, in the order of the documents.")
     pairs: list[PairSchema]
-    copies: int = Field(description="So many pairs, the last ones, join a document with the first of the same words.")
+    copies: int = Field(description="Number of pairs, at the end of the list, that link a document to its first copy.")
     complete: bool = Field(description="Whether all pairs are listed; groups are right in any case.")
 
 

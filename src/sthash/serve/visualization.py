@@ -120,7 +120,7 @@ def _encoded(snapshot: Snapshot, number: int | None, query: Any) -> Encoded | No
         return None
     if number is not None:
         return snapshot.codes.encode_stored(number)
-    if isinstance(query, str) and snapshot.cells is not None and snapshot.embedder is None:
+    if isinstance(query, str) and not snapshot.takes_texts:
         return None
     return snapshot.encode([query])
 

@@ -23,7 +23,7 @@ def near_duplicates(
     group_col: str = "group",
     block: int = BLOCK,
 ) -> DataFrame:
-    """Find groups of rows whose codes are, from one to the next, at most ``radius`` bits apart.
+    """Find connected components of rows whose codes are at most ``radius`` bits apart.
 
     Nothing is collected to the driver. If the context has a checkpoint directory, intermediate results go there;
     otherwise they are persisted on the executors, and made again if one of those is lost.

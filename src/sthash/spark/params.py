@@ -147,7 +147,7 @@ class SelfTaughtHashingParams(HasInputCol, HasOutputCol, HasSeed):
         return self.getOrDefault(self.scatter)
 
     def getRecipe(self) -> Recipe:
-        """What the codes are good for."""
+        """Recipe by which the codes are learned."""
         return cast("Recipe", self.getOrDefault(self.recipe))
 
     def getIdCol(self) -> str | None:

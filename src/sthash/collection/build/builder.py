@@ -19,8 +19,10 @@ from sthash.collection.file.replacement import write_new
 from sthash.collection.file.store import Store
 from sthash.collection.indexes.cells import Cells
 from sthash.collection.indexes.codes import Codes
+from sthash.collection.indexes.content import Content
 from sthash.collection.indexes.embedder import Embedder, embedder_needed, write_name
 from sthash.collection.indexes.entries import Entries
+from sthash.collection.indexes.index_set import IndexSet
 from sthash.collection.indexes.stored_model import load_model
 from sthash.collection.indexes.words import Words
 from sthash.model import Learning, Model, TextModel, VectorModel
@@ -92,64 +94,30 @@ def store_documents(
     return done
 
 
-class IndexSet:
-    """The indexes of a file that has them, as a `Sink`.
-
-    Parameters
-    ----------
-    store : Store
-    model : Model, optional
-        The hash functions, if they are known already.
-    threads : int or None
-    """
-
-    def __init__(self, store: Store, model: Model | None = None, threads: int | None = None) -> None:
-        self.words = Words(store, threads)
-        self.cells = Cells(store, threads) if Cells.are_in(store) else None
-        content = self.words if self.cells is None else self.cells
-        self.codes = Codes(store, content, model, threads) if Codes.are_in(store) else None
-
-    def put(self, entries: Entries) -> None:
-        """Write what each index keeps of documents."""
-        raw: Any = self.words.put(entries)
-        if self.cells is not None:
-            raw = self.cells.put(entries)
-        if self.codes is not None:
-            self.codes.put(entries.ids, raw)
-
-    def remove(self, ids: Ids) -> None:
-        """Remove documents."""
-        for index in (self.words, self.cells, self.codes):
-            if index is not None:
-                index.remove(ids)
-
-    def settle(self, report: Progress = silent) -> None:
-        """Bring all segments up to date; once at the end of each change."""
-        for index in (self.words, self.cells, self.codes):
-            if index is not None:
-                index.settle(report)
-
-
 class NewIndexes:
     """The indexes of a file that is being built, as a `Sink`: words are counted, and written when all are known."""
 
-    def __init__(self, store: Store, texts: TextCorpus, cells: Cells | None) -> None:
-        self._store = store
-        self.texts = texts
-        self.cells = cells
+    def __init__(self, indexes: IndexSet, texts: TextCorpus) -> None:
+        self._texts = texts
+        self._others = [content for content in indexes.contents if content is not indexes.words]
         self.replaced = False
 
     def put(self, entries: Entries) -> None:
         """Count the words of documents, and write their vectors."""
-        self.texts.put(entries)
-        if self.cells is not None:
-            self.cells.put(entries)
+        self._texts.put(entries)
+        for content in self._others:
+            content.put(entries)
 
     def remove(self, ids: Ids) -> None:
         """Remove documents; their words have been counted, so the texts must be read again."""
         self.replaced = True
-        if self.cells is not None:
-            self.cells.remove(ids)
+        for content in self._others:
+            content.remove(ids)
+
+    def settle(self, report: Progress) -> None:
+        """Bring the segments of vectors up to date."""
+        for content in self._others:
+            content.settle(report)
 
 
 def build(
@@ -168,6 +136,7 @@ def build(
     """Build a file, by a model that is given or one that is learned."""
     if source.documents is None and source.vectors is None:
         raise TypeError("a collection is made from documents, vectors or both, but got neither. Pass some.")
+    _check_options(learning, vector_options)
     _check_model(source, model, learning, vector_options)
     if isinstance(model, TextModel) and text_options is not None:
         raise TypeError("the model has text options of its own. Leave text_options= out.")
@@ -184,30 +153,33 @@ def build(
 
     def fill(store: Store) -> None:
         document_table.lay_out(store)
-        cells = None
+        texts = new_texts(store)
+        Words.lay_out(store, texts.word_settings())
         if source.has_vectors:
             options = vector_options or VectorOptions(metric=metric)
             seed = 0 if learning is None else learning.random_state
             Cells.lay_out(store, metric, options.precision, options.n_bytes, seed, width or 0)
-            cells = Cells(store, threads)
-        texts = new_texts(store)
-        Words.lay_out(store, texts.word_settings())
-        new = NewIndexes(store, texts, cells)
+        new = NewIndexes(IndexSet(store, threads=threads), texts)
         store_documents(store, source, new, metric, width, report, replace=replace_keys)
         if new.replaced:
             texts = new_texts(store)
             texts.put_stored(report)
-        if cells is not None:
-            cells.settle(report)
-        used = model
-        if used is None and (learning is not None or cells is None):
-            corpus: LearningCorpus = texts if cells is None else VectorCorpus(Cells(store, threads))
+        new.settle(report)
+        used, content = model, IndexSet(store, threads=threads).content
+        if used is None and (learning is not None or content.strategy == "codes"):
+            corpus = learning_corpus(content, texts)
             used = learned_model(store, corpus, learning or Learning(), 1, report, threads=threads)
         write_indexes(store, texts, used, threads, report)
         if source.embedder is not None:
             write_name(store, source.embedder.name)
 
     write_new(target, fill, overwrite=overwrite)
+
+
+def _check_options(learning: Any, vector_options: Any) -> None:
+    for name, given, kind in (("learning", learning, Learning), ("vector_options", vector_options, VectorOptions)):
+        if given is not None and not isinstance(given, kind):
+            raise TypeError(f"{name} is a {type(given).__name__}. Pass {kind.__name__}(…).")
 
 
 def _check_model(
@@ -222,13 +194,11 @@ def _check_model(
         raise TypeError(f"model is a {type(model).__name__}. Pass a TextModel or a VectorModel.")
     if learning is not None:
         raise TypeError("model= has been learned already, so learning= has no effect. Leave one of them out.")
-    dense = isinstance(model, VectorModel)
-    if source.embedder is not None and not dense:
-        raise TypeError("the model is one of texts, which need no embedder. Leave one of them out.")
-    if dense and not source.has_vectors:
+    if isinstance(model, VectorModel) and not source.has_vectors:
         raise TypeError("the model is one of vectors, but got only documents. Pass vectors= beside them.")
-    if not dense and source.has_vectors:
-        raise TypeError("the model is one of texts, which need no vectors. Leave vectors= out.")
+    if isinstance(model, TextModel) and source.has_vectors:
+        what = "vectors=" if source.embedder is None else "embedder="
+        raise TypeError(f"the model is one of texts, which need no vectors. Leave {what} out.")
     if vector_options is not None and vector_options.metric != model.metric:
         given = vector_options.metric
         raise ValueError(f"the model has metric={model.metric!r}, but got {given!r}. Leave metric out.")
@@ -238,24 +208,27 @@ def write_indexes(
     store: Store, texts: TextCorpus | None, model: Model | None, threads: int | None, report: Progress
 ) -> None:
     """Rewrite the words of all documents if texts are given, and their codes if a model is given."""
-    words, cells = Words(store, threads), Cells(store, threads) if Cells.are_in(store) else None
+    indexes = IndexSet(store, model, threads)
     codes = None
     if model is not None:
-        codes = Codes(store, words if cells is None else cells, model, threads)
+        codes = Codes(store, indexes.content, model, threads)
         codes.lay_out()
+    of_texts = indexes.content is indexes.words
     if texts is not None:
-        texts.write(words, codes if cells is None else None, report)
-        words.settle(report)
-    if codes is None:
-        return
-    if cells is not None:
-        done, total = 0, len(cells)
-        for part in batched(cells.ids.tolist()):
-            ids = np.array(part, dtype=np.int64)
-            codes.put(ids, next(cells.of_stored(ids)))
-            done += len(ids)
-            report("encoding", done, total)
-    codes.settle(report)
+        texts.write(indexes.words, codes if of_texts else None, report)
+        indexes.words.settle(report)
+    if codes is not None:
+        if not of_texts:
+            indexes.encode(report)
+        indexes.codes.settle(report)
+
+
+def learning_corpus(content: Content, texts: TextCorpus | None) -> LearningCorpus:
+    """Return what hash functions are learned from: vectors if there are some, or else texts."""
+    if isinstance(content, Cells):
+        return VectorCorpus(content)
+    assert texts is not None  # noqa: S101
+    return texts
 
 
 def learned_model(
@@ -272,7 +245,7 @@ def learned_model(
     """Learn hash functions from a corpus.
 
     If there is too little to learn from, that is an error if ``strict``; otherwise the model has no hash functions, and
-    all codes are zero. Learning starts from the present codes, if there are some.
+    all codes are zero. The recipe ``paper`` starts from the present codes, if there are some.
     """
     documents = Documents(store)
     ids = documents.ids()
@@ -344,30 +317,30 @@ def relearn(store: Store, changes: dict[str, Any], threads: int | None, report: 
         raise TypeError(f"relearn has no parameter {min(unknown)!r}. It takes: {', '.join(known)}.")
     given = {name: value for name, value in changes.items() if value is not None or name == "sample_size"}
     indexes = IndexSet(store, threads=threads)
-    if indexes.cells is not None:
-        indexes.cells.learn(report)
-        indexes.cells.settle(report)
-    if indexes.codes is None:
-        if given and indexes.cells is not None:  # hash functions, for a collection of vectors that had none
-            corpus: LearningCorpus = VectorCorpus(Cells(store, threads))
-            model = learned_model(store, corpus, Learning(**given), 1, report, threads=threads)
-            write_indexes(store, None, model, threads, report)
-        return
-    present = indexes.codes.model.settings
+    if isinstance(indexes.content, Cells):
+        indexes.content.learn(report, random_state=given.get("random_state"))
+        indexes.content.settle(report)
+        indexes = IndexSet(store, threads=threads)
+    learning, present, learned = Learning(), dict[str, Any](), False
     try:
-        names = {field.name for field in fields(Learning)} - {"hasher"}
-        learning = Learning(**{name: present[name] for name in names})
-        texts = None if indexes.cells is not None else TextCorpus(store, _same_vectorizer(present, threads))
-        generation = present["generation"] + 1
+        if indexes.has_codes:
+            present, learned = indexes.codes.model.settings, indexes.codes.learned
+            # Hash functions that were learned elsewhere do not say everything.
+            names = {field.name for field in fields(Learning)} - {"hasher"}
+            learning = Learning(**{name: present[name] for name in names if name in present})
+        elif not given:
+            return  # a collection of vectors without hash functions
+        texts = None
+        if indexes.content is indexes.words:
+            texts = TextCorpus(store, _same_vectorizer(present, threads))
+        generation = present.get("generation", 0) + 1
     except (KeyError, TypeError, ValueError) as error:
         raise store.damaged(f"the settings of its model cannot be used ({error})") from error
-    learned = indexes.codes.learned
     if texts is not None:
         texts.put_stored(report)
-    corpus = VectorCorpus(Cells(store, threads)) if texts is None else texts
     model = learned_model(
         store,
-        corpus,
+        learning_corpus(indexes.content, texts),
         replace(learning, **given),
         generation,
         report,
@@ -404,20 +377,17 @@ def add_documents(
     A collection of texts without hash functions learns them if there are now enough documents.
     """
     indexes = IndexSet(store, model, threads)
-    cells = indexes.cells
-    if cells is not None and not source.has_vectors:
-        needed = embedder_needed(store)
-        remedy = f"Pass vectors= (--vectors) beside them. {needed}"
-        raise TypeError(f"this collection is of vectors, but got only documents. {remedy}")
-    if cells is None and source.vectors is not None:
+    width = None
+    if isinstance(indexes.content, Cells):
+        width = indexes.content.n_columns or None
+        if not source.has_vectors:
+            remedy = f"Pass vectors= (--vectors) beside them. {embedder_needed(store)}"
+            raise TypeError(f"this collection is of vectors, but got only documents. {remedy}")
+    elif source.vectors is not None:
         raise TypeError("this collection is of texts, and makes its own vectors. Leave vectors= (--vectors) out.")
-    metric, width = indexes.words.metric, None
-    if cells is not None:
-        metric, width = cells.metric, cells.n_columns or None
-    done = store_documents(store, source, indexes, metric, width, report, replace=replace_keys)
+    done = store_documents(store, source, indexes, indexes.content.metric, width, report, replace=replace_keys)
     indexes.settle(report)
-    codes = indexes.codes
-    if codes is not None and not codes.learned and _is_enough(store, codes.model):
+    if indexes.has_codes and not indexes.codes.learned and _is_enough(store, indexes.codes.model):
         relearn(store, {}, threads, report)
     return done
 

@@ -190,18 +190,14 @@ class TextCorpus:
             counter = self._counter.frozen(column_of)
             for batch in batched(Documents(self._store).texts(), length=lambda pair: len(pair[1])):
                 counts = counter.count([text for _, text in batch])
-                yield np.array([number for number, _ in batch], dtype=np.int64), _count_rows(counts)
+                yield np.array([number for number, _ in batch], dtype=np.int64), Rows.of(counts)
             return
         from sthash.text.vocabulary import take_columns
 
         names = self._counter.totals.terms.tolist()
         columns = np.fromiter((column_of[name] for name in names), dtype=np.int32, count=len(names))
         for ids, provisional in self._kept:
-            yield ids, _count_rows(take_columns(provisional, columns, len(column_of)))
-
-
-def _count_rows(counts: Any) -> Rows:
-    return Rows.of(counts)
+            yield ids, Rows.of(take_columns(provisional, columns, len(column_of)))
 
 
 class VectorCorpus:

@@ -20,10 +20,6 @@ from sthash.sizes import format_size
 # From these shares of new documents or new words on, relearning improves recall noticeably: docs/scaling.md.
 MANY_DOCUMENTS, MANY_TERMS = 0.2, 0.05
 SPARE = 1.2  # of limits that are advised
-# Settings of the hash functions that `info` shows.
-SHOWN = ("n_bits", "n_neighbors", "recipe", "scatter", "learned_on", "n_terms")
-# Settings of the words that it shows.
-SHOWN_OF_WORDS = ("weighting", "language", "stemmer", "fold_accents")
 
 
 @dataclass(frozen=True)
@@ -55,17 +51,9 @@ class Seen:
 
 def collection_facts(now: Snapshot) -> dict[str, Any]:
     """Return how many documents there are, and what indexes they have."""
-    kind = "text" if now.cells is None else "vectors"
-    facts: dict[str, Any] = {"documents": len(now), "kind": kind, "n_bits": 0}
-    if now.has_codes:
-        settings = now.codes.model.settings
-        facts |= {name: settings[name] for name in SHOWN if name in settings}
-        facts["learned"] = now.codes.learned
-    if now.cells is not None:
-        facts |= {"n_columns": now.cells.n_columns, "metric": now.cells.metric, "precision": now.cells.precision}
-        facts["cells"] = now.cells.n_cells
-    facts["words"] = len(now.words.terms)
-    facts |= {name: now.words.settings[name] for name in SHOWN_OF_WORDS}
+    facts: dict[str, Any] = {"documents": len(now), "kind": now.content.kind, "n_bits": 0}
+    for index in reversed(now.indexes.all):
+        facts |= index.facts()
     if now.embedder_name is not None:
         facts["embedder"] = now.embedder_name
     return facts
@@ -173,5 +161,5 @@ def _options(seen: Seen, limits: Learning) -> str:
     if whole is not None and whole.seconds > limits.seconds:
         options += f" --seconds {SPARE * whole.seconds:.0f}"
     if whole is not None and whole.bytes > limits.most_bytes:
-        options += f" --memory {format_size(SPARE * whole.bytes).replace(' ', '')}"
+        options += f" --memory {format_size(SPARE * whole.bytes).replace(' ', '').replace(',', '')}"
     return options

@@ -160,14 +160,17 @@ class Documents:
         return np.array([number for (number,) in rows], dtype=np.int64)
 
     def find(self, key: str) -> int | None:
-        """Return the id of a key, if there is such a document."""
+        """Return the id of a key, if there is such a document. Its text is not read."""
+        if not isinstance(key, str):
+            raise TypeError(f"key={key!r} is a {type(key).__name__}. Pass a str.")
         return self._find(encode_text(key))
 
     def _find(self, key: bytes) -> int | None:
-        row = next(self._store.rows("documents", "WHERE key = ?", (key,)), None)
+        row = self._store.execute("SELECT id FROM documents WHERE key = ?", (key,)).fetchone()
         if row is None:
             return None
-        if row[1] != key:  # SQLite trusts its index of the keys, which has no checksums
+        # SQLite trusts its index of the keys, which has no checksums.
+        if self._store.execute("SELECT key FROM documents WHERE id = ?", row).fetchone() != (key,):
             raise self._store.damaged("the index of the keys does not fit the documents")
         return int(row[0])
 

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -68,11 +68,15 @@ class Cells:
         What was read of other states of the same file.
     """
 
+    kind: Literal["text", "vectors"] = "vectors"
+    strategy: Literal["codes", "cells"] = "cells"
+
     def __init__(self, store: Store, threads: int | None = None, loaded: LoadedCells | None = None) -> None:
         self._store = store
         self._threads = resolve_threads(threads)
         self._loaded = LoadedCells() if loaded is None else loaded
         self._settings = _checked_settings(store)
+        self.rewritten = False
         self.metric: Metric = self._settings["metric"]
         self._open_records()
 
@@ -123,9 +127,23 @@ class Cells:
         return self.coder.n_cells if self.learned else 0
 
     @property
-    def array_names(self) -> set[str]:
-        """Names of the settings that hold what was learned."""
-        return {f"{SETTING}.{name}" for name in self._settings["arrays"]}
+    def segment_kinds(self) -> tuple[str, ...]:
+        """Kinds of the segments that it has in the file."""
+        return ("vectors", "cells") if self.learned else ("vectors",)
+
+    @property
+    def setting_names(self) -> set[str]:
+        """Names of the settings that it has in the file: its own, and what was learned."""
+        return {SETTING} | {f"{SETTING}.{name}" for name in self._settings["arrays"]}
+
+    def facts(self) -> dict[str, Any]:
+        """Return the width of the vectors, how they are kept and compared, and the number of cells."""
+        return {
+            "n_columns": self.n_columns,
+            "metric": self.metric,
+            "precision": self.precision,
+            "cells": self.n_cells,
+        }
 
     def _open_records(self) -> None:
         kept = np.dtype(self.precision if self.learned else np.float32).itemsize
@@ -139,20 +157,23 @@ class Cells:
     # Writing
 
     def put(self, entries: Entries) -> Rows:
-        """Write the vectors of documents; return them."""
+        """Write the vectors of documents; return them, rounded to the precision that they are kept in."""
         rows = entries.vectors
         if rows is None:
             raise TypeError("this collection is of vectors, but got only documents. Pass vectors= beside them.")
         if not len(rows):
             return Rows.dense(rows)
         if not self.n_columns:
+            if rows.shape[1] > MOST_COLUMNS:
+                raise ValueError(f"vectors have {rows.shape[1]:,} values, but a collection takes {MOST_COLUMNS:,} at most.")
             self._put_settings(n_columns=int(rows.shape[1]))
             self._open_records()
-        if self.learned:
-            self._put_encoded(entries.ids, self._encode(rows))
-        else:
+        if not self.learned:
             self._vectors.put(entries.ids, _bytes_of(rows))
-        return Rows.dense(rows)
+            return Rows.dense(rows)
+        encoded = self._encode(rows)
+        self._put_encoded(entries.ids, encoded)
+        return Rows.dense(self._unrounded(encoded.vectors))
 
     def _encode(self, rows: Floats) -> EncodedVectors:
         """Encode vectors. A zero vector, such as that of a blank text, goes to some cell with similarity 0."""
@@ -186,8 +207,10 @@ class Cells:
         self._vectors.settle()
         self._places.settle()
 
-    def learn(self, report: Progress = silent) -> None:
+    def learn(self, report: Progress = silent, *, random_state: int | None = None) -> None:
         """Learn cells from the vectors as they are now, and put all vectors into them."""
+        if random_state is not None:
+            self._put_settings(random_state=random_state)
         self._vectors.flush()
         ids = self._vectors.ids()
         if len(ids) < FEW_VECTORS:
@@ -216,6 +239,7 @@ class Cells:
         self._places.clear()
         if rewrite:
             old.clear()
+            self.rewritten = True
         self._put_settings(learned_on=len(ids), exact=exact, generation=self._settings["generation"] + 1, arrays=shapes)
         self.__dict__["coder"] = coder
         self._open_records()
@@ -266,7 +290,9 @@ class Cells:
         return rows
 
     def _rows_of(self, records: npt.NDArray[np.uint8]) -> Floats:
-        rows = self._kept_rows(records)
+        return self._unrounded(self._kept_rows(records))
+
+    def _unrounded(self, rows: npt.NDArray[Any]) -> Floats:
         return rows * self.coder.steps if rows.dtype == np.int8 else rows.astype(np.float32, copy=False)
 
     @cached_property
@@ -365,6 +391,10 @@ class Cells:
         return found, rated
 
     # Content
+
+    def takes_texts(self, embedder: Embedder | None) -> bool:
+        """Whether texts can be compared with the documents: if there is an embedder."""
+        return embedder is not None
 
     def of_queries(self, queries: list[Any], embedder: Embedder | None = None) -> Rows:
         """Return the vectors of queries, which are vectors or texts for the embedder; for cosines, of unit length."""

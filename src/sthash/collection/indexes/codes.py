@@ -104,6 +104,10 @@ def _fits(model: Model, content: Content) -> bool:
     return (model.n_columns, model.metric) == (content.n_columns, content.metric)
 
 
+# Settings of the hash functions that `Collection.info` shows.
+SHOWN = ("n_bits", "n_neighbors", "recipe", "scatter", "learned_on", "n_terms")
+
+
 class Codes:
     """The codes of the documents, within a transaction of the caller's.
 
@@ -116,6 +120,8 @@ class Codes:
         The hash functions, if they are known already.
     threads : int or None
     """
+
+    segment_kinds = ("codes",)
 
     def __init__(self, store: Store, content: Content, model: Model | None = None, threads: int | None = None) -> None:
         self._store = store
@@ -130,6 +136,16 @@ class Codes:
     def are_in(store: Store) -> bool:
         """Whether a file has codes."""
         return store.has_setting(SETTING)
+
+    @property
+    def setting_names(self) -> set[str]:
+        """Names of the settings that it has in the file."""
+        return {SETTING}
+
+    def facts(self) -> dict[str, Any]:
+        """Return how the hash functions were learned."""
+        settings = self.model.settings
+        return {name: settings[name] for name in SHOWN if name in settings} | {"learned": self.learned}
 
     @property
     def n_bits(self) -> int:
@@ -156,9 +172,13 @@ class Codes:
         """Remove documents."""
         self._records.remove(ids)
 
+    def clear(self) -> None:
+        """Remove all codes."""
+        self._records.clear()
+
     def lay_out(self) -> None:
         """Write the hash functions in place of those that are there; codes are removed, to be put again."""
-        self._records.clear()
+        self.clear()
         write_model(self._store, self.model)
 
     def settle(self, report: Progress = silent) -> None:

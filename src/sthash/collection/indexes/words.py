@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -53,6 +53,8 @@ from sthash.vectors.metric import Metric
 from sthash.vectors.rows import Rows
 
 SETTING = "words"
+# Settings that `Collection.info` shows.
+SHOWN = ("weighting", "language", "stemmer", "fold_accents")
 
 
 class Words:
@@ -64,7 +66,11 @@ class Words:
     threads : int or None
     """
 
+    kind: Literal["text", "vectors"] = "text"
+    strategy: Literal["codes", "cells"] = "codes"
     metric: Metric = "cosine"
+    segment_kinds = (postings.KIND, "lengths")
+    rewritten = False
 
     def __init__(self, store: Store, threads: int | None = None) -> None:
         self._store = store
@@ -74,8 +80,8 @@ class Words:
         self._read_singly = 0
         self._growing: WordCounter | None = None
 
-    @classmethod
-    def lay_out(cls, store: Store, settings: dict[str, Any]) -> None:
+    @staticmethod
+    def lay_out(store: Store, settings: dict[str, Any]) -> None:
         """Prepare a file for words; the settings are those of `WordAnalyzer`, and the weighting."""
         store.put_setting(SETTING, settings)
 
@@ -99,6 +105,15 @@ class Words:
         """What makes terms of words."""
         known = self.settings
         return WordAnalyzer(frozenset(known["stop_words"]), known["stemmer"], known["fold_accents"])
+
+    @property
+    def setting_names(self) -> set[str]:
+        """Names of the settings that it has in the file."""
+        return {SETTING}
+
+    def facts(self) -> dict[str, Any]:
+        """Return the number of terms, and how they are made."""
+        return {"words": len(self.terms)} | {name: self.settings[name] for name in SHOWN}
 
     @property
     def weighting(self) -> Weighting:
@@ -240,6 +255,10 @@ class Words:
         columns: Any = self.terms
         return WordCounter(self.analyzer, columns, grow=False, threads=self._threads)
 
+    def takes_texts(self, embedder: Embedder | None) -> bool:
+        """Whether texts can be compared with the documents: always."""
+        return True
+
     def of_queries(self, queries: list[Any], embedder: Embedder | None = None) -> Rows:
         """Return the term counts of texts; TypeError if a query is something else."""
         for query in queries:
@@ -284,8 +303,8 @@ class Words:
 
     # Checks
 
-    def verify(self, ids: Ids) -> int:
-        """Compare everything with the counts of the documents; return the number of terms."""
+    def verify(self, ids: Ids) -> None:
+        """Compare everything with the counts of the documents."""
         store, n_columns = self._store, count_terms(self._store, exactly=True)
         _ = self.analyzer, self.terms.names(range(n_columns))  # they can be read
         self._lengths.verify(ids)
@@ -307,4 +326,3 @@ class Words:
         ):
             raise store.damaged("document frequencies are not those of the documents")
         postings.verify(store, ids, n_columns)
-        return n_columns

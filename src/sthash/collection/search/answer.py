@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -27,6 +28,7 @@ from sthash.collection.search.options import SearchOptions
 from sthash.collection.search.query import ParsedQuery, has_signs, parse_query
 from sthash.collection.search.ranking import Allowed
 from sthash.collection.snapshot import Snapshot
+from sthash.model import Encoded
 from sthash.vectors.metric import METRICS
 
 # A query with at most TYPED_TERMS different known words is answered from the posting lists at any cost: it was typed,
@@ -84,7 +86,8 @@ def answer_like(snapshot: Snapshot, number: int, options: SearchOptions) -> Hits
     allowed = None if options.where is None else ids_where(snapshot, options.where)
     ranked = rank_like(snapshot, number, options.k, options, allowed)
     terms: list[tuple[str, ...]] = []
-    if options.explain and snapshot.cells is None:
+    if options.explain:
+        _add_distances(snapshot, [ranked], lambda _: snapshot.codes.encode_stored(number))
         columns, values = snapshot.words.vectors(np.array([number], dtype=np.int64)).row(0)
         terms = matching_terms(snapshot.words, AnalyzedQuery(columns.tolist(), values.tolist(), 0), ranked.ids)
     hits = _hits(snapshot, [ranked], [terms])[0]
@@ -99,7 +102,7 @@ def _check(snapshot: Snapshot, options: SearchOptions) -> None:
             f"ranking={asked!r} is for collections with metric={asked!r}, but this one has metric={own!r}. "
             f"Pass ranking={own!r}, or build a collection with metric={asked!r}."
         )
-    if asked == "hybrid" and snapshot.cells is None:
+    if asked == "hybrid" and snapshot.content is snapshot.words:
         raise ValueError("ranking='hybrid' is for collections of vectors. Leave it out.")
 
 
@@ -161,11 +164,12 @@ def _plan(snapshot: Snapshot, query: Query, options: SearchOptions) -> Source:
     if asked == "hybrid" or (asked == "auto" and snapshot.embedder is not None):
         return "both"
     count = len(query.words.columns)
-    if asked != "auto" or query.parsed is not None or snapshot.cells is not None:
+    if asked != "auto" or query.parsed is not None or snapshot.content is not snapshot.words:
         if count > MOST_TERMS:
+            remedy = f", or search with ranking={snapshot.content.metric!r}" if snapshot.takes_texts else ""
             raise ValueError(
                 f"The query has {count:,} different words, but ranking={asked!r} takes {MOST_TERMS:,} at most. "
-                f"Shorten it, or search with ranking={snapshot.content.metric!r}."
+                f"Shorten it{remedy}."
             )
         return "words"
     typed = count <= TYPED_TERMS or (count <= MOST_TERMS and query.words.entries <= MOST_ENTRIES)
@@ -200,7 +204,9 @@ def _ranked_hits(snapshot: Snapshot, queries: list[Query], options: SearchOption
         else:
             ranked.append((by_words if query.source == "words" else by_content)[place])
     if options.explain:
-        _add_distances(snapshot, queries, ranked)
+        wanted = [query.given if query.text is None else query.text for query in queries]
+        known = [own if snapshot.takes_texts or query.text is None else None for query, own in zip(queries, ranked, strict=True)]
+        _add_distances(snapshot, known, lambda places: snapshot.encode([wanted[place] for place in places]))
     terms = [_terms(snapshot, query, own, options) for query, own in zip(queries, ranked, strict=True)]
     answers = []
     for query, hits in zip(queries, _hits(snapshot, ranked, terms), strict=True):
@@ -264,20 +270,17 @@ def _ranking_of(snapshot: Snapshot, source: Source, options: SearchOptions) -> H
 # Explanations
 
 
-def _add_distances(snapshot: Snapshot, queries: list[Query], ranked: list[Ranked]) -> None:
+def _add_distances(
+    snapshot: Snapshot, ranked: list[Ranked | None], encoded: Callable[[list[int]], Encoded]
+) -> None:
     """Add the distances in bits where the collection has codes, and the query has one."""
-    if not snapshot.has_codes:
+    missing = {place: own for place, own in enumerate(ranked) if own is not None and own.distances is None}
+    if not snapshot.has_codes or not missing:
         return
-    places = [place for place, own in enumerate(ranked) if own.distances is None]
-    if snapshot.cells is not None and snapshot.embedder is None:
-        places = [place for place in places if queries[place].text is None]
-    if not places:
-        return
-    wanted = [queries[place].given if queries[place].text is None else queries[place].text for place in places]
-    codes, table = snapshot.encode(wanted).codes, snapshot.codes.table
-    for place, code in zip(places, codes, strict=True):
-        own = table.codes[snapshot.positions(ranked[place].ids)]
-        ranked[place].distances = row_distances(own, np.repeat(code[np.newaxis], len(own), axis=0)).tolist()
+    codes, table = encoded([*missing]).codes, snapshot.codes.table
+    for own, code in zip(missing.values(), codes, strict=True):
+        held = table.codes[snapshot.positions(own.ids)]
+        own.distances = row_distances(held, np.repeat(code[np.newaxis], len(held), axis=0)).tolist()
 
 
 def _terms(snapshot: Snapshot, query: Query, ranked: Ranked, options: SearchOptions) -> list[tuple[str, ...]]:

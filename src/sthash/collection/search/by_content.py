@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from sthash.arrays import Ids, Positions
 from sthash.codes import row_distances
+from sthash.collection.indexes.cells import Cells
 from sthash.collection.indexes.codes import BallRanking, CodeTable
 from sthash.collection.search.hits import Strategy
 from sthash.collection.search.options import SearchOptions
@@ -25,49 +27,66 @@ class Ranked:
     scores: list[float]
     distances: list[int] | None = None
 
+    def at(self, places: Sequence[int]) -> Ranked:
+        """Return only the documents at some places."""
+        return Ranked(
+            [self.ids[place] for place in places],
+            [self.scores[place] for place in places],
+            None if self.distances is None else [self.distances[place] for place in places],
+        )
+
 
 def strategy_of(snapshot: Snapshot, options: SearchOptions) -> Strategy:
     """Return where documents are looked for by their content."""
-    return "codes" if snapshot.cells is None or options.by_codes else "cells"
+    return "codes" if options.by_codes else snapshot.content.strategy
 
 
 def rank_by_content(
     snapshot: Snapshot, queries: list[Any], k: int, options: SearchOptions, allowed: Ids | None = None
 ) -> list[Ranked]:
     """Return the documents whose content is most like that of each query: of a text, or of a vector."""
-    if snapshot.cells is None or options.by_codes:
-        return _rank_by_codes(snapshot, snapshot.encode(queries), k, options, allowed)
-    rows = snapshot.cells.of_queries(queries, snapshot.embedder)
-    found, scores = snapshot.cells.search(rows.values, k, allowed=allowed)
-    return [_without_zeros(snapshot, Ranked(ids, rated)) for ids, rated in zip(found, scores, strict=True)]
+    content = snapshot.content
+    if isinstance(content, Cells) and not options.by_codes:
+        return _rank_by_cells(content, content.of_queries(queries, snapshot.embedder), k, allowed)
+    return _rank_by_codes(snapshot, snapshot.encode(queries), k, options, allowed)
 
 
 def rank_like(snapshot: Snapshot, number: int, k: int, options: SearchOptions, allowed: Ids | None = None) -> Ranked:
     """Return the documents that are most like one of the collection, which is not among them."""
+    content = snapshot.content
     # One more, because the document itself is mostly the nearest.
-    if snapshot.cells is None or options.by_codes:
-        near = _rank_by_codes(snapshot, snapshot.codes.encode_stored(number), k + 1, options, allowed)[0]
+    if isinstance(content, Cells) and not options.by_codes:
+        rows = next(content.of_stored(np.array([number], dtype=np.int64)))
+        near = _rank_by_cells(content, rows, k + 1, allowed)[0]
     else:
-        rows = next(snapshot.cells.of_stored(np.array([number], dtype=np.int64)))
-        found, scores = snapshot.cells.search(rows.values, k + 1, allowed=allowed)
-        near = _without_zeros(snapshot, Ranked(found[0], scores[0]))
-    kept = [place for place, own in enumerate(near.ids) if own != number][:k]
-    return Ranked(
-        [near.ids[place] for place in kept],
-        [near.scores[place] for place in kept],
-        None if near.distances is None else [near.distances[place] for place in kept],
-    )
+        near = _rank_by_codes(snapshot, snapshot.codes.encode_stored(number), k + 1, options, allowed)[0]
+    return near.at([place for place, own in enumerate(near.ids) if own != number][:k])
 
 
-def _without_zeros(snapshot: Snapshot, ranked: Ranked) -> Ranked:
+def _rank_by_cells(cells: Cells, rows: Rows, k: int, allowed: Ids | None) -> list[Ranked]:
+    found, scores = cells.search(rows.values, k, allowed=allowed)
+    ranked = [Ranked(ids, rated) for ids, rated in zip(found, scores, strict=True)]
+    if cells.metric == "ip":
+        return ranked
+    most = len(cells) if allowed is None else len(allowed)
+    for place, own in enumerate(ranked):
+        width, kept = k, _without_zeros(cells, own)
+        while len(kept.ids) < min(k, len(own.ids)) and width < most:
+            width = min(4 * width, most)
+            found, scores = cells.search(rows.values[place : place + 1], width, allowed=allowed)
+            kept = _without_zeros(cells, Ranked(found[0], scores[0]))
+        ranked[place] = kept.at(range(min(k, len(kept.ids))))
+    return ranked
+
+
+def _without_zeros(cells: Cells, ranked: Ranked) -> Ranked:
     """Leave out documents whose vectors are zero, such as those of blank texts: their cosines say nothing."""
-    if snapshot.content.metric == "ip" or 0.0 not in ranked.scores:
+    if 0.0 not in ranked.scores:
         return ranked
     zero = sorted(number for number, score in zip(ranked.ids, ranked.scores, strict=True) if score == 0)
-    vectors = snapshot.content.vectors(np.array(zero, dtype=np.int64))
+    vectors = cells.vectors(np.array(zero, dtype=np.int64))
     empty = {number for place, number in enumerate(zero) if not vectors.row(place)[1].any()}
-    kept = [place for place, number in enumerate(ranked.ids) if number not in empty]
-    return Ranked([ranked.ids[place] for place in kept], [ranked.scores[place] for place in kept])
+    return ranked.at([place for place, number in enumerate(ranked.ids) if number not in empty])
 
 
 def _rank_by_codes(

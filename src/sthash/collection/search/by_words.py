@@ -184,4 +184,12 @@ def _with_phrases(snapshot: Snapshot, parsed: ParsedQuery, query: AnalyzedQuery,
         if keep.all():
             break
         width *= 2
+    if not phrases:  # a document without all words of an excluded phrase need not be read
+        suspect = np.zeros(len(snapshot), dtype=np.uint8)
+        for text in parsed.excluded_phrases:
+            having = np.ones(len(snapshot), dtype=np.uint8)
+            for column in _columns(snapshot.words, text):
+                having &= _having(snapshot.words, column)
+            suspect |= having
+        checked |= suspect == 0
     return Demands(allowed, allowed & checked)

@@ -15,7 +15,7 @@ class Hit:
     key, text, label, metadata
         Of the document.
     score : float
-        What it was ranked by, unless by its code: BM25, or the cosine (or inner product) of its vector with the
+        Ranking score, unless hits are ranked by code: BM25, or the cosine (or inner product) of its vector with the
         query's vector, or the sum of reciprocal ranks.
     distance : int or None
         Number of bits in which its code differs from the query's code. None unless codes had a part in the search, or

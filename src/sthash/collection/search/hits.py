@@ -12,7 +12,7 @@ HitRanking = Literal["graph", "bm25", "cosine", "ip", "codes", "hybrid"]
 
 
 class Hits(list[Hit]):
-    """The hits of one query, best first: a list, and how it came about.
+    """The hits of one query, best first, with details about the search.
 
     Attributes
     ----------

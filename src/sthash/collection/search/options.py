@@ -50,7 +50,7 @@ class SearchOptions:
         ``bm25`` ranks the documents that have words of the query, all of them, by BM25. ``graph`` ranks the best of
         these once more by their neighbors (docs/ranking.md). ``cosine`` ranks the documents in the ball by the cosine
         of their vectors; ``ip`` takes its place in collections with ``metric="ip"``, which compare by inner product.
-        ``hybrid``, for collections of vectors with ``text_search``, fuses ``graph`` and ``cosine`` (or ``ip``) by
+        ``hybrid``, for collections of vectors opened with an embedder, fuses ``graph`` and ``cosine`` (or ``ip``) by
         ranks. ``auto`` is ``hybrid`` for a text there, and ``graph`` for a text elsewhere; but ``cosine`` or ``ip`` for
         a whole document, for a vector or a key, and with ``radius`` or ``rerank=False``.
     correct : bool
@@ -69,8 +69,8 @@ class SearchOptions:
 
     ``!=`` and ``not in`` are the opposites of ``=`` and ``in``: a document without the field meets them. A field
     exists if it is there and not null. Numbers compare with numbers, and strings with strings, by their code points. A
-    bool equals 0 or 1, but is neither less nor greater than anything. A key or a label is a string; a number that
-    it shall equal is made one.
+    bool equals 0 or 1, but is neither less nor greater than anything. A key or a label is a string; a number that it
+    is compared with is converted to a string.
 
     A field that no document has is a ValueError that lists the fields. A value of a kind that no document has in this
     field is a TypeError. In a collection without documents nothing is an error.

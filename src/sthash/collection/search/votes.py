@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sthash.checks import check_choice, check_whole
+from sthash.collection.indexes.cells import Cells
 from sthash.collection.snapshot import Snapshot
 
 Voting = Literal["majority", "distance"]
@@ -114,8 +115,8 @@ def predict(snapshot: Snapshot, query: str | npt.ArrayLike, vote: Vote) -> Predi
         return Prediction(None, {}, 0, False, ignored, unknown)
 
     def around(wanted: int) -> Neighborhood:
-        if vote.radius is None and snapshot.cells is not None:
-            ((ids,), (scores,)) = snapshot.cells.search(rows.values, wanted)
+        if vote.radius is None and isinstance(content, Cells):
+            ((ids,), (scores,)) = content.search(rows.values, wanted)
             distances: npt.NDArray[Any] = 1 - np.array(scores)
         else:
             ids, distances = _ball(snapshot, query, vote.radius, wanted)
