@@ -47,7 +47,7 @@ def test_missing_shortened_and_mistyped_arrays_are_refused(name, tmp_path):
             damaged.append(arrays | {victim: arrays[victim][:-1]})
         for parts in damaged:
             model_file.write(path, name, config, parts)
-            with pytest.raises(sthash.ModelFileError, match=f"no valid {name} model"):
+            with pytest.raises(sthash.ModelFileError, match=f"is not a valid {name} model"):
                 sthash.load(path)
 
 

@@ -62,7 +62,7 @@ def test_what_learning_from_fewer_documents_gives_up_is_said(sth, jsonl):
     sth("relearn", "c.sth", "--sample-size", "60")
     assert sth("relearn", "c.sth", "--sample-size", "0").err == "c.sth: relearned from 120 documents\n"
     assert json.loads(sth("info", "c.sth", "--json").out)["sample_size"] is None
-    assert "find less" in sth("build", "--help").out
+    assert "lower recall" in sth("build", "--help").out
 
 
 def test_limits_of_learning(sth, jsonl, tmp_path):

@@ -263,7 +263,7 @@ def test_broken_sparse_matrices_are_refused(how, use):
 def test_broken_matrices_of_other_layouts_are_refused(layout):
     X = sp.random_array((60, 30), density=0.3, rng=np.random.default_rng(1), dtype=np.float32, format=layout)
     (X.coords[1] if layout == "coo" else X.indices)[5] = 10**9
-    with pytest.raises(ValueError, match=f"no valid {layout} matrix"):
+    with pytest.raises(ValueError, match=f"is not a valid {layout} matrix"):
         check_vectors(X)
     check_vectors(sp.random_array((60, 30), density=0.3, dtype=np.float32, format=layout))
 

@@ -44,7 +44,7 @@ def test_params_pipeline_and_persistence(spark, table, model, encoded, tmp_path)
 def test_a_model_from_a_newer_version_or_a_damaged_one_is_refused(model, tmp_path):
     from sthash.spark import SelfTaughtHashingModel
 
-    with pytest.raises(FileNotFoundError, match="no saved model"):
+    with pytest.raises(FileNotFoundError, match="is not a saved model"):
         SelfTaughtHashingModel.load(str(tmp_path / "nothing"))
     path = tmp_path / "model"
     model.save(str(path))

@@ -39,7 +39,6 @@ def build(
     from sthash.cli.output import advice_line, progress_bar
     from sthash.collection import Collection
 
-    dense = vectors.given or embedder.given
     with (
         vectors.documents(source, beside=collection, metric=comparison.metric or "cosine") as documents,
         progress_bar() as progress,
@@ -48,7 +47,7 @@ def build(
             documents,
             learning=learning.learning(),
             text_options=language.options(),
-            vector_options=comparison.options(dense=dense),
+            vector_options=comparison.options(of_vectors=vectors.given or embedder.given),
             replace=replace,
             overwrite=overwrite,
             threads=threads,

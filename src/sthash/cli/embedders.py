@@ -88,21 +88,18 @@ class ComparisonOptions:
 
     metric: Annotated[
         str | None,
-        typer.Option(
-            help="Similarity metric of vectors: cosine, or ip (inner product).  "
-            "[default: cosine]"
-        ),
+        typer.Option(help="Similarity metric of vectors: cosine, or ip (inner product).  [default: cosine]"),
     ] = None
     precision: Annotated[
         str | None, typer.Option(help="How vectors are kept: float32, float16 or int8.  [default: float32]")
     ] = None
 
-    def options(self, *, dense: bool) -> VectorOptions | None:
+    def options(self, *, of_vectors: bool) -> VectorOptions | None:
         """Return what the user gave, as `Collection.create` takes it; None if nothing, an error if there are texts."""
         from sthash.collection import VectorOptions
 
         given = {name: value for name, value in asdict(self).items() if value is not None}
-        if given and not dense:
+        if given and not of_vectors:
             remedy = "Leave it out, or give --vectors or --embedder."
             raise typer.BadParameter(f"--{min(given)} is for vectors, but these are texts. {remedy}")
         return VectorOptions(**given) if given else None

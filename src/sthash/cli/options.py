@@ -152,9 +152,7 @@ class LearningOptions:
     ] = None
     memory: Annotated[
         str | None,
-        typer.Option(
-            metavar="SIZE", help="Memory budget for learning, such as 500MB or 4GiB (estimated)."
-        ),
+        typer.Option(metavar="SIZE", help="Memory budget for learning, such as 500MB or 4GiB (estimated)."),
     ] = None
     scatter: Annotated[
         float | None, typer.Option(help="Weight of random hyperplanes; 4 with --n-bits 512 improves recall by cosine.")

@@ -32,6 +32,8 @@ class Snapshot:
         All indexes of the file.
     words : Words
         The words of all texts.
+    cells : Cells or None
+        The vectors of the documents; None in a collection of texts.
     threads : int
     embedder : Embedder or None
         The function that the collection was opened with.
@@ -65,6 +67,7 @@ class Snapshot:
         self.documents = Documents(store)
         self.indexes = IndexSet(store, model, threads, loaded)
         self.words = self.indexes.words
+        self.cells = self.indexes.cells
         self._store = store
 
     @cached_property

@@ -11,6 +11,7 @@ from sthash.collection.file.store import Store
 from sthash.collection.indexes import embedder, postings
 from sthash.collection.snapshot import Snapshot
 
+
 @dataclass(frozen=True)
 class Verification:
     """What was read and found right."""

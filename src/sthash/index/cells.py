@@ -126,7 +126,7 @@ class CellCoder:
 
         by_angle = metric == "cosine"
         arrays = learn_cells(rows, n_bytes, n_cells, random_state, resolve_threads(threads), by_angle=by_angle)
-        return cls(**arrays, steps=steps_of(rows, precision), metric=metric, precision=precision)
+        return cls(**arrays, steps=steps_of([rows], precision), metric=metric, precision=precision)
 
     @classmethod
     def restored(cls, arrays: Arrays, metric: Metric, precision: Precision) -> Self:

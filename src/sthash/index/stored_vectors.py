@@ -5,6 +5,7 @@ They are float32, float16, or bytes. With bytes, each dimension has a step, whic
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Literal
 
 import numpy as np
@@ -28,8 +29,8 @@ def dense_rows(vectors: Any, width: int | None = None) -> Floats:
     return rows if rows.flags.aligned else rows.copy()
 
 
-# Largest share of a vector's length that may be lost when it is kept as bytes.
-CLIPPED = 0.1
+# Largest share of a vector's length that may be clipped when it is kept as bytes.
+CLIPPED = 0.2
 
 
 def checked_rows(vectors: Any, metric: Metric, width: int | None = None) -> Floats:
@@ -38,25 +39,22 @@ def checked_rows(vectors: Any, metric: Metric, width: int | None = None) -> Floa
     return rows if metric == "ip" else rows_of_unit_length(rows)
 
 
-def steps_of(rows: Floats, precision: Precision) -> Floats:
-    """Return what 1 stands for in each dimension, if vectors are to be bytes."""
+def steps_of(parts: Iterable[Floats], precision: Precision) -> Floats:
+    """Return what 1 stands for in each dimension, if vectors are to be bytes; they come in parts."""
     check_choice("precision", precision, PRECISIONS)
     if precision != "int8":
         return np.zeros(0, dtype=np.float32)
-    largest = np.zeros(rows.shape[1], dtype=np.float32)
-    for first in range(0, len(rows), BATCH):
-        largest = np.maximum(largest, np.abs(rows[first : first + BATCH]).max(axis=0))
+    largest = np.zeros(1, dtype=np.float32)
+    for rows in parts:
+        for first in range(0, len(rows), BATCH):
+            largest = np.maximum(largest, np.abs(rows[first : first + BATCH]).max(axis=0))
     return np.asarray(np.where(largest > 0, largest, 1) / np.float32(127), dtype=np.float32)
 
 
-def _check_clipped(rows: Floats, kept: Floats) -> None:
-    """Refuse rows of which clipping takes a tenth or more: they are not like those that the steps were learned from."""
-    lost = np.linalg.norm(rows - kept, axis=1)
-    if (lost > CLIPPED * np.linalg.norm(rows, axis=1)).any():
-        raise ValueError(
-            "a vector has values far beyond those that the range of int8 was learned from. Build the index again "
-            "with vectors like it, or use precision='float16'."
-        )
+def are_clipped(rows: Floats, steps: Floats) -> bool:
+    """Whether a row loses too much as bytes, because it is not like those that the steps were learned from."""
+    lost = np.linalg.norm(np.maximum(np.abs(rows) - 127 * steps, 0), axis=1)
+    return bool((lost > CLIPPED * np.linalg.norm(rows, axis=1)).any())
 
 
 def rounded(rows: Floats, precision: Precision, steps: Floats) -> npt.NDArray[Any]:
@@ -72,6 +70,10 @@ def rounded(rows: Floats, precision: Precision, steps: Floats) -> npt.NDArray[An
             if not np.isfinite(kept[first : first + BATCH]).all():
                 raise ValueError("vectors are too long for float16. Scale them, or use precision='float32'.")
         else:
-            kept[first : first + BATCH] = own = np.clip(np.rint(part / steps), -127, 127)
-            _check_clipped(part, own * steps)
+            if are_clipped(part, steps):
+                raise ValueError(
+                    "a vector has values far beyond those that the range of int8 was learned from. Build the index "
+                    "again with vectors like it, or use precision='float16'."
+                )
+            kept[first : first + BATCH] = np.clip(np.rint(part / steps), -127, 127)
     return kept

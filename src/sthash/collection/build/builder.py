@@ -209,15 +209,13 @@ def write_indexes(
 ) -> None:
     """Rewrite the words of all documents if texts are given, and their codes if a model is given."""
     indexes = IndexSet(store, model, threads)
-    codes = None
-    if model is not None:
-        codes = Codes(store, indexes.content, model, threads)
-        codes.lay_out()
     of_texts = indexes.content is indexes.words
+    if model is not None:
+        Codes(store, indexes.content, model, threads).lay_out()
     if texts is not None:
-        texts.write(indexes.words, codes if of_texts else None, report)
+        texts.write(indexes.words, indexes.codes if of_texts else None, report)
         indexes.words.settle(report)
-    if codes is not None:
+    if model is not None:
         if not of_texts:
             indexes.encode(report)
         indexes.codes.settle(report)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -24,7 +24,7 @@ from sthash.collection.indexes.embedder import Embedder, query_vectors
 from sthash.collection.indexes.entries import Entries
 from sthash.index import VectorIndex
 from sthash.index.cells import CellCoder, EncodedVectors
-from sthash.index.stored_vectors import PRECISIONS, Precision
+from sthash.index.stored_vectors import PRECISIONS, Precision, are_clipped, rounded, steps_of
 from sthash.progress import Progress, silent
 from sthash.vectors.checks import LONGEST
 from sthash.vectors.lengths import unit_rows
@@ -165,15 +165,32 @@ class Cells:
             return Rows.dense(rows)
         if not self.n_columns:
             if rows.shape[1] > MOST_COLUMNS:
-                raise ValueError(f"vectors have {rows.shape[1]:,} values, but a collection takes {MOST_COLUMNS:,} at most.")
+                raise ValueError(
+                    f"vectors have {rows.shape[1]:,} values, but a collection takes {MOST_COLUMNS:,} at most."
+                )
             self._put_settings(n_columns=int(rows.shape[1]))
             self._open_records()
         if not self.learned:
             self._vectors.put(entries.ids, _bytes_of(rows))
             return Rows.dense(rows)
+        if self.precision == "int8" and are_clipped(rows, self.coder.steps):
+            self._widen(rows)
         encoded = self._encode(rows)
         self._put_encoded(entries.ids, encoded)
         return Rows.dense(self._unrounded(encoded.vectors))
+
+    def _widen(self, rows: Floats) -> None:
+        """Widen the range of bytes, so that vectors unlike those learned from fit in; round all others anew."""
+        self._vectors.flush()
+        steps = np.maximum(self.coder.steps, steps_of([rows], "int8"))
+        kept = [(ids, rounded(self._rows_of(records), "int8", steps)) for ids, records in self._vectors.parts()]
+        self._vectors.clear()
+        self._store.put("settings", f"{SETTING}.steps", steps.tobytes())
+        self._put_settings(generation=self._settings["generation"] + 1)
+        self.__dict__["coder"] = replace(self.coder, steps=steps)
+        self.rewritten = True
+        for ids, own in kept:
+            self._vectors.put(ids, _bytes_of(own))
 
     def _encode(self, rows: Floats) -> EncodedVectors:
         """Encode vectors. A zero vector, such as that of a blank text, goes to some cell with similarity 0."""
@@ -182,6 +199,8 @@ class Cells:
             return self.coder.encode(rows, self._threads)
         filled = rows.copy()
         filled[empty, 0] = 1
+        if self.precision == "int8":
+            filled[empty] = self.coder.steps  # within the range of bytes
         encoded = self.coder.encode(filled, self._threads)
         encoded.vectors[empty] = 0
         return encoded
@@ -229,13 +248,15 @@ class Cells:
             random_state=self._settings["random_state"],
             threads=self._threads,
         )
+        rewrite = self.precision != "float32"
+        parts = [(own, self._rows_of(records)) for own, records in self._vectors.parts()] if rewrite else None
+        if parts is not None:
+            coder = replace(coder, steps=steps_of((rows for _, rows in parts), self.precision))
         arrays, exact = coder.arrays(), _recall(coder, self._sample(ids, RATED_ROWS), self._threads) < LEAST_RECALL
         shapes = {name: [array.dtype.str, list(array.shape)] for name, array in arrays.items()}
         for name, array in arrays.items():
             self._store.put("settings", f"{SETTING}.{name}", np.ascontiguousarray(array).tobytes())
         old, old_rows, done = self._vectors, self._rows_of, 0
-        rewrite = self.precision != "float32"
-        parts = [(own, old_rows(records)) for own, records in old.parts()] if rewrite else None
         self._places.clear()
         if rewrite:
             old.clear()

@@ -35,6 +35,8 @@ class IndexSet:
     ----------
     words : Words
         Every file has them.
+    cells : Cells or None
+        The vectors of the documents.
     contents : list of Content
         The words, and the vectors if the file has some.
     """
@@ -50,9 +52,8 @@ class IndexSet:
         self._model = model
         self._threads = threads
         self.words = Words(store, threads)
-        self.contents: list[Content] = [self.words]
-        if Cells.are_in(store):
-            self.contents.append(Cells(store, threads, loaded))
+        self.cells = Cells(store, threads, loaded) if Cells.are_in(store) else None
+        self.contents: list[Content] = [self.words] if self.cells is None else [self.words, self.cells]
 
     @property
     def content(self) -> Content:

@@ -205,7 +205,10 @@ def _ranked_hits(snapshot: Snapshot, queries: list[Query], options: SearchOption
             ranked.append((by_words if query.source == "words" else by_content)[place])
     if options.explain:
         wanted = [query.given if query.text is None else query.text for query in queries]
-        known = [own if snapshot.takes_texts or query.text is None else None for query, own in zip(queries, ranked, strict=True)]
+        known = [
+            own if snapshot.takes_texts or query.text is None else None
+            for query, own in zip(queries, ranked, strict=True)
+        ]
         _add_distances(snapshot, known, lambda places: snapshot.encode([wanted[place] for place in places]))
     terms = [_terms(snapshot, query, own, options) for query, own in zip(queries, ranked, strict=True)]
     answers = []
@@ -270,9 +273,7 @@ def _ranking_of(snapshot: Snapshot, source: Source, options: SearchOptions) -> H
 # Explanations
 
 
-def _add_distances(
-    snapshot: Snapshot, ranked: list[Ranked | None], encoded: Callable[[list[int]], Encoded]
-) -> None:
+def _add_distances(snapshot: Snapshot, ranked: list[Ranked | None], encoded: Callable[[list[int]], Encoded]) -> None:
     """Add the distances in bits where the collection has codes, and the query has one."""
     missing = {place: own for place, own in enumerate(ranked) if own is not None and own.distances is None}
     if not snapshot.has_codes or not missing:

@@ -59,7 +59,14 @@ def hits_html(hits: Sequence[Hit], words: Mapping[str, Sequence[str]] | None = N
 def _row(hit: Hit) -> tuple[str, ...]:
     text = hit.text[:MOST_CHARACTERS] + ("…" if len(hit.text) > MOST_CHARACTERS else "")
     words = ", ".join(matched_words(hit))
-    return (f"{hit.score:.3f}", "" if hit.distance is None else str(hit.distance), hit.key, "" if hit.label is None else hit.label, words, text)
+    return (
+        f"{hit.score:.3f}",
+        "" if hit.distance is None else str(hit.distance),
+        hit.key,
+        "" if hit.label is None else hit.label,
+        words,
+        text,
+    )
 
 
 def facts_html(facts: Mapping[str, Any]) -> str:
