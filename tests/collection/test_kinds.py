@@ -251,3 +251,30 @@ def test_cells_find_what_a_comparison_with_all_finds(kind, files, tmp_path):
             lengths = [np.linalg.norm(vector) * np.linalg.norm(queries[0]) for vector in vectors.values()]
             expected = expected / lengths
         assert scores == pytest.approx(expected, rel=1e-5 if "precision" not in kind and kind != "bytes" else 0.02)
+
+
+def test_changes_pass_the_check(collection):
+    documents = make_documents(collection.count + 900)[collection.count :]
+    collection.add([{"key": f"new {place}", "text": own.text} for place, own in enumerate(documents)])
+    assert collection.check().documents == collection.count + 901
+    collection.relearn()
+    assert collection.check().documents == collection.count + 901
+
+
+def test_explanations_of_a_search_by_key(collection):
+    hits = collection.search(key="d3", k=5, explain=True)
+    assert any(hit.terms for hit in hits)
+    assert all((hit.distance is not None) == (collection.n_bits > 0) for hit in hits)
+
+
+def test_a_key_is_a_str(collection):
+    for call in (collection.get, lambda key: collection.search(key=key), lambda key: collection.delete([key])):
+        with pytest.raises(TypeError, match="key=1 is a int. Pass a str"):
+            call(1)
+    assert 1 not in collection
+
+
+def test_one_str_is_not_several_queries(collection):
+    for call in (collection.search_many, collection.encode):
+        with pytest.raises(TypeError, match="is one query. Pass a list"):
+            call("kitten")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 import sys
 import threading
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sthash import HammingIndex, VectorIndex, WordIndex
+from sthash import HammingIndex, ModelFileError, VectorIndex, WordIndex
 from sthash.index import Index
 from sthash.index.cells import CellCoder
 from support.plain_words import PLAIN, bm25_scores
@@ -401,6 +402,55 @@ def test_every_index_has_the_interface(kind: Kind) -> None:
         added = list(own.values())[len([p for p in wanted if p.kind is not inspect.Parameter.KEYWORD_ONLY]) :]
         assert all(parameter.kind is inspect.Parameter.KEYWORD_ONLY for parameter in added)
         assert all(parameter.default is not inspect.Parameter.empty for parameter in added)
+
+
+def test_bad_ids_change_nothing(kind: Kind) -> None:
+    rng = np.random.default_rng(3)
+    index, before = kind.make(), kind.rows(rng, 5)
+    index.add(before, ids=[4, 3, 2, 1, 9])
+    stats = index.stats
+    with pytest.raises(ValueError, match="Id 9 is in the index already"):
+        index.add(kind.rows(rng, 2), ids=[7, 9])
+    with pytest.raises(TypeError, match="a set, which has no order"):
+        index.add(kind.rows(rng, 2), ids={7, 8})
+    with pytest.raises(KeyError, match="99999"):
+        index.remove([3, 3, 99999])
+    with pytest.raises(ValueError, match="Id 3 is given twice"):
+        index.remove([3, 3])
+    with pytest.raises(TypeError, match="whole numbers"):
+        index.remove({"a", 1})
+    assert index.stats == stats
+    assert index.ids.tolist() == [1, 2, 3, 4, 9]
+
+
+@pytest.mark.parametrize("k", [0, -1, 1 << 31])
+def test_k_has_bounds(kind: Kind, k: int) -> None:
+    rng = np.random.default_rng(4)
+    index = kind.make()
+    index.add(kind.rows(rng, 3))
+    with pytest.raises(ValueError, match=rf"k={k} must be an int from 1 to 1073741824"):
+        index.search(kind.queries(rng, 1), k)
+
+
+def test_an_index_is_not_copied(kind: Kind) -> None:
+    with pytest.raises(TypeError, match="Save it, and open the file again"):
+        copy.copy(kind.make())
+
+
+def test_a_foreign_file_is_refused_alike(kind: Kind, tmp_path: Path) -> None:
+    (tmp_path / "x.index").write_bytes(b"something else, and long enough to be looked at " * 20)
+    with pytest.raises(ModelFileError, match=r"x\.index"):
+        kind.open(tmp_path / "x.index")
+
+
+def test_bytes_do_not_cut_vectors_unlike_those_learned_from() -> None:
+    rng = np.random.default_rng(5)
+    weights = np.repeat(np.array([1, 0.05], dtype=np.float32), WIDTH // 2)
+    index = VectorIndex.build(rng.normal(size=(800, WIDTH)) * weights, precision="int8")
+    index.add(rng.normal(size=(50, WIDTH)) * weights)
+    with pytest.raises(ValueError, match="beyond those that the range of int8 was learned from"):
+        index.add(rng.normal(size=(50, WIDTH)) * weights[::-1])
+    assert len(index) == 850
 
 
 def test_approximate_answers_are_mostly_the_exact_ones() -> None:

@@ -16,7 +16,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "vectors with codes": {"embedder": embed, "learning": CODES},
     "products": {"embedder": embed, "vector_options": VectorOptions(metric="ip")},
     "half precision": {"embedder": embed, "vector_options": VectorOptions(precision="float16")},
-    "bytes": {"embedder": embed, "vector_options": VectorOptions(precision="int8")},
+    "bytes": {"embedder": embed, "vector_options": VectorOptions(precision="int8"), "learning": CODES},
 }
 # Below and above the number of vectors from which cells are learned.
 COUNTS = {"few": 120, "many": 1200}

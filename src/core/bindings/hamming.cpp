@@ -263,7 +263,8 @@ void translate(const std::exception_ptr& pointer, void*) {
     } catch (const DuplicateId& error) {
         PyErr_SetString(PyExc_ValueError, error.what());
     } catch (const FileError& error) {
-        PyErr_SetString(PyExc_ValueError, error.what());
+        const nb::object type = nb::module_::import_("sthash.model_file").attr("ModelFileError");
+        PyErr_SetString(type.ptr(), error.what());
     } catch (const std::system_error& error) {
         const nb::object arguments = nb::make_tuple(error.code().value(), error.code().message());
         PyErr_SetObject(PyExc_OSError, arguments.ptr());

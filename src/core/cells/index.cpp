@@ -41,6 +41,8 @@ void Index::remove(const IdsView& ids) {
         const int64_t slot = find(*before, ids.ids[i]);
         if (slot < 0) throw UnknownId(ids.ids[i]);
         killed[i] = static_cast<uint32_t>(slot);
+    }
+    for (size_t i = 0; i < ids.count; ++i) {
         if (edit.after().is_dead(killed[i])) throw DuplicateId::removed(ids.ids[i]);
         edit.kill(killed[i]);
     }

@@ -194,7 +194,9 @@ std::vector<uint32_t> Index::kill(const Snapshot& before, Edit& edit, const IdsV
         const int64_t id = ids.ids[i], slot = find(before, id);
         if (slot < 0) throw UnknownId(id);
         killed[i] = static_cast<uint32_t>(slot);
-        if (edit.after().is_dead(killed[i])) throw DuplicateId::removed(id);
+    }
+    for (size_t i = 0; i < ids.count; ++i) {
+        if (edit.after().is_dead(killed[i])) throw DuplicateId::removed(ids.ids[i]);
         edit.kill(killed[i]);
     }
     return killed;

@@ -13,13 +13,26 @@ from sthash.arrays import Ids
 from sthash.checks import check_whole
 from sthash.index.interface import Allowed, Index
 
-GREATEST_ID = np.iinfo(np.int64).max
+GREATEST_ID = int(np.iinfo(np.int64).max)
+MOST_RESULTS = 1 << 30
 
 
-def check_ids(ids: npt.ArrayLike | Set[int], name: str = "ids", count: int | None = None, of: str = "codes") -> Ids:
-    """Return ``ids`` as a contiguous int64 vector; ``count`` is their required number, ``of`` what they belong to."""
+def check_k(k: Any) -> int:
+    """Return the number of results per query."""
+    return check_whole("k", k, 1, most=MOST_RESULTS)
+
+
+def refuse_copy(index: Any) -> Any:
+    """Refuse to copy an index: two objects would share, and change, the same rows."""
+    raise TypeError(f"a {type(index).__name__} cannot be copied. Save it, and open the file again.")
+
+
+def check_ids(ids: npt.ArrayLike | Set[int], name: str = "ids", count: int | None = None, of: str | None = None) -> Ids:
+    """Return ``ids`` as a contiguous int64 vector; ``count`` is their required number, ``of`` the rows that get them."""
     if isinstance(ids, Set):
-        ids = sorted(ids)
+        if of is not None:
+            raise TypeError(f"{name} are a set, which has no order. Pass a list, in the order of the {of}.")
+        ids = list(ids)
     array = np.asarray(ids)
     if array.dtype.kind == "f" and not isinstance(ids, np.ndarray):
         array = np.asarray(ids, dtype=object)  # whole numbers of both int64 and uint64 size become floats

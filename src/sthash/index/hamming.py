@@ -22,7 +22,7 @@ from sthash.arrays import Ids
 from sthash.checks import check_choice, check_whole, resolve_threads
 from sthash.codes import Codes
 from sthash.files import replacing
-from sthash.index.arguments import check_allowed, check_id, check_ids, check_radius, check_weights
+from sthash.index.arguments import check_allowed, check_id, check_ids, check_k, check_radius, check_weights, refuse_copy
 from sthash.index.interface import Allowed
 
 Distances = npt.NDArray[np.int32]
@@ -47,7 +47,7 @@ class HammingStats:
     Attributes
     ----------
     size, dead
-        Codes held; removed codes that still take memory, until they are a quarter of all.
+        Codes held; removed codes that still take memory, until they are 1,024 and a quarter of all.
     nbytes
         Memory that the index takes, or has mapped.
     code_bytes, id_bytes, table_bytes
@@ -157,6 +157,8 @@ class HammingIndex:
         """Bits per code."""
         return self._n_bits
 
+    __copy__ = refuse_copy
+
     def __len__(self) -> int:
         return self._core.size()
 
@@ -180,7 +182,7 @@ class HammingIndex:
         """
         resolve_threads(threads)
         codes = packed.check(codes, self._n_bits)
-        return self._core.add(codes, None if ids is None else check_ids(ids, count=len(codes)))
+        return self._core.add(codes, None if ids is None else check_ids(ids, count=len(codes), of="codes"))
 
     def remove(self, ids: npt.ArrayLike | Set[int]) -> None:
         """Remove codes by id, in constant time each. If an id is missing, none is removed. Other ids do not change."""
@@ -189,7 +191,7 @@ class HammingIndex:
     def update(self, codes: Codes, ids: npt.ArrayLike) -> None:
         """Replace the codes of ids that are in the index."""
         codes = packed.check(codes, self._n_bits)
-        self._core.update(codes, check_ids(ids, count=len(codes)))
+        self._core.update(codes, check_ids(ids, count=len(codes), of="codes"))
 
     @property
     def ids(self) -> Ids:
@@ -203,7 +205,7 @@ class HammingIndex:
     @overload
     def search(
         self,
-        codes: Codes,
+        queries: Codes,
         k: int = 10,
         *,
         weights: None = None,
@@ -214,7 +216,7 @@ class HammingIndex:
     @overload
     def search(
         self,
-        codes: Codes,
+        queries: Codes,
         k: int = 10,
         *,
         weights: npt.ArrayLike,
@@ -224,7 +226,7 @@ class HammingIndex:
     ) -> tuple[Ids, WeightedDistances]: ...
     def search(
         self,
-        codes: Codes,
+        queries: Codes,
         k: int = 10,
         *,
         weights: npt.ArrayLike | None = None,
@@ -236,7 +238,7 @@ class HammingIndex:
 
         Parameters
         ----------
-        codes : array of uint8, one row per query
+        queries : array of uint8, one row per query
         k : int, default=10
         weights : array of float32, shape (queries, n_bits), optional
             Cost of each bit that differs from the query's, not negative; usually the margins of the query,
@@ -270,8 +272,8 @@ class HammingIndex:
         >>> ids.tolist(), distances.tolist()
         ([[1, 0]], [[2.0, 3.0]])
         """
-        codes = packed.check(codes, self._n_bits)
-        k = check_whole("k", k, 1, "ask for at least one neighbor")
+        codes = packed.check(queries, self._n_bits)
+        k = check_k(k)
         bound = None if radius is None else check_radius(radius, self._n_bits)
         ids, workers = check_allowed(allowed, self), resolve_threads(threads)
         if weights is None:
@@ -280,7 +282,7 @@ class HammingIndex:
         return self._core.weighted_search(codes, checked, k=k, radius=bound, allowed=ids, threads=workers)
 
     def radius_search(
-        self, codes: Codes, radius: int, *, allowed: Allowed | None = None, threads: int | None = None
+        self, queries: Codes, radius: int, *, allowed: Allowed | None = None, threads: int | None = None
     ) -> tuple[Ids, Ids, Distances]:
         """Find all codes at most ``radius`` bits from each query.
 
@@ -290,15 +292,15 @@ class HammingIndex:
             Query j owns ``ids[lims[j]:lims[j + 1]]`` and the same part of ``distances``, ordered by distance,
             then id.
         """
-        codes, radius = packed.check(codes, self._n_bits), check_radius(radius, self._n_bits)
+        codes, radius = packed.check(queries, self._n_bits), check_radius(radius, self._n_bits)
         ids, workers = check_allowed(allowed, self), resolve_threads(threads)
         return self._core.radius_search(codes, radius=radius, allowed=ids, threads=workers)
 
     def count(
-        self, codes: Codes, radius: int, *, allowed: Allowed | None = None, threads: int | None = None
+        self, queries: Codes, radius: int, *, allowed: Allowed | None = None, threads: int | None = None
     ) -> npt.NDArray[np.int64]:
         """Count the codes at most ``radius`` bits from each query."""
-        codes, radius = packed.check(codes, self._n_bits), check_radius(radius, self._n_bits)
+        codes, radius = packed.check(queries, self._n_bits), check_radius(radius, self._n_bits)
         ids, workers = check_allowed(allowed, self), resolve_threads(threads)
         return self._core.count(codes, radius=radius, allowed=ids, threads=workers)
 
@@ -365,7 +367,7 @@ class HammingIndex:
             Whether the codes stay in the file, memory-mapped: opening takes milliseconds for a file of any size, and
             its checksums are verified before the codes are first used. The file may be renamed, deleted, or replaced
             by ``save``. It must not be changed in place (``cp`` over it, ``truncate``, ``rsync --inplace``): each call
-            compares its size and its time of change and raises ValueError, but a change in the middle of a call may
+            compares its size and its time of change and raises ModelFileError, but a change in the middle of a call may
             end the process (SIGBUS) or give wrong answers. Use False for files that others may write, or on a network
             file system: the file is then read and verified at once.
 
@@ -375,9 +377,10 @@ class HammingIndex:
 
         Raises
         ------
-        ValueError
+        ModelFileError
             If the file is not an index, is damaged, or has a version that this release does not know. With ``mmap``,
-            damage to the codes is raised at the first use, and a change of the file at the next one.
+            damage to the codes is raised at the first use, and a change of the file at the next one. It is a
+            ValueError.
         OSError
             If the file cannot be read.
 
@@ -394,7 +397,7 @@ class HammingIndex:
         """
         chosen = _core_strategy(strategy)
         with Path(path).open("rb") as file:
-            core = _core.HammingCore.open(file.fileno(), mapped=mmap, name=os.fspath(path), strategy=chosen)
+            core = _core.HammingCore.open(file.fileno(), mapped=bool(mmap), name=os.fspath(path), strategy=chosen)
         if not mmap:
             core.verify()
         index = cls.__new__(cls)

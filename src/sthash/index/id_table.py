@@ -9,9 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from sthash.arrays import Ids
-from sthash.index.arguments import check_ids
+from sthash.index.arguments import GREATEST_ID, check_ids
 
-GREATEST_ID = int(np.iinfo(np.int64).max)
 Mask = npt.NDArray[np.bool_]
 
 

@@ -57,8 +57,8 @@ class Index(Protocol):
         """Return the ids and scores of the k best rows per query, best first, equal ones by id.
 
         ``allowed`` are the ids that may be found; those that are not in the index are ignored. It can also be a boolean
-        mask in the order of `ids`. A search returns k rows, or all that are allowed; -1 takes the place of ids that are
-        missing.
+        mask in the order of `ids`. A search by codes or vectors returns k rows, or all that are allowed; one by words
+        returns only those that share a word with the query. -1 takes the place of ids that are missing.
         """
 
     def __len__(self) -> int: ...

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from sthash import _core, model_file
 from sthash.arrays import Ids
 from sthash.checks import check_whole, resolve_threads
-from sthash.index.arguments import GREATEST_ID, check_allowed, check_id, check_ids
+from sthash.index.arguments import GREATEST_ID, MOST_RESULTS, check_allowed, check_id, check_ids, check_k, refuse_copy
 from sthash.index.cells import CellCoder, EncodedVectors
 from sthash.index.interface import Allowed
 from sthash.index.stored_vectors import PRECISIONS, Precision, dense_rows
@@ -42,7 +42,7 @@ class VectorStats:
     Attributes
     ----------
     size, dead
-        Vectors held; removed vectors that still take memory, until they are a quarter of all.
+        Vectors held; removed vectors that still take memory, until they are 1,024 and a quarter of all.
     nbytes
         Memory that the index takes, without vectors that are mapped or that it only refers to.
     code_bytes, vector_bytes
@@ -231,6 +231,8 @@ class VectorIndex:
             self._file.check()
         return self._core
 
+    __copy__ = refuse_copy
+
     def __len__(self) -> int:
         return self._core.size()
 
@@ -336,13 +338,13 @@ class VectorIndex:
             if self.coder.metric == "cosine":
                 raise ValueError("queries must not be zero, because a zero vector is similar to nothing. Leave it out.")
             lengths[lengths == 0] = 1
-        k = check_whole("k", k, 1, "ask for at least one neighbor")
+        k = check_k(k)
         if probes is None:
             probes = max(LEAST_PROBES, -(-self.coder.n_cells // CELLS_PER_PROBE[self.coder.metric]))
         else:
             check_whole("probes", probes, 1)
         if candidates is None:
-            candidates = CANDIDATES_PER_NEIGHBOR * k
+            candidates = min(CANDIDATES_PER_NEIGHBOR * k, MOST_RESULTS)
         else:
             candidates = max(k, check_whole("candidates", candidates, 1))
         margin = math.inf
@@ -354,7 +356,7 @@ class VectorIndex:
             probes=probes,
             margin=margin,
             candidates=candidates,
-            exact=exact,
+            exact=bool(exact),
             allowed=check_allowed(allowed, self),
             threads=resolve_threads(threads),
         )

@@ -18,9 +18,9 @@ import numpy.typing as npt
 from sthash import _core, model_file
 from sthash.arrays import Ids
 from sthash.checks import check_whole, resolve_threads
-from sthash.index.arguments import check_id, check_ids
+from sthash.index.arguments import GREATEST_ID, check_id, check_ids, check_k, refuse_copy
 from sthash.index.bm25 import Bm25, inverse_frequencies
-from sthash.index.id_table import GREATEST_ID, IdTable
+from sthash.index.id_table import IdTable
 from sthash.index.shared_lock import SharedLock
 from sthash.tables import texts_of
 from sthash.text.counters import GrowingVocabulary, WordCounter, text_batches
@@ -35,7 +35,6 @@ Scores = npt.NDArray[np.float32]
 
 BM25 = Bm25()
 MOST_WORDS = int(np.iinfo(np.int32).max)
-MOST_RESULTS = (1 << 31) - 1
 MOST_NUMBER = 1 << 62  # of a document in a file
 
 
@@ -149,6 +148,8 @@ class WordIndex:
         index.add(texts, ids, threads=threads)
         return index
 
+    __copy__ = refuse_copy
+
     def __len__(self) -> int:
         return len(self._table)
 
@@ -189,7 +190,9 @@ class WordIndex:
         threads : int, optional
             Default: one per available core.
         """
-        given = None if ids is None else check_ids(ids)
+        given = None if ids is None else check_ids(ids, of="texts")
+        if given is not None:
+            self._table.new(given, len(given))  # before the vocabulary grows
         rows = self._counted(texts, resolve_threads(threads))
         count = len(rows.indptr) - 1
         if given is not None and len(given) != count:
@@ -265,7 +268,7 @@ class WordIndex:
         [[1], [2]]
         """
         texts = _check_queries(queries)
-        k = check_whole("k", k, 1, "ask for at least one document", most=MOST_RESULTS)
+        k = check_k(k)
         workers = resolve_threads(threads)
         with self._lock.reading():
             lists, table, terms = self._lists, self._table, self._analyzed(texts, workers)
@@ -401,7 +404,7 @@ def _check_queries(queries: str | Iterable[str]) -> list[str]:
         return [queries]
     if isinstance(queries, bytes) or not isinstance(queries, Iterable):
         raise TypeError(f"queries must be a str or an iterable of str, got a {type(queries).__name__}. Use str.")
-    texts = list(queries)
+    texts = list(texts_of(queries))
     for number, text in enumerate(texts):
         if not isinstance(text, str):
             remedy = "Decode it first" if isinstance(text, bytes) else "Convert it to str or leave it out"
