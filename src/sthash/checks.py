@@ -39,6 +39,13 @@ def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
     return str(value)
 
 
+def check_key(key: Any) -> str:
+    """Return the key of a document."""
+    if not isinstance(key, str):
+        raise TypeError(f"key={key!r} is a {type(key).__name__}. Pass a str.")
+    return key
+
+
 def check_several(queries: Any) -> list[Any]:
     """Return queries as a list. A str is one query, not several of one letter each."""
     if isinstance(queries, str | bytes):

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sthash.batches import batched
+from sthash.checks import check_key, check_several
 from sthash.codes import Codes, n_bytes
 from sthash.collection import DocumentCollection, Hit, Hits, Prediction, SearchKeywords, SearchOptions, Vote, Voting
 from sthash.duplicates import DuplicateKeywords, DuplicateOptions, Duplicates
@@ -190,7 +191,7 @@ class Client:
         chosen = SearchOptions(k, **options)
         return [
             hits
-            for batch in batched(queries, limits.queries_per_request(chosen.k))
+            for batch in batched(check_several(queries), limits.queries_per_request(chosen.k))
             for hits in self._answers(batch, chosen)
         ]
 
@@ -209,7 +210,8 @@ class Client:
 
     def encode(self, queries: Iterable[Any]) -> Codes:
         """Return the packed codes of texts, or of vectors."""
-        answers = [self._ask("POST", "/encode", _queries(batch)) for batch in batched(queries, limits.MAX_DOCUMENTS)]
+        batches = batched(check_several(queries), limits.MAX_DOCUMENTS)
+        answers = [self._ask("POST", "/encode", _queries(batch)) for batch in batches]
         width = n_bytes(answers[0]["n_bits"] if answers else self.n_bits)
         content = b"".join(bytes.fromhex(code) for answer in answers for code in answer["codes"])
         return np.frombuffer(content, dtype=np.uint8).reshape(-1, width)
@@ -273,7 +275,7 @@ def _error(code: str, message: str) -> Exception:
 
 def _path(key: str) -> str:
     # Dots are percent-encoded, because .. would mean the parent path.
-    return "/documents/" + quote(key, safe="", errors="surrogatepass").replace(".", "%2E")
+    return "/documents/" + quote(check_key(key), safe="", errors="surrogatepass").replace(".", "%2E")
 
 
 def _document(row: dict[str, Any]) -> Document:

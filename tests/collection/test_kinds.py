@@ -269,12 +269,12 @@ def test_explanations_of_a_search_by_key(collection):
 
 def test_a_key_is_a_str(collection):
     for call in (collection.get, lambda key: collection.search(key=key), lambda key: collection.delete([key])):
-        with pytest.raises(TypeError, match="key=1 is a int. Pass a str"):
+        with pytest.raises(TypeError, match="key=1 is a int"):
             call(1)
     assert 1 not in collection
 
 
 def test_one_str_is_not_several_queries(collection):
     for call in (collection.search_many, collection.encode):
-        with pytest.raises(TypeError, match="is one query. Pass a list"):
+        with pytest.raises(TypeError, match="is one query"):
             call("kitten")

@@ -34,11 +34,6 @@ def test_bytes_widen_their_range(tmp_path, metric):
                 scores /= np.linalg.norm(other, axis=1) * np.linalg.norm(query)
             assert best.key == f"new {scores.argmax()}"
             assert best.score == pytest.approx(scores.max(), rel=0.02)
-        assert (
-            collection.search(rows[3], 1)[0].score
-            == pytest.approx(1 if metric == "cosine" else max(rows @ rows[3]), rel=0.2)
-            or metric == "ip"
-        )
         assert collection.check().documents == 1120
 
 

@@ -15,7 +15,10 @@ from sthash.sources import Document, FieldNames
 
 
 class DocumentCollection(Protocol):
-    """A file (`Collection`), a service (`Client`), or Milvus (`MilvusCollection`): same methods, same answers."""
+    """A file (`Collection`), a service (`Client`), or Milvus (`MilvusCollection`): the same methods.
+
+    They give the same answers, as far as an engine stores what a method needs; otherwise they raise a ValueError.
+    """
 
     @property
     def n_bits(self) -> int:

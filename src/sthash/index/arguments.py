@@ -28,7 +28,7 @@ def refuse_copy(index: Any) -> Any:
 
 
 def check_ids(ids: npt.ArrayLike | Set[int], name: str = "ids", count: int | None = None, of: str | None = None) -> Ids:
-    """Return ``ids`` as a contiguous int64 vector; ``count`` is their required number, ``of`` the rows that get them."""
+    """Return ``ids`` as a contiguous int64 vector; ``count`` is their required number, ``of`` the rows they are for."""
     if isinstance(ids, Set):
         if of is not None:
             raise TypeError(f"{name} are a set, which has no order. Pass a list, in the order of the {of}.")

@@ -27,6 +27,7 @@ from urllib.parse import quote, unquote
 from pymilvus import DataType
 
 from sthash.batches import batched
+from sthash.checks import check_key
 from sthash.sources import Document
 
 MAX_BYTES = 65_535  # of a string, or of JSON
@@ -66,7 +67,7 @@ class OutgoingDocument(NamedTuple):
 
 def as_primary_key(key: str) -> str:
     """Return the primary key of the key of a document."""
-    return quote(key, safe=_READABLE, errors="surrogatepass")
+    return quote(check_key(key), safe=_READABLE, errors="surrogatepass")
 
 
 def from_primary_key(primary: str) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 from sthash import codes as packed
 from sthash.arrays import Ids
 from sthash.batches import batched
-from sthash.checks import check_positive, check_whole
+from sthash.checks import check_positive, check_several, check_whole
 from sthash.codes import Codes
 from sthash.collection import (
     Collection,
@@ -352,8 +352,8 @@ class MilvusCollection:
         filter: str = "",  # noqa: A002
         **options: Unpack[SearchKeywords],
     ) -> list[Hits]:
-        """Like `search`, for many texts: the hits of each."""
-        return self._answer(list(queries), SearchOptions(k, **options), filter)
+        """Search for many texts at once; return the hits of each. See `search`."""
+        return self._answer(check_several(queries), SearchOptions(k, **options), filter)
 
     def _answer(self, texts: list[str], options: SearchOptions, condition: str) -> list[Hits]:
         if not isinstance(condition, str):
@@ -371,7 +371,7 @@ class MilvusCollection:
 
     def encode(self, queries: Iterable[str]) -> Codes:
         """Return the packed codes of texts."""
-        return self._model.encode(list(queries)).codes
+        return self._model.encode(check_several(queries)).codes
 
     # What people do with a collection
 

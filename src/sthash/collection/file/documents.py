@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sthash.arrays import Ids
+from sthash.checks import check_key
 from sthash.checksums import decode_text, encode_text, row_checksum
 from sthash.collection.file.connection import CollectionError
 from sthash.collection.file.store import MOST_IDS, Store
@@ -161,9 +162,7 @@ class Documents:
 
     def find(self, key: str) -> int | None:
         """Return the id of a key, if there is such a document. Its text is not read."""
-        if not isinstance(key, str):
-            raise TypeError(f"key={key!r} is a {type(key).__name__}. Pass a str.")
-        return self._find(encode_text(key))
+        return self._find(encode_text(check_key(key)))
 
     def _find(self, key: bytes) -> int | None:
         row = self._store.execute("SELECT id FROM documents WHERE key = ?", (key,)).fetchone()

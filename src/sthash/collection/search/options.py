@@ -29,6 +29,8 @@ class SearchKeywords(TypedDict, total=False):
 class SearchOptions:
     """How to search; the same for `Collection`, `Client`, `MilvusCollection` and the HTTP interface.
 
+    Milvus stores codes only: there, ``correct`` and rankings by words raise a ValueError.
+
     Parameters
     ----------
     k : int
