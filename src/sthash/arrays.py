@@ -13,3 +13,7 @@ Ids: TypeAlias = npt.NDArray[np.int64]
 Positions: TypeAlias = npt.NDArray[np.int64]
 # Rows that a user brings, sparse or dense: csr_array | csr_matrix | ndarray, for which SciPy has no common type.
 Vectors: TypeAlias = Any
+# Dense values: vectors, weights, scores.
+Floats: TypeAlias = npt.NDArray[np.float32]
+# Columns of sparse rows: terms, or dimensions.
+Columns: TypeAlias = npt.NDArray[np.int32]

@@ -127,7 +127,7 @@ def test_vectors_have_codes_only_if_they_are_asked_for(sth, rows):
     assert now[0] == ["cosine", "bits", "key", "matched", "text"]
     assert [[line[0], line[2]] for line in now] == [line.split()[:2] for line in table.splitlines()]
     by_codes = sth("similar", "c.sth", "k3", "--no-rerank").out
-    assert by_codes.splitlines()[0].split() == ["score", "bits", "key", "text"]
+    assert by_codes.splitlines()[0].split() == ["score", "bits", "key", "matched", "text"]
     assert json.loads(sth("info", "c.sth", "--json").out)["learned_on"] == 40
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sthash import _core, model_file
-from sthash.arrays import Positions
+from sthash.arrays import Floats, Positions
 from sthash.duplicates.comparable_rows import Shingler
 from sthash.duplicates.measures import MEASURES
 from sthash.duplicates.similarity_join import sketch
@@ -19,7 +19,6 @@ from sthash.vectors.checks import check_rows
 from sthash.vectors.lengths import unit_rows
 from sthash.vectors.rows import Rows
 
-Floats = npt.NDArray[np.float32]
 Scores = npt.NDArray[np.float64]
 Arrays = dict[str, npt.NDArray[Any]]
 VECTORS_AT_ONCE = 2048

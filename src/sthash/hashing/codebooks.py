@@ -18,9 +18,9 @@ import scipy.linalg
 import scipy.sparse as sp
 
 from sthash import _core
+from sthash.arrays import Floats
 from sthash.hashing.rotation import principal_axes, quantizing_rotation
 
-Floats = npt.NDArray[np.float32]
 Choices = npt.NDArray[np.uint8]
 
 WORDS = 256

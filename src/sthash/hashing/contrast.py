@@ -28,6 +28,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from sthash.arrays import Floats
 from sthash.blas import one_blas_thread
 from sthash.codes import Bits
 from sthash.hashing.embedding import TooFewDocumentsError
@@ -35,8 +36,6 @@ from sthash.hashing.linear_hash import LinearHash
 from sthash.hashing.rotation import quantizing_frames
 from sthash.vectors.checks import check_lengths
 from sthash.vectors.lengths import squared_norms, unit_rows
-
-Floats = npt.NDArray[np.float32]
 
 # Batches: number of documents, and of neighbors of each.
 STEPS, ANCHORS, NEIGHBORS = 3000, 32, 16

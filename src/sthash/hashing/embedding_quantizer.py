@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from sthash import _core, model_file
+from sthash.arrays import Floats
 from sthash.blas import one_blas_thread
 from sthash.checks import check_positive, check_whole, resolve_threads
 from sthash.codes import Codes
@@ -31,8 +32,6 @@ from sthash.hashing.codebooks import (
 from sthash.hashing.hasher import check_features, check_seed, learner_of, saved_seed
 from sthash.vectors.checks import check_rows
 from sthash.vectors.lengths import squared_norms, unit_rows
-
-Floats = npt.NDArray[np.float32]
 
 BATCH = 1024
 MOST_BYTES = 256

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sthash.arrays import Floats
 from sthash.blas import one_blas_thread
 from sthash.hashing.codebooks import LEAST_LENGTH, Codewords, k_means, learn_signs, nearest, no_books, signs_of
 
-Floats = npt.NDArray[np.float32]
 Bytes = npt.NDArray[np.uint8]
 Cells = npt.NDArray[np.int32]
 Arrays = dict[str, npt.NDArray[Any]]

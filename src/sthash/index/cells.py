@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from sthash.arrays import Floats
 from sthash.checks import check_choice, check_whole, resolve_threads
 from sthash.index.stored_vectors import (
     PRECISIONS,
@@ -27,7 +28,6 @@ from sthash.vectors.metric import METRICS, Metric
 if TYPE_CHECKING:
     from sthash.index.cell_learning import CellEncoder
 
-Floats = npt.NDArray[np.float32]
 Arrays = dict[str, npt.NDArray[Any]]
 
 CELLS_PER_ROOT = 1.3

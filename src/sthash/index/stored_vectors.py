@@ -11,12 +11,12 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from sthash.arrays import Floats
 from sthash.checks import check_choice
 from sthash.vectors.checks import check_rows
 from sthash.vectors.lengths import rows_of_unit_length
 from sthash.vectors.metric import Metric
 
-Floats = npt.NDArray[np.float32]
 Precision = Literal["float32", "float16", "int8"]
 PRECISIONS = ("float32", "float16", "int8")
 

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sthash import _core, model_file
-from sthash.arrays import Ids
+from sthash.arrays import Floats, Ids
 from sthash.checks import check_whole, resolve_threads
 from sthash.index.arguments import GREATEST_ID, MOST_RESULTS, check_allowed, check_id, check_ids, check_k, refuse_copy
 from sthash.index.cells import CellCoder, EncodedVectors
@@ -26,7 +26,6 @@ from sthash.index.interface import Allowed
 from sthash.index.stored_vectors import PRECISIONS, Precision, dense_rows
 from sthash.vectors.metric import Metric
 
-Floats = npt.NDArray[np.float32]
 Arrays = dict[str, npt.NDArray[Any]]
 
 # Default search effort: n_cells / 12 cells (n_cells / 6 for inner products, about which cells tell less), but at least

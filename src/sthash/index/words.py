@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sthash import _core, model_file
-from sthash.arrays import Ids
+from sthash.arrays import Columns, Ids
 from sthash.checks import check_whole, resolve_threads
 from sthash.index.arguments import GREATEST_ID, check_id, check_ids, check_k, refuse_copy
 from sthash.index.bm25 import Bm25, inverse_frequencies
@@ -30,7 +30,6 @@ from sthash.vectors.lengths import row_sums
 if TYPE_CHECKING:
     from sthash.text import TextVectorizer
 
-Columns = npt.NDArray[np.int32]
 Scores = npt.NDArray[np.float32]
 
 BM25 = Bm25()

@@ -22,12 +22,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from sthash.arrays import Floats
 from sthash.model.encoded import Margins
 from sthash.vectors.lengths import completed_rows, squared_norms
-
-Floats = npt.NDArray[np.float32]
 
 # The share of rows that are at most as long as the common length; the part of the mean row that is subtracted from
 # queries; and the ridge of least squares, per row. Chosen on embeddings and on an SVD of package descriptions.

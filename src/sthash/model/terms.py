@@ -11,9 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from sthash import _core
+from sthash.arrays import Columns
 from sthash.checksums import encode_text, row_checksum
-
-Columns = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True)

@@ -11,14 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from sthash import _core
-from sthash.arrays import Positions
+from sthash.arrays import Columns, Positions
 from sthash.checks import resolve_threads
 from sthash.vectors.lengths import row_sums, unit_rows, unit_values
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
 
-Columns: TypeAlias = npt.NDArray[np.int32]
 Values: TypeAlias = npt.NDArray[Any]  # float32, or int32 for counts
 Row: TypeAlias = tuple[Columns, Values]
 

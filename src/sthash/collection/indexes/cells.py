@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from sthash.arrays import Ids
+from sthash.arrays import Floats, Ids
 from sthash.batches import batched
 from sthash.checks import check_choice, check_whole, resolve_threads
 from sthash.collection.file.records import Records
@@ -30,8 +30,6 @@ from sthash.vectors.checks import LONGEST
 from sthash.vectors.lengths import unit_rows
 from sthash.vectors.metric import METRICS, Metric
 from sthash.vectors.rows import Rows
-
-Floats = npt.NDArray[np.float32]
 
 SETTING = "cells"
 # Fewer vectors are searched by brute force. Cells are relearned when the collection has grown by the factor GROWTH.

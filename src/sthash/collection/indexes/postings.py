@@ -13,12 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from sthash import _core
-from sthash.arrays import Ids
+from sthash.arrays import Columns, Ids
 from sthash.checks import resolve_threads
 from sthash.collection.file.segments import Segment, Segments
 from sthash.collection.file.store import Store
 from sthash.collection.indexes.counts import unpacked
-from sthash.collection.indexes.terms import Columns
 from sthash.progress import Progress, silent
 from sthash.vectors.rows import Rows
 

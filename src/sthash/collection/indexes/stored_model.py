@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sthash.arrays import Columns
 from sthash.batches import batched
 from sthash.checks import check_choice, check_positive, check_whole
 from sthash.collection.file.connection import CollectionError
@@ -20,7 +21,7 @@ from sthash.collection.indexes.terms import TermTable, find_column, next_column
 from sthash.model import Margins, Model, TextModel, VectorModel
 from sthash.model.linear import check_settings
 from sthash.model.scatter import Scatter
-from sthash.model.terms import Columns, Term, TermRows, padded
+from sthash.model.terms import Term, TermRows, padded
 from sthash.model.vector_model import weights_shape
 from sthash.text.analyzer import check_stemmer
 from sthash.text.weighting import WEIGHTINGS

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from sthash.arrays import Columns
 from sthash.checksums import decode_text, encode_text
 from sthash.collection.file.store import Store
-
-Columns = npt.NDArray[np.int32]
 
 FREQUENCY_CHUNK = 256
 MOST_TERMS = 1 << 30

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sthash import _core
-from sthash.arrays import Ids, Positions
+from sthash.arrays import Columns, Ids, Positions
 from sthash.batches import batched
 from sthash.checks import check_choice, resolve_threads
 from sthash.collection.file.records import Records
@@ -36,7 +36,6 @@ from sthash.collection.indexes.postings import PostingTable
 from sthash.collection.indexes.query_words import QueryWords, unused
 from sthash.collection.indexes.terms import (
     FREQUENCY_CHUNK,
-    Columns,
     Frequencies,
     TermTable,
     append_terms,
