@@ -127,7 +127,8 @@ class VectorIndex:
             "ip" is the inner product, in which lengths count.
         precision : {"float32", "float16", "int8"}, default="float32"
             How the index keeps the vectors that the last stage reads. "float16" and "int8" take half and a quarter of
-            the memory, and scores are those of the rounded vectors.
+            the memory, and scores are those of the rounded vectors. The range of int8 is learned per dimension; `add`
+            refuses vectors far outside it.
         n_bytes : int, default=24
             Bytes per code, an even number from 2 to 128.
         n_cells : int, optional
