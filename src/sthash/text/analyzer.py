@@ -102,7 +102,6 @@ def resolve_stop_words(stop_words: str | Iterable[str] | None, language: str = "
             )
         return language_stop_words(name)
     words = frozenset(stop_words)
-    for word in words:
-        if not isinstance(word, str):
-            raise TypeError(f"stop_words must hold str only, got {word!r} ({type(word).__name__}).")
-    return frozenset(word.lower() for word in words)
+    if other := [word for word in words if not isinstance(word, str)]:
+        raise TypeError(f"stop_words must hold str only, got {other[0]!r} ({type(other[0]).__name__}).")
+    return frozenset(map(str.lower, words))

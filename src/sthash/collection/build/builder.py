@@ -208,10 +208,10 @@ def write_indexes(
     store: Store, texts: TextCorpus | None, model: Model | None, threads: int | None, report: Progress
 ) -> None:
     """Rewrite the words of all documents if texts are given, and their codes if a model is given."""
+    if model is not None:
+        Codes(store, IndexSet(store, threads=threads).content, model, threads).lay_out()
     indexes = IndexSet(store, model, threads)
     of_texts = indexes.content is indexes.words
-    if model is not None:
-        Codes(store, indexes.content, model, threads).lay_out()
     if texts is not None:
         texts.write(indexes.words, indexes.codes if of_texts else None, report)
         indexes.words.settle(report)

@@ -162,13 +162,18 @@ class Segments:
             Writes the documents of a range of ids to new segments. The old ones of this range are dropped before, or by
             it if it still reads them.
         """
-        for segment in self.all():
-            live = self.live(segment)
-            if live is not None and 4 * int((~live).sum()) > segment.size:
-                index(segment.first, segment.last)
+        segments = self.all()
+        sparse = [
+            segment
+            for segment in segments
+            if (live := self.live(segment)) is not None and 4 * int((~live).sum()) > segment.size
+        ]
+        for segment in sparse:
+            index(segment.first, segment.last)
         if pending > most_pending:
             index(self.end(), MOST_IDS - 1)
-        segments = self.all()
+        if sparse or pending > most_pending:
+            segments = self.all()
         while len(segments) > 1 and _alike(segments[-2], segments[-1], most_bytes):
             index(segments[-2].first, segments[-1].last)
             segments = self.all()

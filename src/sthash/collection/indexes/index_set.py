@@ -60,7 +60,7 @@ class IndexSet:
         """What documents are compared by: their vectors if they have some, or else their words."""
         return self.contents[-1]
 
-    @property
+    @cached_property
     def has_codes(self) -> bool:
         """Whether the documents have codes."""
         return Codes.are_in(self._store)
