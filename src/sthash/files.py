@@ -83,7 +83,11 @@ def remove_left_overs(target: Path) -> list[Path]:
 def _create(target: Path) -> tuple[Path, int | None]:
     while True:
         temporary = target.with_name(f".{target.name}.{os.urandom(8).hex()}{SUFFIX}")
-        handle = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
+        try:
+            handle = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
+        except FileNotFoundError:
+            missing = f"{target.parent} does not exist, so {target.name} cannot be written. Make the folder first."
+            raise FileNotFoundError(missing) from None
         if fcntl is None:  # Windows, where nobody may rename or remove a file that is open
             os.close(handle)
             return temporary, None

@@ -182,3 +182,8 @@ def test_an_unknown_recipe_is_refused_before_anything_is_read(tmp_path):
         Collection.create(tmp_path / "c.sth", documents, learning=Learning(recipe="soup"))
     assert len(list(documents)) == 10
     assert not list(tmp_path.iterdir())
+
+
+def test_a_missing_folder_is_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"nowhere does not exist, so c\.sth cannot be written"):
+        Collection.create(tmp_path / "nowhere" / "c.sth", ["a text"])
