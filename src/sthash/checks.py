@@ -42,14 +42,14 @@ def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
 def check_key(key: Any) -> str:
     """Return the key of a document."""
     if not isinstance(key, str):
-        raise TypeError(f"key={key!r} is a {type(key).__name__}. Pass a str.")
+        raise TypeError(f"key={key!r} must be a str, got {type(key).__name__}. Pass the key of a document.")
     return key
 
 
 def check_several(queries: Any) -> list[Any]:
     """Return queries as a list. A str is one query, not several of one letter each."""
     if isinstance(queries, str | bytes):
-        raise TypeError(f"queries={queries!r} is one query. Pass a list of them.")
+        raise TypeError(f"queries={queries!r} is one query. Pass a list of queries.")
     return list(queries)
 
 

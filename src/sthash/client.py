@@ -169,7 +169,7 @@ class Client:
 
     def delete(self, keys: str | Iterable[str], *, missing_ok: bool = False) -> int:
         """Delete documents by key, or none if a key is missing. Return the number of deleted documents."""
-        several = [keys] if isinstance(keys, str) else list(keys)
+        several = [check_key(key) for key in ([keys] if isinstance(keys, str) else keys)]
         return int(self._ask("POST", "/delete", {"keys": several, "missing_ok": missing_ok})["count"])
 
     # Search
@@ -180,7 +180,7 @@ class Client:
         """Find the documents most similar to a text, a vector, or another document; see `SearchOptions`."""
         if (query is None) == (key is None):
             raise TypeError("search takes either a query or a key. Pass one of them.")
-        body = SearchOptions(k, **options).keywords() | ({"key": key} if key is not None else _query(query))
+        body = SearchOptions(k, **options).keywords() | ({"key": check_key(key)} if key is not None else _query(query))
         answer = self._ask("POST", "/search", body)
         return _hits(answer["hits"], answer)
 

@@ -269,7 +269,7 @@ def test_explanations_of_a_search_by_key(collection):
 
 def test_a_key_is_a_str(collection):
     for call in (collection.get, lambda key: collection.search(key=key), lambda key: collection.delete([key])):
-        with pytest.raises(TypeError, match="key=1 is a int"):
+        with pytest.raises(TypeError, match="key=1 must be a str, got int"):
             call(1)
     assert 1 not in collection
 

@@ -75,7 +75,7 @@ def test_an_excluded_phrase_leaves_the_vectors_their_part(tmp_path):
 
 @pytest.mark.parametrize("name", ["learning", "vector_options"])
 def test_options_are_of_their_kind(tmp_path, name):
-    with pytest.raises(TypeError, match=f"{name} is a int. Pass "):
+    with pytest.raises(TypeError, match=f"{name} must be a .*, got int"):
         Collection.create(tmp_path / "c.sth", vectors=random_vectors(3, 2), **{name: 3})
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from sthash import codes as packed
 from sthash.arrays import Ids
 from sthash.batches import batched
-from sthash.checks import check_positive, check_several, check_whole
+from sthash.checks import check_key, check_positive, check_several, check_whole
 from sthash.codes import Codes
 from sthash.collection import (
     Collection,
@@ -341,7 +341,7 @@ class MilvusCollection:
         if query is not None:
             return self._answer([query], chosen, filter)[0]
         # One more, because the document itself is the nearest.
-        hits = self._answer([self.get(str(key)).text], replace(chosen, k=chosen.k + 1), filter)[0]
+        hits = self._answer([self.get(check_key(key)).text], replace(chosen, k=chosen.k + 1), filter)[0]
         return Hits([hit for hit in hits if hit.key != key][: chosen.k], ranking=hits.ranking)
 
     def search_many(

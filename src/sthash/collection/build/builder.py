@@ -179,7 +179,7 @@ def build(
 def _check_options(learning: Any, vector_options: Any) -> None:
     for name, given, kind in (("learning", learning, Learning), ("vector_options", vector_options, VectorOptions)):
         if given is not None and not isinstance(given, kind):
-            raise TypeError(f"{name} is a {type(given).__name__}. Pass {kind.__name__}(…).")
+            raise TypeError(f"{name} must be a {kind.__name__}, got {type(given).__name__}. Pass {kind.__name__}(…).")
 
 
 def _check_model(

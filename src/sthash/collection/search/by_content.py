@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sthash.arrays import Ids, Positions
+from sthash.arrays import Floats, Ids, Positions
 from sthash.codes import row_distances
 from sthash.collection.indexes.cells import Cells
 from sthash.collection.indexes.codes import BallRanking, CodeTable
@@ -66,23 +66,25 @@ def rank_like(snapshot: Snapshot, number: int, k: int, options: SearchOptions, a
 def _rank_by_cells(cells: Cells, rows: Rows, k: int, allowed: Ids | None) -> list[Ranked]:
     found, scores = cells.search(rows.values, k, allowed=allowed)
     ranked = [Ranked(ids, rated) for ids, rated in zip(found, scores, strict=True)]
-    if cells.metric == "ip":
-        return ranked
-    most = len(cells) if allowed is None else len(allowed)
-    for place, own in enumerate(ranked):
-        width, kept = k, _without_zeros(cells, own)
-        while len(kept.ids) < min(k, len(own.ids)) and width < most:
-            width = min(4 * width, most)
-            found, scores = cells.search(rows.values[place : place + 1], width, allowed=allowed)
-            kept = _without_zeros(cells, Ranked(found[0], scores[0]))
-        ranked[place] = kept.at(range(min(k, len(kept.ids))))
+    if cells.metric == "cosine":
+        for place, own in enumerate(ranked):
+            if 0.0 in own.scores:
+                ranked[place] = _nonzero(cells, rows.values[place : place + 1], own, k, allowed)
     return ranked
 
 
+def _nonzero(cells: Cells, query: Floats, ranked: Ranked, k: int, allowed: Ids | None) -> Ranked:
+    """Return k hits without zero vectors, such as those of blank texts: their cosines say nothing."""
+    width, most = k, len(cells) if allowed is None else len(allowed)
+    kept = _without_zeros(cells, ranked)
+    while len(kept.ids) < k and width < most:
+        width = min(4 * width, most)
+        found, scores = cells.search(query, width, allowed=allowed)
+        kept = _without_zeros(cells, Ranked(found[0], scores[0]))
+    return kept.at(range(min(k, len(kept.ids))))
+
+
 def _without_zeros(cells: Cells, ranked: Ranked) -> Ranked:
-    """Leave out documents whose vectors are zero, such as those of blank texts: their cosines say nothing."""
-    if 0.0 not in ranked.scores:
-        return ranked
     zero = sorted(number for number, score in zip(ranked.ids, ranked.scores, strict=True) if score == 0)
     vectors = cells.vectors(np.array(zero, dtype=np.int64))
     empty = {number for place, number in enumerate(zero) if not vectors.row(place)[1].any()}
