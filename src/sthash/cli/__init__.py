@@ -21,6 +21,7 @@ from sthash.cli import (
     delete,
     demo,
     duplicates,
+    evaluate,
     export,
     get,
     info,
@@ -42,7 +43,7 @@ GROUPS = {
     "Find": (search.search, similar.similar, duplicates.duplicates, dedup.dedup, classify.classify),
     "Inspect": (get.get, listing.list, info.info, check.check, export.export),
     "Change": (add.add, delete.delete, relearn.relearn, compact.compact, copy.copy),
-    "More": (serve.serve, reproduce.reproduce, scores.scores, version.version),
+    "More": (serve.serve, evaluate.evaluate, reproduce.reproduce, scores.scores, version.version),
 }
 COMMANDS = tuple(command for group in GROUPS.values() for command in group)
 EXPECTED = (
