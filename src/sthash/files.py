@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -20,7 +21,9 @@ SUFFIX = ".sthash-tmp"
 def replacing(target: str | os.PathLike[str]) -> Iterator[Path]:
     """Give a temporary path beside ``target``; after the block, sync the file and rename it to ``target``.
 
-    If the block fails or is interrupted, the temporary file is removed and ``target`` stays as it was.
+    If the block fails or is interrupted, the temporary file is removed and ``target`` stays as it was. A symbolic link
+    is followed: the file that it leads to is replaced. The new file has the mode of the old one, and its owner if the
+    process may set it; where there was none, the umask decides.
 
     Examples
     --------
@@ -33,12 +36,29 @@ def replacing(target: str | os.PathLike[str]) -> Iterator[Path]:
     ...     target.read_text()
     'all or nothing'
     """
-    path = Path(target)
+    path = Path(os.path.realpath(target))
     with unfinished(path) as temporary:
+        take_access(temporary, path)
         yield temporary
         sync(temporary)
         temporary.replace(path)
         sync(path.parent)
+
+
+def take_access(new: Path, old: Path) -> None:
+    """Give a new file the mode of an old one, and its owner and group where the process may set them."""
+    with suppress(FileNotFoundError):
+        known = old.stat()
+        mode = stat.S_IMODE(known.st_mode)
+        if fcntl is not None:  # Windows has no owners of this kind
+            own = new.stat()
+            if (own.st_uid, own.st_gid) != (known.st_uid, known.st_gid):
+                try:
+                    os.chown(new, known.st_uid, known.st_gid)
+                except PermissionError:
+                    # What the old group might do is not given to another group.
+                    mode &= ~(stat.S_ISUID | stat.S_ISGID | stat.S_IRWXG)
+        new.chmod(mode)
 
 
 @contextmanager

@@ -26,7 +26,8 @@ CASES = {
     "a.json": (b'[{"text": "one"}, 5, {"body": 1}, {"text": "two"}]', ["item 2", "item 3"]),
     "b.json": (b'[{"text": "one"}, {"text": "two"}, {"text" "x"}, {"text": "lost"}]', ["item 3 and the rest of it"]),
     "c.json": (b'[{"text": "one"}, {"text": "two"}', ["item 2 and the rest"]),
-    "d.json": (b'{"text": "one"}\n{\n"text": "two"}\n\n[]', ["item 3"]),
+    "d.json": (b'{"text": "one"}\n{\n"text": "two"}\n\n[5]', ["item 3"]),
+    "f.json": (b'[{"text": "one"}]\n[{"text": "two"}] , garbage', ["item 3 and the rest of it"]),
     "e.json": (b'[{"text": "one"}, {"text": "two"}, ', ["e.json"]),
 }
 
@@ -231,3 +232,47 @@ def test_a_pipe_that_gives_little_at_a_time(monkeypatch):
 
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(Slow())))
     assert [document.text for document in read_documents("-")] == ["one", "two"]
+
+
+def test_arrays_one_after_the_other_are_all_read(tmp_path):
+    path = tmp_path / "all.json"
+    path.write_text('[{"text": "one"}]\n[]\n[{"text": "two"}, {"text": "three"}]\n')
+    assert [document.text for document in read_documents(path)] == ["one", "two", "three"]
+
+
+@pytest.mark.parametrize("number", ["123456", "1.5", "1e+5", "-12"])
+@pytest.mark.parametrize("before", [1, 2, 3])
+def test_a_number_that_two_reads_share_takes_nothing_with_it(tmp_path, monkeypatch, number, before):
+    monkeypatch.setattr(formats, "_CHUNK", 64)
+    path = tmp_path / "a.json"
+    path.write_text("[" + " " * (63 - before) + number + ',{"text": "good"}]')
+    skipped = []
+    assert [document.text for document in read_documents(path, on_bad=skipped.append)] == ["good"]
+    assert [bad.content for bad in skipped] == [str(json.loads(number))]
+
+
+def test_a_parquet_file_that_expands_too_far_is_refused(tmp_path, monkeypatch):
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    monkeypatch.setattr(compression, "FREE_BYTES", 1 << 20)
+    values = {"text": ["x" * 300_000] * 20}
+    nested = {"text": ["a"] * 20, "parts": [[{"part": "x" * 300_000}]] * 20}
+    mapped = {"text": ["a"] * 20, "m": pyarrow.array([[("k", "x" * 300_000)]] * 20, pyarrow.map_("string", "string"))}
+    for columns in (values, nested, mapped):
+        path = tmp_path / "wide.parquet"
+        parquet.write_table(pyarrow.table(columns), path, compression="zstd")
+        with pytest.raises(ValueError, match="expands to more than"):
+            list(read_documents(path))
+
+
+def test_a_damaged_parquet_file_is_named_and_skipped(tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "a.parquet"
+    parquet.write_table(pyarrow.table({"text": ["a", "b"]}), path)
+    content = bytearray(path.read_bytes())
+    content[20:40] = b"\xff" * 20
+    path.write_bytes(content)
+    skipped = []
+    assert list(read_documents(path, on_bad=skipped.append)) == []
+    assert [str(path) in bad.reason for bad in skipped] == [True]

@@ -31,9 +31,22 @@ def opened(path: Path) -> Iterator[IO[bytes]]:
         with path.open("rb") as plain:
             yield plain
         return
-    most = max(FREE_BYTES, MOST_EXPANSION * path.stat().st_size)
+    most = most_bytes(path.stat().st_size)
     with opener(path) as inner, io.BufferedReader(_Bounded(inner, str(path), most), 1 << 17) as stream:
         yield cast("IO[bytes]", stream)
+
+
+def most_bytes(size: int) -> int:
+    """Return to how many bytes a compressed file of ``size`` bytes may expand."""
+    return max(FREE_BYTES, MOST_EXPANSION * size)
+
+
+def expands_too_far(name: str, most: int, remedy: str) -> ValueError:
+    """Return the error for a file that expands to more than ``most`` bytes."""
+    return ValueError(
+        f"{name} expands to more than {most:,} bytes, and {MOST_EXPANSION} times its own size. "
+        f"If you trust it, {remedy}."
+    )
 
 
 class _Bounded(io.RawIOBase):
@@ -60,10 +73,7 @@ class _Bounded(io.RawIOBase):
             raise _damaged(self._name, error) from error
         self._count += len(content)
         if self._count > self._most:
-            raise ValueError(
-                f"{self._name} expands to more than {self._most:,} bytes, and {MOST_EXPANSION} times its own size. "
-                "If you trust it, decompress it first."
-            )
+            raise expands_too_far(self._name, self._most, "decompress it first")
         buffer[: len(content)] = content
         return len(content)
 

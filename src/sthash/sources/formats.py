@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import codecs
 import csv
-import io
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import IO, Any
 
-from sthash.batches import BATCH_DOCUMENTS
 from sthash.sources.encodings import Encoding, plain_stream
+from sthash.sources.parquet import parquet_records
 from sthash.sources.records import LARGEST_RECORD, BadRecord, OnBad, Records, refuse, too_large
-from sthash.tables import arrow_records, plain_record
 
 _CHUNK = 1 << 20
 _PIECES = re.compile(rb"[^\r]*\r\n?|[^\r]+")
+_NO_SPACE = re.compile(r"\S")
 
 
 def read_records(
@@ -42,7 +42,7 @@ def read_records(
         Field that holds a vector, which may come as an array.
     """
     if kind == "parquet":
-        yield from _parquet_records(stream, name, vector)
+        yield from parquet_records(stream, name, vector)
         return
     plain, found = plain_stream(stream, name, encoding or Encoding())
     yield from _TEXT_FORMATS[kind](_Lines(plain, name, found, on_bad))
@@ -126,20 +126,21 @@ def _json_line_records(lines: _Lines) -> Records:
 
 
 def _json_records(lines: _Lines) -> Records:
-    """Read an array of objects, or objects one after the other, item by item."""
+    """Read arrays of objects, or objects, one after the other, item by item."""
     buffer = _JsonBuffer(lines)
-    array = buffer.peek() == "["
-    if array:
-        buffer.take()
-    number = 0
-    while (next_one := buffer.peek()) and not (array and next_one == "]"):
+    number, inside = 0, False
+    while next_one := buffer.peek():
+        if next_one == ("]" if inside else "["):
+            buffer.take()
+            inside = not inside
+            continue
         number += 1
         place = f"{lines.name}, item {number}"
         try:
-            record = buffer.value(place)
-            if array and buffer.peek() not in (",", "]"):
+            record = buffer.value()
+            if inside and buffer.peek() not in (",", "]"):
                 raise ValueError("a comma or the end of the array is missing after it")
-            if array and buffer.peek() == ",":
+            if inside and buffer.peek() == ",":
                 buffer.take()
         except (ValueError, RecursionError) as error:
             # Where the next item begins is only known if this one is valid.
@@ -151,7 +152,7 @@ def _json_records(lines: _Lines) -> Records:
         else:
             reason = f"{place} is not a JSON object but a {type(record).__name__}. Write an array of objects."
             lines.on_bad(BadRecord(place, reason, json.dumps(record)))
-    if array and not next_one:
+    if inside:
         lines.on_bad(BadRecord(lines.name, f"{lines.name} ends before its array does. Get the file again."))
 
 
@@ -167,33 +168,36 @@ class _JsonBuffer:
     def peek(self) -> str:
         """Return the next character that is no space; empty at the end."""
         while True:
-            rest = self._text[self._start : self._start + 1]
-            if rest and not rest.isspace():
-                return rest
-            if rest:
-                self._start += 1
-            elif not self._more(_CHUNK):
+            found = _NO_SPACE.search(self._text, self._start)
+            self._start = len(self._text) if found is None else found.start()
+            if found is not None:
+                return found.group()
+            if not self._more(_CHUNK):
                 return ""
 
     def take(self) -> None:
         """Skip the next character."""
         self._start += 1
 
-    def value(self, place: str) -> Any:
+    def value(self) -> Any:
         """Return the next value."""
         self.peek()
         while True:
+            size = len(self._text) - self._start
             try:
-                value, self._start = self._parser.raw_decode(self._text, self._start)
+                value, end = self._parser.raw_decode(self._text, self._start)
             except json.JSONDecodeError as error:
                 # A value that ends early may continue; an error in the middle stays an error.
                 unfinished = error.msg.startswith("Unterminated") or len(self._text) - error.pos < 16
-                size = len(self._text) - self._start
                 if not unfinished or size > LARGEST_RECORD or not self._more(max(_CHUNK, size)):
                     if size > LARGEST_RECORD:
                         raise ValueError(f"larger than {LARGEST_RECORD // 2**20} MiB") from error
                     raise ValueError(error.msg) from error
             else:
+                # A number at the end of what was read may continue: 12|34, 1|.5, 1.|5, 1e+|5.
+                if isinstance(value, int | float) and len(self._text) - end < 3 and self._more(max(_CHUNK, size)):
+                    continue
+                self._start = end
                 return value
 
     def _more(self, size: int) -> bool:
@@ -241,7 +245,7 @@ def _table_records(lines: _Lines, delimiter: str) -> Records:
             lines.on_bad(BadRecord(rows.place, rows.problem, rows.text))
         elif header is None:
             header = row
-            if twice := next((field for place, field in enumerate(row) if field in row[:place]), None):
+            if twice := next((field for field, count in Counter(row).items() if count > 1), None):
                 raise ValueError(f"{rows.place} has the field {twice!r} twice. Rename one of them.")
         elif len(row) != len(header):
             reason = (
@@ -292,24 +296,6 @@ class _Rows:
             # Read the record to its end, or its last lines would be taken for records.
             self.problem = encoding.problem(self.place, line, self._lines.offset, error)
             return line.decode(encoding.names[0], "replace")
-
-
-def _parquet_records(stream: IO[bytes], name: str, vector: str | None) -> Records:
-    try:
-        from pyarrow import ArrowException, BufferReader
-        from pyarrow.parquet import ParquetFile
-    except ImportError as error:
-        raise ImportError(f"{name}: Parquet needs pyarrow. Install it: pip install 'sthash[parquet]'.") from error
-    # A plain file is read as needed. Parquet needs random access, which pipes and compressed files do not give.
-    plain = isinstance(stream, io.BufferedReader) and stream.seekable()
-    try:
-        number = 0
-        for batch in ParquetFile(stream if plain else BufferReader(stream.read())).iter_batches(BATCH_DOCUMENTS):
-            for record in arrow_records(batch, vector):
-                number += 1
-                yield f"{name}, row {number}", plain_record(record, vector)
-    except ArrowException as error:
-        raise ValueError(f"{name} cannot be read as Parquet ({error}). Check the file, or set format.") from error
 
 
 _TEXT_FORMATS: dict[str, Callable[[_Lines], Records]] = {

@@ -71,8 +71,8 @@ def read_documents(
 
     Notes
     -----
-    A line, a record, or a file that is one document has at most 64 MiB. A compressed file expands to at most 256 MiB,
-    or to 250 times its size if that is more.
+    A line, a record, or a file that is one document has at most 64 MiB. A compressed file, or a Parquet file, expands
+    to at most 256 MiB, or to 250 times its size if that is more. A ``.json`` file may hold several arrays.
 
     Examples
     --------

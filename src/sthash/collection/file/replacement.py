@@ -16,7 +16,7 @@ from pathlib import Path
 from sthash.collection.file.connection import WAIT_SECONDS, CollectionBusyError, connect, explained
 from sthash.collection.file.journal import format_of, journal_path, locked, note_open, set_aside, successor
 from sthash.collection.file.store import Store
-from sthash.files import remove_left_overs, sync, unfinished
+from sthash.files import remove_left_overs, sync, take_access, unfinished
 
 
 def write_new(target: Path, fill: Callable[[Store], None], *, overwrite: bool) -> None:
@@ -36,9 +36,10 @@ def write_new(target: Path, fill: Callable[[Store], None], *, overwrite: bool) -
 
 
 def copy_file(source: Store, target: Path, *, overwrite: bool) -> None:
-    """Copy a collection's file in one state of it, and put the copy in its place."""
+    """Copy a collection's file in one state of it, and put the copy in its place; a new file has the source's mode."""
     target = Path(os.path.realpath(target))
     with unfinished(target) as temporary:
+        take_access(temporary, source.path)
         with source.clear_errors(), closing(sqlite3.connect(temporary, isolation_level=None)) as copy:
             copy.execute("PRAGMA journal_mode = OFF")
             with source.reading():
@@ -100,6 +101,7 @@ def _replace(new: Path, target: Path, wait: float) -> None:
     with locked(target, wait) as alone:
         if not alone:
             raise CollectionBusyError(f"{target} is in use by another process. Try again when it is done.")
+        take_access(new, target)
         sync(new)
         set_aside(journal_path(target))
         new.replace(target)
