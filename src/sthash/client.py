@@ -289,7 +289,7 @@ def _hit(row: dict[str, Any]) -> Hit:
 
 
 def _hits(rows: list[dict[str, Any]], about: dict[str, Any]) -> Hits:
-    names = ("ignored", "unknown", "suggestions", "corrected", "strategy", "ranking")
+    names = ("ignored", "unknown", "suggestions", "corrected", "strategy", "ranking", "reading", "error")
     return Hits(map(_hit, rows), **{name: about[name] for name in names})
 
 

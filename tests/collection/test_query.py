@@ -1,4 +1,4 @@
-"""What people type: signs and quotes."""
+"""What people type: operators where they are meant, and words everywhere else."""
 
 from __future__ import annotations
 
@@ -6,51 +6,141 @@ import numpy as np
 import pytest
 
 from sthash.collection.search.phrases import Phrase, holds_phrases
-from sthash.collection.search.query import TYPED_CHARACTERS, ParsedQuery, parse_query
+from sthash.collection.search.query import (
+    DEEPEST,
+    TYPED_CHARACTERS,
+    Every,
+    Field,
+    ParsedQuery,
+    Prefix,
+    Quoted,
+    Some,
+    Without,
+    Word,
+    parse_query,
+)
 from sthash.text.analyzer import WordAnalyzer
 
 
+def is_field(name):
+    return name in ("key", "label", "author")
+
+
 @pytest.mark.parametrize(
-    ("text", "parsed"),
+    ("text", "ranked", "demand"),
     [
-        ("", ParsedQuery("")),
-        ("cat dog", ParsedQuery("cat dog")),
-        ("+cat dog", ParsedQuery("cat dog", required=("cat",))),
-        ("cat -dog", ParsedQuery("cat", excluded=("dog",))),
-        ('"cat dog"', ParsedQuery("cat dog", phrases=("cat dog",))),
-        ('+"cat dog" x', ParsedQuery("cat dog x", phrases=("cat dog",))),
-        ('x -"cat dog"', ParsedQuery("x", excluded_phrases=("cat dog",))),
-        ('"a b" "c d"', ParsedQuery("a b c d", phrases=("a b", "c d"))),
-        ("x-ray C++ a+b", ParsedQuery("x-ray C++ a+b")),
-        ("cat - dog", ParsedQuery("cat - dog")),
-        ("grep --version", ParsedQuery("grep --version")),
-        ("+ - --", ParsedQuery("+ - --")),
-        ('5" pipe', ParsedQuery('5" pipe')),
-        ('cat "" dog', ParsedQuery("cat dog")),
-        ('"a"b', ParsedQuery("a b", phrases=("a",))),
-        ("-", ParsedQuery("-")),
+        ("+cat dog", "cat dog", Word("cat")),
+        ("cat -dog", "cat", Without(Word("dog"))),
+        ('"cat dog"', "cat dog", Quoted("cat dog")),
+        ('"cat dog"~5 x', "cat dog x", Quoted("cat dog", 5)),
+        ('x -"cat dog"', "x", Without(Quoted("cat dog"))),
+        ('"a b" "c d"', "a b c d", Every((Quoted("a b"), Quoted("c d")))),
+        ("cats AND dogs", "cats dogs", Every((Word("cats"), Word("dogs")))),
+        ("cats OR dogs", "cats dogs", Some((Word("cats"), Word("dogs")))),
+        ("cats NOT dogs", "cats", Without(Word("dogs"))),
+        (
+            "(cats OR dogs) AND food",
+            "cats dogs food",
+            Every((Some((Word("cats"), Word("dogs"))), Word("food"))),
+        ),
+        ("label:sport goal", "goal", Field("label", Word("sport"))),
+        ('author:"van gogh"', "", Field("author", Quoted("van gogh"))),
+        ("author:go*", "", Field("author", Prefix("go"))),
     ],
 )
-def test_parts(text, parsed):
-    assert parse_query(text) == parsed
-    assert parsed.plain == (parsed == ParsedQuery(parsed.text))
+def test_operators(text, ranked, demand):
+    for syntax in ("auto", "strict"):
+        parsed = parse_query(text, syntax, is_field)
+        assert (parsed.text, parsed.demand) == (ranked, demand)
+    assert parse_query(text, "plain", is_field) == ParsedQuery(text)
 
 
-@pytest.mark.parametrize("text", ['"', 'cat "dog', '-"cat', 'a "b" "c'])
-def test_a_quote_that_is_not_closed(text):
-    with pytest.raises(ValueError, match=r"not closed\. Close it"):
-        parse_query(text)
+def test_a_prefix_is_ranked():
+    assert parse_query("cat elect*") == ParsedQuery("cat", None, (), ("elect",))
 
 
-@pytest.mark.parametrize("text", ["-cat", '-"cat dog"', '-cat -"a b" ""'])
-def test_only_excluded_words(text):
-    with pytest.raises(ValueError, match=r"only excluded words\. Add"):
-        parse_query(text)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "cat - dog",
+        "x-ray C++ a+b",
+        '5" pipe',
+        'cat "dog',
+        "-cat",
+        "+ - --",
+        "*",
+        "ls *",
+        "AND",
+        "cats AND",
+        "OR dogs",
+        "(cats OR dogs",
+        "cats) OR (dogs",
+        "unknown:word",
+        "TO BE OR NOT TO BE",
+        "grep --version",
+        "tar -xzf archive.tgz",
+        "rm -rf build",
+        "chmod +x run.sh",
+        "find . -name core",
+        "find -name core -delete",
+        "ps aux | grep -v root",
+        "gcc -Wall -O2 main.c",
+        'git commit -m "first version of it"',
+        'E: Package "foo bar" has no installation candidate',
+        "bash: foo: command not found",
+        "ls: cannot access '/nonexistent': No such file or directory",
+        'Traceback (most recent call last): File "x.py", line 3',
+        "TypeError: f() takes 1 positional argument but 2 were given",
+        "printf(const char *format, ...)",
+        "http://example.org/a-b?c=d",
+        "/etc/apt/sources.list",
+        "C:\\\\Windows -System",
+        "SELECT * FROM t WHERE a AND b",
+        "Alien (1979)",
+        "+49 30 123456",
+        'the cat in the house sat on a mat near "the old door" yesterday',
+        'What is a "hash table"?',
+        "Was ist eine „Hashtabelle“?",
+        '¿Qué es un "árbol binario"?',
+        "Qu'est-ce que « le hachage » ?",
+        "Che cos'è un albero (binario)?",
+        "Что такое «хеш-таблица»?",
+        "什么是“哈希表”?",
+        "ハッシュ表とは何ですか?",
+        "해시 테이블이란 무엇입니까?",
+        "ما هو جدول التجزئة؟",
+        "O que é um índice (invertido)?",
+        "two\nlines +cat",
+        "+cat " + "x" * TYPED_CHARACTERS,
+    ],
+)
+def test_what_is_pasted_has_no_operators(text):
+    parsed = parse_query(text, is_field=is_field)
+    assert (parsed.text, parsed.demand, parsed.prefixes) == (text, None, ())
 
 
-@pytest.mark.parametrize("text", ['two\nlines "', '-cat "' + "x" * TYPED_CHARACTERS])
-def test_a_document_is_not_parsed(text):
-    assert parse_query(text) == ParsedQuery(text)
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('cat "dog', r"not closed\. Close it"),
+        ("-cat", r"only excluded words\. Add"),
+        ("+cat (dog", "not closed"),
+        ("+cat dog)", "without"),
+        ("cat AND", "AND without words"),
+        ("cat AND AND dog", "AND without words"),
+        ("cat OR", "OR without words"),
+        ("OR cat", "OR without words"),
+        ("cat NOT", "NOT without a word"),
+        ("+cat " + "(" * (DEEPEST + 1) + "dog" + ")" * (DEEPEST + 1), "nested deeper"),
+        ("cat " + "NOT " * 5000 + "dog", "nested deeper"),
+        ('"' * 10_001, "not closed"),
+    ],
+)
+def test_strict_names_what_is_wrong(text, message):
+    with pytest.raises(ValueError, match=message):
+        parse_query(text, "strict")
+    assert parse_query(text).demand is None
 
 
 ANALYZER = WordAnalyzer(frozenset({"the", "of", "and"}), "porter")
@@ -89,3 +179,10 @@ def test_no_texts_and_no_phrases():
     assert holds_phrases([], [Phrase("cat", ANALYZER)], ANALYZER).shape == (0, 1)
     assert holds_phrases(["cat"], [], ANALYZER).shape == (1, 0)
     assert holds_phrases(["cat"], [], ANALYZER).all(axis=1).dtype == np.bool_
+
+
+@pytest.mark.parametrize(
+    ("text", "held"), [("cat big dog", True), ("dog and a cat", True), ("cat a b c d dog", False), ("cat cat", False)]
+)
+def test_words_near_each_other(text, held):
+    assert holds_phrases([text], [Phrase("cat dog", ANALYZER, 2)], ANALYZER).tolist() == [[held]]

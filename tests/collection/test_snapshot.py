@@ -173,6 +173,7 @@ def test_search_options_are_validated_once():
         "explain": False,
         "ranking": "auto",
         "correct": False,
+        "syntax": "auto",
     }
     assert SearchOptions(where={1: {2}}).where == {"1": [2]}
     for wrong, error in (({"k": 0}, ValueError), ({"k": "3"}, TypeError), ({"radius": -1}, ValueError)):

@@ -94,7 +94,9 @@ def test_signs(animals):
     assert keys(animals.search("cat -fish")) == {"bird", "dog"}
     assert keys(animals.search("+cat +dog")) == {"dog"}
     assert keys(animals.search("cat -zebra")) == {"fish", "bird", "dog", "mixed"}
-    assert animals.search("cat +zebra") == []
+    assert animals.search("cat +zebra", syntax="strict") == []
+    relaxed = animals.search("cat +zebra")
+    assert (relaxed.reading, keys(relaxed)) == ("relaxed", {"fish", "bird", "dog", "mixed"})
     assert animals.search("cat +zebra").unknown == ("zebra",)
     assert keys(animals.search("+the cat")) == {"fish", "bird", "dog", "mixed"}
     assert keys(animals.search("dogs -bone")) == {"dog"}
@@ -108,7 +110,7 @@ def test_phrases(animals):
     assert keys(animals.search('"bird of prey" fish')) == {"bird"}
     assert keys(animals.search('cat -"likes fish"')) == {"bird", "dog", "mixed"}
     assert keys(animals.search('cat -"the"')) == {"fish", "bird", "dog", "mixed"}
-    assert animals.search('"cat zebra"') == []
+    assert animals.search('"cat zebra"', syntax="strict") == []
     assert keys(animals.search('"likes the cat" dog', explain=True)) == {"dog", "mixed"}  # a stop word is a gap
     assert animals.search('"of the"') == []
 
@@ -184,9 +186,13 @@ def test_codes_are_used_where_they_are_asked_for(collection):
 def test_bad_input(collection, tmp_path):
     for query, message in (('"captain', "not closed"), ("-captain", "only excluded words")):
         with pytest.raises(ValueError, match=message):
-            collection.search(query)
-        with pytest.raises(ValueError, match=message):
-            collection.search_many(["ship", query])
+            collection.search(query, syntax="strict")
+        good, bad = collection.search_many(["ship", query], syntax="strict")
+        assert (good, good.error) == (collection.search("ship"), "")
+        assert bad == []
+        assert message in bad.error
+        assert collection.search(query).error == ""
+        assert keys(collection.search(query, syntax="plain")) == keys(collection.search("captain"))
     with pytest.raises(ValueError, match="ranking='best' is not known"):
         SearchOptions(ranking="best")
     for options in ({"radius": 3}, {"rerank": False}):

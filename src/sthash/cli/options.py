@@ -232,8 +232,16 @@ class QueryArguments(SearchArguments):
         bool,
         typer.Option("--correct", help="Replace each unknown word with the closest known word."),
     ] = False
+    syntax: Annotated[
+        str, typer.Option(help="How to read the text: plain (words), strict (with operators), or auto (as it looks).")
+    ] = "auto"
+    plain: Annotated[bool, typer.Option("--plain", help="The same as --syntax plain.")] = False
     explain: Annotated[bool, typer.Option("--explain", help="Print how the hits were found and ranked.")] = False
 
     def keywords(self) -> dict[str, Any]:
         """Return the arguments of `Collection.search`."""
-        return super().keywords() | {"ranking": self.ranking, "correct": self.correct}
+        return super().keywords() | {
+            "ranking": self.ranking,
+            "correct": self.correct,
+            "syntax": "plain" if self.plain else self.syntax,
+        }

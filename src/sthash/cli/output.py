@@ -53,6 +53,10 @@ RANKED_BY = {
     "codes": "the distances of the codes",
     "hybrid": "reciprocal rank fusion of words and vectors",
 }
+READ_AS = {
+    "strict": "read with its operators (--plain searches for the words alone)",
+    "relaxed": "no document meets the operators of the query; read as words",
+}
 FOUND_IN = {
     "postings": "the posting lists",
     "codes": "the nearest codes",
@@ -65,7 +69,9 @@ LEAST_WIDTH = 20
 
 
 def print_words(hits: Hits) -> None:
-    """Say on standard error which words of the query were not searched for, and what may be meant."""
+    """Say on standard error how the query was read, which words were not searched for, and what may be meant."""
+    if hits.reading != "plain":
+        typer.echo(READ_AS[hits.reading], err=True)
     if hits.ignored:
         typer.echo(f"ignored: {_listed(hits.ignored)}", err=True)
     plain = [word for word in hits.unknown if word not in hits.suggestions]
@@ -93,7 +99,7 @@ def print_hits(hits: Hits, *, as_json: bool) -> None:
     if as_json:
         about: dict[str, Any] = {"strategy": hits.strategy, "ranking": hits.ranking}
         about |= {"ignored": hits.ignored, "unknown": hits.unknown, "suggestions": hits.suggestions}
-        about |= {"corrected": hits.corrected}
+        about |= {"corrected": hits.corrected, "reading": hits.reading}
         for hit in hits:
             # In this order, and written out because dataclasses.asdict would copy the metadata.
             row: dict[str, Any] = {"key": hit.key, "score": round(hit.score, 6), "distance": hit.distance}

@@ -22,9 +22,11 @@ from sthash.collection.search.filters import ids_where
 from sthash.collection.search.hit import Hit
 from sthash.collection.search.hits import HitRanking as HitRanking
 from sthash.collection.search.hits import Hits
+from sthash.collection.search.hits import Reading as Reading
 from sthash.collection.search.hits import Strategy as Strategy
 from sthash.collection.search.options import Ranking as Ranking
 from sthash.collection.search.options import SearchKeywords, SearchOptions
+from sthash.collection.search.query import Syntax as Syntax
 from sthash.collection.search.votes import Neighborhood as Neighborhood
 from sthash.collection.search.votes import Prediction, Voting
 from sthash.collection.search.votes import Vote as Vote

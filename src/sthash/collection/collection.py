@@ -446,7 +446,7 @@ class Collection:
         """Find the documents most similar to a text, a vector, or another document.
 
         Texts are ranked by BM25, smoothed over neighbors; see `SearchOptions`. A query of one line can contain
-        "phrases in quotes", ``+required`` words and ``-excluded`` words.
+        "phrases in quotes", ``+required`` and ``-excluded`` words, and more (docs/queries.md).
 
         Parameters
         ----------
@@ -464,7 +464,7 @@ class Collection:
             raise TypeError("search takes either a query or a key. Pass one of them.")
         with self.snapshot() as now:
             if key is None:
-                return answer(now, [query], chosen)[0]
+                return answer(now, [query], chosen)[0].checked()
             return answer_like(now, self._id(now, key), chosen)
 
     def search_many(self, queries: Iterable[Any], k: int = 10, **options: Unpack[SearchKeywords]) -> list[Hits]:

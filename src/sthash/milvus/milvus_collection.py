@@ -362,6 +362,8 @@ class MilvusCollection:
             raise ValueError(
                 f"ranking={options.ranking!r} needs posting lists or vectors. Milvus stores neither. Leave it out."
             )
+        if options.syntax == "strict":
+            raise ValueError("syntax='strict' needs posting lists, which Milvus does not store. Leave it out.")
         if options.correct:
             raise ValueError(
                 "correct=True needs all words of the documents, which Milvus does not store. Leave it out."

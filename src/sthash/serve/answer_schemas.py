@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from sthash.collection import HitRanking, Strategy
+from sthash.collection import HitRanking, Reading, Strategy
 from sthash.serve.schemas import described
 from sthash.vectors.metric import Metric
 
@@ -52,6 +52,12 @@ class AnswerDetails(BaseModel):
         "posting lists and cells.",
     )
     ranking: HitRanking = Field("cosine", description="What the hits were ranked by; ip is the inner product.")
+    reading: Reading = Field(
+        "plain",
+        description="How the query was read: as words, with its operators, or (relaxed) as words because no document "
+        "meets its operators.",
+    )
+    error: str = Field("", description="What is wrong with a query that syntax=strict could not read.")
 
 
 class SearchAnswer(AnswerDetails):

@@ -22,6 +22,8 @@ def details_json(hits: Hits) -> dict[str, Any]:
         "corrected": hits.corrected,
         "strategy": hits.strategy,
         "ranking": hits.ranking,
+        "reading": hits.reading,
+        "error": hits.error,
     }
 
 

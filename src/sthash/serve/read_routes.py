@@ -35,6 +35,7 @@ from sthash.serve.conversions import details_json, document_json, hit_json, hits
 from sthash.serve.errors import (
     ApiError,
     answer_too_large,
+    as_api_error,
     encode_rows,
     json_response,
     limited_response,
@@ -86,16 +87,27 @@ async def search(body: schemas.SearchRequest, served: RequestedCollection) -> Re
     def job(collection: Collection) -> dict[str, Any]:
         with collection.snapshot() as snapshot:
             number = None if key is None else _number(snapshot, key)
-            hits = answer(snapshot, [query], options)[0] if number is None else answer_like(snapshot, number, options)
+            hits = (
+                answer(snapshot, [query], options)[0].checked()
+                if number is None
+                else answer_like(snapshot, number, options)
+            )
             if body.view:
                 return visualization.search_view(snapshot, number, query, options, hits, served.map_axes)
             return hits_json(hits)
 
     if key is None and options.where is None and not body.view:
-        found = hits_json(await served.batcher.search(query, options))
+        found = hits_json(_readable(await served.batcher.search(query, options)))
     else:
         found = await _worker(served, options).run(job)
     return limited_response(found | {"took_ms": _milliseconds(start)}, served.limits.answer_bytes)
+
+
+def _readable(hits: Hits) -> Hits:
+    try:
+        return hits.checked()
+    except ValueError as error:
+        raise as_api_error(error, "", "") or error from error
 
 
 @router.get("/search", responses=answers(answer_schemas.SearchAnswer))

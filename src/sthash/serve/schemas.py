@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, Json, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
-from sthash.collection import Ranking, SearchOptions, Vote, Voting
+from sthash.collection import Ranking, SearchOptions, Syntax, Vote, Voting
 from sthash.duplicates.measures import DEFAULT_THRESHOLDS, Measure
 from sthash.duplicates.options import DuplicateOptions
 from sthash.serve import limits
@@ -66,6 +66,10 @@ class SearchOptionsSchema(RequestSchema):
     )
     correct: bool = Field(
         SearchOptions.correct, description="Whether to search for the closest known word in place of an unknown one."
+    )
+    syntax: Syntax = Field(
+        SearchOptions.syntax,
+        description="How to read a text: as words, in the query language, or as it looks.",
     )
 
     @cached_property

@@ -54,19 +54,9 @@ def test_signs_and_quotes(page, folder):
     with Collection.open(folder / "library.sth") as collection:
         assert keys(page) == [hit.key for hit in collection.search('"command line" -option')]
     assert all(re.search(r"command\w*\W+lin", hit["text"], re.IGNORECASE) for hit in found["hits"])
-    before = keys(page)
-    page.fill("#query", '"command line" "of a')
-    expect(page.locator("#summary")).to_have_text("Close the quotation mark to search for the phrase.")
-    expect(page.locator("#state")).to_be_hidden()
-    assert keys(page) == before
-    page.fill("#query", "+email +zebra")
-    expect(page.locator("#state")).to_contain_text("No such document")
-    page.evaluate("async () => { window.open_quote = (await import('/page/words.js')).hasOpenQuote; }")
-    for text, is_open in (
-        ('a 5" disk', False), ('"', True), ('-"a', True), ('"a" "b"', False), ('"a" "b', True), ('"a"b"', False),
-        ('x"', False), ('"a\nb', False), ("a" * 1001 + ' "', False),
-    ):  # fmt: skip
-        assert page.evaluate("text => window.open_quote(text)", text) == is_open, text
+    open_quote = ask(page, '"command line" "of a')
+    assert (open_quote["reading"], bool(open_quote["hits"])) == ("plain", True)
+    assert ask(page, "+email +zebra")["reading"] == "relaxed"
 
 
 def test_rankings(sized, folder):

@@ -227,9 +227,9 @@ class Documents:
             page.append(StoredDocument(row[0], row_checksum(row), self._read(row).document()))
         return page
 
-    def texts(self) -> Iterator[tuple[int, str]]:
-        """Iterate over the ids and texts of all documents."""
-        for row in self._store.rows("documents", "ORDER BY id"):
+    def texts(self, ids: Collection[int] | None = None) -> Iterator[tuple[int, str]]:
+        """Iterate over the ids and texts of some documents, or of all, by ascending id; they may be of any size."""
+        for row in self._store.rows("documents", "ORDER BY id") if ids is None else self._rows(ids):
             yield row[0], self._text(row[4])
 
     def where(self, condition: str, arguments: tuple[Any, ...]) -> Iterator[tuple[int, ReadDocument]]:

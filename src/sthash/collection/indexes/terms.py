@@ -82,6 +82,15 @@ class TermTable:
         except (KeyError, UnicodeDecodeError) as error:
             raise self._store.damaged("a term is missing or cannot be read") from error
 
+    def beginning_with(self, prefix: str, most: int) -> list[int]:
+        """Return the columns of words with this beginning; of many, the most common ones."""
+        start = encode_text(prefix)
+        # No byte of a word is 0xff.
+        rows = self._store.rows(
+            "terms", "WHERE term >= ? AND term < ? ORDER BY column LIMIT ?", (start, start + b"\xff", most)
+        )
+        return [int(column) for column, name in rows if name.startswith(start) and 0 <= column < self._size]
+
     def first_names(self, most: int = MANY_WORDS) -> list[str]:
         """Return the words of the first columns, the most common ones, without a look at their checksums."""
         rows = self._store.execute("SELECT term FROM terms ORDER BY column LIMIT ?", (min(most, self._size),))

@@ -15,18 +15,20 @@ from sthash.collection.search.by_content import Ranked, rank_by_content, rank_li
 from sthash.collection.search.by_words import (
     AnalyzedQuery,
     analyze,
-    demands,
     matching_terms,
+    prefer_phrases,
     rank_by_words,
+    with_expansions,
 )
 from sthash.collection.search.corrections import replace_words, suggest
-from sthash.collection.search.filters import ids_where
+from sthash.collection.search.filters import has_field, ids_where
 from sthash.collection.search.fusion import CANDIDATES, fused
 from sthash.collection.search.hit import Hit
-from sthash.collection.search.hits import HitRanking, Hits, Strategy
+from sthash.collection.search.hits import HitRanking, Hits, Reading, Strategy
+from sthash.collection.search.matching import matching
 from sthash.collection.search.options import SearchOptions
-from sthash.collection.search.query import ParsedQuery, has_signs, parse_query
-from sthash.collection.search.ranking import Allowed
+from sthash.collection.search.query import ParsedQuery, parse_query, plain_reading
+from sthash.collection.search.ranking import DEFAULTS, Allowed
 from sthash.collection.snapshot import Snapshot
 from sthash.model import Encoded
 from sthash.vectors.metric import METRICS
@@ -55,7 +57,10 @@ class Query:
     text : str or None
         What is ranked by words: the text without signs and excluded words.
     parsed : ParsedQuery or None
-        What the text demands, if it demands anything.
+        How the text was read, if it has operators or phrases.
+    reading : {"plain", "strict", "relaxed"}
+    error : str
+        What is wrong with the text.
     words : AnalyzedQuery or None
     source : {"words", "content", "both"}
         Where candidates come from.
@@ -66,6 +71,8 @@ class Query:
     parsed: ParsedQuery | None = None
     words: AnalyzedQuery | None = None
     source: Source = "content"
+    reading: Reading = "plain"
+    error: str = ""
 
 
 def answer(snapshot: Snapshot, queries: list[Any], options: SearchOptions) -> list[Hits]:
@@ -108,6 +115,11 @@ def _check(snapshot: Snapshot, options: SearchOptions) -> None:
 
 def _answer_batch(snapshot: Snapshot, given: list[Any], options: SearchOptions, allowed: Ids | None) -> list[Hits]:
     answers = _ranked_hits(snapshot, _planned(snapshot, given, options), options, allowed)
+    if options.syntax == "auto":
+        empty = [place for place, hits in enumerate(answers) if not hits and hits.reading == "strict"]
+        relaxed = _planned(snapshot, [given[place] for place in empty], options, relaxed=True)
+        for place, hits in zip(empty, _ranked_hits(snapshot, relaxed, options, allowed), strict=True):
+            answers[place] = hits
     if options.explain or options.correct:
         for hits in answers:
             hits.suggestions = suggest(snapshot, hits.unknown)
@@ -124,28 +136,41 @@ def _answer_batch(snapshot: Snapshot, given: list[Any], options: SearchOptions, 
     return answers
 
 
-def _planned(snapshot: Snapshot, given: list[Any], options: SearchOptions) -> list[Query]:
+def _planned(snapshot: Snapshot, given: list[Any], options: SearchOptions, *, relaxed: bool = False) -> list[Query]:
     """Parse queries, and say where their candidates come from."""
-    queries = _parsed(snapshot, given, options)
+    queries = _parsed(snapshot, given, options, relaxed=relaxed)
     for query in queries:
-        query.source = _plan(snapshot, query, options)
+        query.source = "words" if query.error else _plan(snapshot, query, options)
     return queries
 
 
 # Parse
 
 
-def _parsed(snapshot: Snapshot, given: list[Any], options: SearchOptions) -> list[Query]:
+def _parsed(snapshot: Snapshot, given: list[Any], options: SearchOptions, *, relaxed: bool) -> list[Query]:
     queries = [Query(query) for query in given]
     by_words = options.ranking not in METRICS and not options.by_codes
     texts = [query for query in queries if isinstance(query.given, str)]
     for query in texts:
         query.text = query.given
-        if by_words and has_signs(query.given):
-            parsed = parse_query(query.given)
-            query.text, query.parsed = parsed.text, None if parsed.plain else parsed
+        if not by_words:
+            continue
+        if relaxed:
+            parsed, query.reading = plain_reading(query.given), "relaxed"
+        else:
+            try:
+                parsed = parse_query(query.given, options.syntax, lambda name: has_field(snapshot, name))
+            except ValueError as error:
+                query.text, query.reading, query.error = "", "strict", str(error)
+                continue
+            query.reading = "plain" if parsed.demand is None and not parsed.prefixes else "strict"
+        query.text = parsed.text
+        if parsed.demand is not None or parsed.prefixes or parsed.phrases:
+            query.parsed = parsed
     for query, words in zip(texts, analyze(snapshot.words, [query.text or "" for query in texts]), strict=True):
         query.words = words
+        if query.parsed is not None and query.parsed.prefixes:
+            with_expansions(snapshot.words, words, query.parsed.prefixes)
     return queries
 
 
@@ -164,7 +189,7 @@ def _plan(snapshot: Snapshot, query: Query, options: SearchOptions) -> Source:
     if asked == "hybrid" or (asked == "auto" and snapshot.embedder is not None):
         return "both"
     count = len(query.words.columns)
-    if asked != "auto" or query.parsed is not None or snapshot.content is not snapshot.words:
+    if asked != "auto" or query.reading == "strict" or snapshot.content is not snapshot.words:
         if count > MOST_TERMS:
             remedy = f", or search with ranking={snapshot.content.metric!r}" if snapshot.takes_texts else ""
             raise ValueError(
@@ -220,6 +245,8 @@ def _ranked_hits(snapshot: Snapshot, queries: list[Query], options: SearchOption
                 unknown=query.words.unknown if query.words else (),
                 strategy=_strategy(snapshot, query, options),
                 ranking=_ranking_of(snapshot, query.source, options),
+                reading=query.reading,
+                error=query.error,
             )
         )
     return answers
@@ -243,10 +270,24 @@ def _by_words(
         own = [query.words for place in group if (query := queries[place]).words is not None]
         width = options.k if first.source == "words" else max(options.k, CANDIDATES)
         if first.parsed is not None:
-            chosen = demands(snapshot, first.parsed, own[0], width, mask)
-            allowed = chosen.allowed
-            own_ids[group[0]] = snapshot.ids[chosen.verified > 0]
-        ranking = rank_by_words(snapshot, own, width, graph=graph, allowed=allowed)
+            if first.parsed.demand is not None:
+                try:
+                    allowed = matching(snapshot, first.parsed.demand, mask)
+                except ValueError as error:  # a field that no document has
+                    first.error, found[group[0]] = str(error), Ranked([], [])
+                    own_ids[group[0]] = snapshot.ids[:0]
+                    continue
+                own_ids[group[0]] = snapshot.ids[allowed > 0]
+            if first.parsed.demand is not None and not own[0].columns and first.source == "words":
+                # Nothing to rank by, as in label:sport: the first documents.
+                first_ids = own_ids[group[0]][: options.k].tolist() if _has_fields(first) else []
+                found[group[0]] = Ranked(first_ids, [0.0] * len(first_ids))
+                continue
+        phrases = first.parsed.phrases if first.parsed is not None else ()
+        wide = max(width, DEFAULTS.n_candidates(width)) if phrases else width
+        ranking = rank_by_words(snapshot, own, wide, graph=graph, allowed=allowed)
+        if phrases:
+            ranking = prefer_phrases(snapshot, ranking, phrases, width)
         ids = snapshot.ids[ranking.positions].tolist() if len(snapshot) else [[] for _ in group]
         for place, numbers, positions, scores in zip(
             group, ids, ranking.positions.tolist(), ranking.scores.tolist(), strict=True
@@ -256,6 +297,10 @@ def _by_words(
                 size = positions.index(-1)
             found[place] = Ranked(numbers[:size], scores[:size])
     return found
+
+
+def _has_fields(query: Query) -> bool:
+    return query.parsed is not None and query.parsed.has_field
 
 
 def _strategy(snapshot: Snapshot, query: Query, options: SearchOptions) -> Strategy:
@@ -308,7 +353,7 @@ def _hits(snapshot: Snapshot, ranked: list[Ranked], terms: list[list[tuple[str, 
         if own.distances is not None:
             for hit, distance in zip(hits, own.distances, strict=True):
                 hit.distance = distance
-        for hit, matching in zip(hits, own_terms, strict=False):
-            hit.terms = matching
+        for hit, shared in zip(hits, own_terms, strict=False):
+            hit.terms = shared
         answers.append(hits)
     return answers

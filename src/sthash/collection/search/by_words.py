@@ -1,4 +1,4 @@
-"""Candidates from posting lists: the words of queries, and what the queries demand of documents."""
+"""Candidates from posting lists: the words of queries, ranked."""
 
 from __future__ import annotations
 
@@ -6,18 +6,22 @@ import itertools
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from sthash.collection.indexes.query_words import STOP_WORD, QueryWord, unused
+from sthash.collection.indexes.query_words import QueryWord, unused
 from sthash.collection.indexes.words import Words
-from sthash.collection.search.phrases import Phrase, holds_phrases
-from sthash.collection.search.query import ParsedQuery
+from sthash.collection.search.matching import expansions, with_phrase
+from sthash.collection.search.query import Quoted
 from sthash.collection.search.ranking import DEFAULTS, Allowed, RankedPositions, rank_by_graph
 from sthash.collection.snapshot import Snapshot
-from sthash.index.bm25 import Bm25
+from sthash.index.bm25 import Bm25, inverse_frequencies
 from sthash.model.encoded import shared_columns
 
 BM25 = Bm25()
+# Words with a common beginning that documents are ranked by.
+MOST_RANKED_EXPANSIONS = 64
+# A phrase that is not required raises the score of a document that has it; of many phrases, the first ones do.
+PREFERENCE = 1.5
+MOST_PREFERRED = 8
 
 
 @dataclass(slots=True)
@@ -110,86 +114,28 @@ def matching_terms(words: Words, query: AnalyzedQuery, ids: list[int], most: int
     return terms
 
 
-# What a query demands of documents
+def with_expansions(words: Words, query: AnalyzedQuery, prefixes: tuple[str, ...]) -> None:
+    """Add the words that begin with some prefixes to a query; of many, the most common ones."""
+    known = set(query.columns)
+    columns = [column for prefix in prefixes for column in expansions(words, prefix)[:MOST_RANKED_EXPANSIONS]]
+    new = [column for column in dict.fromkeys(columns) if column not in known]
+    if not new:
+        return
+    frequencies = words.frequencies(np.array(new, dtype=np.int32))
+    weights = inverse_frequencies(frequencies, len(words)).tolist()
+    both = sorted(zip(query.columns + new, query.weights + weights, strict=True))
+    query.columns, query.weights = [column for column, _ in both], [weight for _, weight in both]
+    query.entries += int(frequencies.sum())
 
 
-@dataclass(frozen=True)
-class Demands:
-    """Which documents have what a query requires, and nothing that it excludes.
-
-    Attributes
-    ----------
-    allowed : array of uint8
-        A byte per document. With phrases, documents that are far from the first hits are not looked at, and allowed.
-    verified : array of uint8
-        Documents that are allowed, and of which every phrase is known.
-    """
-
-    allowed: Allowed
-    verified: Allowed
-
-
-def demands(snapshot: Snapshot, parsed: ParsedQuery, query: AnalyzedQuery, k: int, allowed: Allowed | None) -> Demands:
-    """Return which of the allowed documents have what a query requires, and nothing that it excludes."""
-    words = snapshot.words
-    allowed = np.ones(len(snapshot), dtype=np.uint8) if allowed is None else allowed.copy()
-    for required in (*parsed.required, *parsed.phrases):
-        for column in _columns(words, required):
-            allowed &= _having(words, column)
-    for excluded in parsed.excluded:
-        columns = _columns(words, excluded)
-        # Several terms in one word, such as x-ray: documents with all of them are left out.
-        having = np.full(len(snapshot), bool(columns), dtype=np.uint8)
-        for column in columns:
-            having &= _having(words, column)
-        allowed &= 1 - having
-    if not (parsed.phrases or parsed.excluded_phrases) or not len(snapshot):
-        return Demands(allowed, allowed)
-    return _with_phrases(snapshot, parsed, query, k, allowed)
-
-
-def _columns(words: Words, text: str) -> list[int]:
-    """Return the columns of the words of a text without its stop words; -1 for a word that no document has."""
-    return [word.column for word in words.query_words.of([text])[0] if word.column != STOP_WORD]
-
-
-def _having(words: Words, column: int) -> Allowed:
-    having = np.zeros(len(words), dtype=np.uint8)
-    if column >= 0:
-        having[words.posting_lists([column]).positions(column)] = 1
-    return having
-
-
-def _with_phrases(snapshot: Snapshot, parsed: ParsedQuery, query: AnalyzedQuery, k: int, allowed: Allowed) -> Demands:
-    """Take out documents without the phrases, as far as they could be among the candidates."""
-    analyzer = snapshot.words.analyzer
-    phrases = [Phrase(text, analyzer) for text in parsed.phrases]
-    excluded = [phrase for text in parsed.excluded_phrases if (phrase := Phrase(text, analyzer)).terms]
-    checked: npt.NDArray[np.bool_] = np.zeros(len(snapshot), dtype=bool)
-    width = DEFAULTS.n_candidates(k)
-    while True:
-        width = min(width, len(snapshot))
-        best = rank_by_bm25(snapshot, [query], width, allowed).positions[0]
-        new = best[best >= 0]
-        new = np.sort(new[~checked[new]])
-        if len(new) == 0:
-            break
-        ids = snapshot.ids[new].tolist()
-        documents = snapshot.documents.read(ids)
-        texts = [documents[number].text for number in ids]
-        keep = holds_phrases(texts, phrases, analyzer).all(axis=1)
-        keep &= ~holds_phrases(texts, excluded, analyzer).any(axis=1)
-        allowed[new[~keep]] = 0
-        checked[new] = True
-        if keep.all():
-            break
-        width *= 2
-    if not phrases:  # a document without all words of an excluded phrase need not be read
-        suspect = np.zeros(len(snapshot), dtype=np.uint8)
-        for text in parsed.excluded_phrases:
-            having = np.ones(len(snapshot), dtype=np.uint8)
-            for column in _columns(snapshot.words, text):
-                having &= _having(snapshot.words, column)
-            suspect |= having
-        checked |= suspect == 0
-    return Demands(allowed, allowed & checked)
+def prefer_phrases(snapshot: Snapshot, ranked: RankedPositions, phrases: tuple[Quoted, ...], k: int) -> RankedPositions:
+    """Raise the scores of the documents of one query that have its phrases, and keep the k best."""
+    positions, scores = ranked.positions[0], ranked.scores[0].copy()
+    within = np.zeros(len(snapshot), dtype=np.uint8)
+    within[positions[positions >= 0]] = 1
+    for phrase in phrases[:MOST_PREFERRED]:
+        held = with_phrase(snapshot, phrase, within)
+        if held is not None:
+            scores[(positions >= 0) & (held[positions] > 0)] *= PREFERENCE
+    order = np.lexsort((np.arange(len(positions)), -scores, positions < 0))[:k]
+    return RankedPositions(positions[order][np.newaxis], scores[order][np.newaxis])

@@ -46,6 +46,13 @@ def ids_where(snapshot: Snapshot, where: Where) -> Ids:
     return np.array(found, dtype=np.int64)
 
 
+def has_field(snapshot: Snapshot, name: str) -> bool:
+    """Whether a document can have this field."""
+    return all(
+        each.own or _some_document_has(snapshot.documents, each) for each in Filter({name: {"exists": True}}).conditions
+    )
+
+
 def _check_fields(documents: Documents, chosen: Filter) -> None:
     """Look for a document that has the field of each condition; only an error is worth reading all documents."""
     if all(each.own or _some_document_has(documents, each) for each in chosen.conditions):

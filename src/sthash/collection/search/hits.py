@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from sthash.collection.search.hit import Hit
 
 Strategy = Literal["postings", "codes", "cells", "both"]
+Reading = Literal["plain", "strict", "relaxed"]
 HitRanking = Literal["graph", "bm25", "cosine", "ip", "codes", "hybrid"]
 
 
@@ -29,6 +30,11 @@ class Hits(list[Hit]):
         lists and cells.
     ranking : {"graph", "bm25", "cosine", "ip", "codes", "hybrid"}
         What they were ranked by; "ip" is the inner product.
+    reading : {"plain", "strict", "relaxed"}
+        How the query was read: as words, or with its operators; "relaxed" if the strict reading found nothing, and it
+        was read as words, with its phrases preferred.
+    error : str
+        What is wrong with a query of ``search_many`` that ``syntax="strict"`` could not read; else empty.
 
     Examples
     --------
@@ -48,6 +54,8 @@ class Hits(list[Hit]):
         corrected: Mapping[str, str] | None = None,
         strategy: Strategy = "codes",
         ranking: HitRanking = "cosine",
+        reading: Reading = "plain",
+        error: str = "",
     ) -> None:
         super().__init__(hits)
         self.ignored = tuple(ignored)
@@ -56,6 +64,14 @@ class Hits(list[Hit]):
         self.corrected = dict(corrected) if corrected else {}
         self.strategy = strategy
         self.ranking = ranking
+        self.reading: Reading = reading
+        self.error = error
+
+    def checked(self) -> Self:
+        """Return the hits; ValueError if the query could not be read."""
+        if self.error:
+            raise ValueError(self.error)
+        return self
 
     def to_frame(self) -> Any:
         """Return the hits as a pandas DataFrame; see `hits_frame`."""

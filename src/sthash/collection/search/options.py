@@ -7,6 +7,7 @@ from typing import Any, Literal, TypedDict, get_args
 
 from sthash.checks import check_choice, check_whole
 from sthash.collection.search.conditions import Where, check_where
+from sthash.collection.search.query import SYNTAXES, Syntax
 
 LARGEST = 2**31 - 1
 Ranking = Literal["auto", "graph", "bm25", "cosine", "ip", "hybrid"]
@@ -23,6 +24,7 @@ class SearchKeywords(TypedDict, total=False):
     explain: bool
     ranking: Ranking
     correct: bool
+    syntax: Syntax
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,10 @@ class SearchOptions:
         a whole document, for a vector or a key, and with ``radius`` or ``rerank=False``.
     correct : bool
         Search for the closest known word in place of a word that no document has.
+    syntax : {"auto", "plain", "strict"}
+        How to read a text (docs/queries.md). ``plain`` reads words only. ``strict`` reads the query language; a query
+        that is malformed is a ValueError, or in ``search_many`` an empty answer with an ``error``. ``auto`` reads the
+        language where the text looks like it, and words elsewhere, or if the strict reading finds nothing.
 
     Notes
     -----
@@ -101,6 +107,7 @@ class SearchOptions:
     explain: bool = False
     ranking: Ranking = "auto"
     correct: bool = False
+    syntax: Syntax = "auto"
 
     def __post_init__(self) -> None:
         # More than any collection has: kernels count with 64 bits, and with 32 bits within a code.
@@ -109,6 +116,11 @@ class SearchOptions:
         if self.radius is not None:
             object.__setattr__(self, "radius", min(check_whole("radius", self.radius, least=0), LARGEST))
         check_choice("ranking", self.ranking, RANKINGS)
+        check_choice("syntax", self.syntax, SYNTAXES)
+        if self.syntax == "strict" and (self.by_codes or self.ranking in ("cosine", "ip")):
+            raise ValueError(
+                "syntax='strict' is for rankings by words, but this one is by vectors or codes. Leave one of them out."
+            )
         if self.by_codes and self.ranking in ("graph", "bm25", "hybrid"):
             raise ValueError(
                 f"ranking={self.ranking!r} looks at all documents, but radius and rerank=False (--no-rerank) need "

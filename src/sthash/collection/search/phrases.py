@@ -18,6 +18,8 @@ class Phrase:
     ----------
     text : str
     analyzer : WordAnalyzer
+    slop : int
+        If not 0, all terms stand in any order within a span that has so many other words.
 
     Attributes
     ----------
@@ -32,7 +34,8 @@ class Phrase:
     ['bird', None, 'prei']
     """
 
-    def __init__(self, text: str, analyzer: WordAnalyzer) -> None:
+    def __init__(self, text: str, analyzer: WordAnalyzer, slop: int = 0) -> None:
+        self.slop = slop
         scanned = scan_words([text])
         stems, counted = analyzer.terms(scanned.words)
         terms = [stems[number] if counted[number] else None for number in scanned.numbers.tolist()]
@@ -60,7 +63,9 @@ def holds_phrases(texts: list[str], phrases: list[Phrase], analyzer: WordAnalyze
     wanted = [[None if term is None else numbers[term] for term in phrase.terms] for phrase in phrases]
     for place, (start, end) in enumerate(itertools.pairwise(scanned.starts.tolist())):
         for number, phrase_terms in enumerate(wanted):
-            held[place, number] = _has(terms[start:end], phrase_terms)
+            slop = phrases[number].slop
+            own = terms[start:end]
+            held[place, number] = _is_near(own, phrase_terms, slop) if slop else _has(own, phrase_terms)
     return held
 
 
@@ -73,3 +78,22 @@ def _has(terms: npt.NDArray[np.int64], wanted: list[int | None]) -> bool:
         if term is not None:
             here &= terms[offset : offset + places] == term
     return bool(here.any())
+
+
+def _is_near(terms: npt.NDArray[np.int64], wanted: list[int | None], slop: int) -> bool:
+    """Whether some span has all wanted terms, and at most ``slop`` words more than these."""
+    missing = {term: wanted.count(term) for term in wanted if term is not None}
+    places = np.flatnonzero(np.isin(terms, list(missing)))
+    n_missing, first, width = sum(missing.values()), 0, len(wanted) + slop
+    for last in places.tolist():
+        term = int(terms[last])
+        n_missing -= missing[term] > 0
+        missing[term] -= 1
+        while last - int(places[first]) >= width:
+            left = int(terms[places[first]])
+            missing[left] += 1
+            n_missing += missing[left] > 0
+            first += 1
+        if n_missing == 0:
+            return True
+    return not len(wanted)

@@ -13,7 +13,7 @@ import { commonLabels, pointAt, setAnswer, setCorpus, startMap } from "./map.js"
 import { nearest, setCounts, showBall } from "./neighborhood.js";
 import { clearState, showError, showNoDocuments, showNoHits, showWelcome } from "./states.js";
 import { COUNTS, fresh, fromFragment, remember } from "./state.js";
-import { hasOpenQuote, showWords } from "./words.js";
+import { showWords } from "./words.js";
 
 const PAUSE = { typing: 160, sliding: 50 };
 const SAME_GESTURE = 900; // ms: changes within this time are compared with the hits before the first of them
@@ -47,10 +47,6 @@ async function search({ silent = false } = {}) {
   if (!known.length) return; // the user typed before the list of collections arrived; start() then searches
   if (!asked()) {
     rest();
-    return;
-  }
-  if (state.key === null && hasOpenQuote(state.text)) {
-    summarize("Close the quotation mark to search for the phrase.");
     return;
   }
   const mine = new AbortController();

@@ -29,18 +29,6 @@ export function showWords(found, text, search) {
   $("words").hidden = !lines.length;
 }
 
-/** Whether a text of one line has a phrase in quotes that does not end; the server would refuse it. */
-export function hasOpenQuote(text) {
-  if (text.length > 1000 || text.trim().includes("\n")) return false; // a document, whose quotes mean nothing
-  for (let rest = text; ; ) {
-    const start = /(?:^|\s)[+-]?"/u.exec(rest);
-    if (!start) return false;
-    const end = rest.indexOf('"', start.index + start[0].length);
-    if (end < 0) return true;
-    rest = rest.slice(end + 1);
-  }
-}
-
 /** Return a text with one word replaced, wherever it is a whole word. */
 export function replaced(text, word, by) {
   const escaped = word.replace(/[.*+?^${}()|[\]\\]/gu, "\\$&");
