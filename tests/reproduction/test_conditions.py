@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import yaml
 
-from sthash.reproduction.conditions import ConditionsError, Experiment, load_conditions
+from sthash import codes
+from sthash.reproduction.conditions import ConditionsError, Experiment, load_conditions, own_method
+from sthash.reproduction.estimators import make
 
 
 @pytest.mark.parametrize(
@@ -53,3 +56,18 @@ def test_missing_conditions_are_named(tmp_path):
 def test_splits_of_slow_methods():
     experiment = Experiment("x", "X", "tdt2", splits=2, fewer_splits={"slow": 1, "eager": 9})
     assert [experiment.splits_of(name) for name in ("slow", "eager", "other")] == [1, 2, 2]
+
+
+@pytest.mark.parametrize("name", [name for name, one in load_conditions().methods.items() if one.lengths == "prefix"])
+def test_a_prefix_is_what_a_shorter_code_would_be(name):
+    X = np.random.default_rng(0).random((300, 40), dtype=np.float32)
+    method = load_conditions().methods[name]
+    long, short = (make(method, n_bits).fit(X) for n_bits in (16, 8))
+    np.testing.assert_array_equal(codes.prefix(long.codes_, 8), short.codes_)
+    np.testing.assert_array_equal(codes.prefix(long.transform(X[:50]), 8), short.transform(X[:50]))
+
+
+def test_every_other_method_learns_each_length():
+    methods = load_conditions().methods
+    assert [name for name, one in methods.items() if one.lengths == "prefix"] == ["sth", "lsi", "lch", "lsh"]
+    assert own_method("mine:Signs").lengths == "each"

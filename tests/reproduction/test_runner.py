@@ -185,7 +185,7 @@ def test_another_sth_is_compared_again(experiments, tmp_path):
         ("mine:Unpacked", "must be packed codes, uint8, got bool"),
         ("mine:Lossy", "gave"),
         ("mine:Broken", "no luck today"),
-        ("mine:Nameless", "cannot be made with n_bits=16"),
+        ("mine:Nameless", "cannot be made with n_bits=4 "),
     ],
 )
 def test_a_method_that_fails_does_not_stop_the_others(experiments, own, tmp_path, name, message):

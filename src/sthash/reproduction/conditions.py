@@ -38,7 +38,8 @@ class Method:
     estimator : str
         Import path ``package.module:Class`` of a class that takes ``n_bits`` and `settings`.
     lengths : {"prefix", "each"}
-        Whether shorter codes are the first bits of the longest one, or are learned separately.
+        Whether shorter codes are the first bits of the longest one, or are learned separately. ``prefix`` is for
+        methods whose definition makes both the same.
     reduce : int or None
         Dimensions to which a truncated SVD reduces the vectors first.
     own : bool
@@ -49,7 +50,7 @@ class Method:
     title: str
     estimator: str
     settings: Mapping[str, Any] = field(default_factory=dict)
-    lengths: str = "prefix"
+    lengths: str = "each"
     reduce: int | None = None
     own: bool = False
 

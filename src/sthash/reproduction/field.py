@@ -120,7 +120,7 @@ def field_scores(
     """
     for place, method in enumerate(methods):
         report(method.title, place, len(methods))
-        for group in [[n] for n in lengths] if method.lengths == "each" or method.own else [list(lengths)]:
+        for group in [[n] for n in lengths] if method.lengths == "each" else [list(lengths)]:
             try:
                 found = encode(make(method, group[-1]), group[-1], corpus.train, corpus.test, method.title)
                 scores = score(found.corpus, found.queries, corpus.relevance, lengths=group, radii=[0], k=k)

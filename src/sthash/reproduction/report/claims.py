@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,17 +42,42 @@ def _verdict(outcomes: list[bool]) -> str:
     return HOLDS if all(outcomes) else PARTLY if any(outcomes) else FAILS
 
 
+def _listed(names: Iterable[str]) -> str:
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def _on(experiments: Iterable[Experiment]) -> str:
+    """Name the corpora that a claim was measured on."""
+    return _listed(dict.fromkeys(experiment.title for experiment in experiments))
+
+
+def _unmeasured(summary: Summary, reference: str, names: Sequence[str]) -> str:
+    """Name the comparisons of the paper that these corpora lack."""
+    parts = []
+    for experiment in summary.run.experiments:
+        missing = [name for name in names if not summary.has(experiment, reference, name)]
+        if missing:
+            parts.append(f"{_listed(_title(summary, name) for name in missing)} on {experiment.title}")
+    return f". Not measured: {'; '.join(parts)}" if parts else ""
+
+
+def _title(summary: Summary, name: str) -> str:
+    known = summary.run.conditions.methods.get(name)
+    return known.title if known else name
+
+
 def _documents(summary: Summary) -> Iterator[Claim]:
-    parts, outcomes = [], []
+    parts, outcomes, stated = [], [], []
     for experiment in summary.experiments:
-        if experiment.documents:
+        if experiment.documents and {"train", "test"} <= set(experiment.documents):
+            stated.append(f"{experiment.documents['train']} + {experiment.documents['test']} ({experiment.title})")
             found = summary.scores(experiment, summary.methods(experiment)[0])[0]["documents"]
             parts.append(f"{experiment.title} {found['train']} + {found['test']}")
             outcomes.append(all(found[name] == experiment.documents[name] for name in ("train", "test")))
     if parts:
         yield Claim(
-            "The corpora have 5228 + 2057 (Reuters21578), 11314 + 7532 (20Newsgroups) and 5597 + 3797 (TDT2) "
-            "documents.",
+            f"The corpora have the paper's numbers of documents: {_listed(stated)}.",
             "; ".join(parts),
             _verdict(outcomes),
         )
@@ -61,9 +86,8 @@ def _documents(summary: Summary) -> Iterator[Claim]:
 def _longer_codes(summary: Summary) -> Iterator[Claim]:
     radii = summary.run.protocol["radii"]
     parts, outcomes = [], []
-    for experiment in summary.experiments:
-        if not summary.has(experiment, "sth"):
-            continue
+    named = [experiment for experiment in summary.experiments if summary.has(experiment, "sth")]
+    for experiment in named:
         for relevance, title in RELEVANCE_TITLES.items():
             peaks = [summary.best(experiment, "sth", relevance, "f1_strict", radius=radius) for radius in radii]
             values = [peak["f1_strict"].mean for peak in peaks]
@@ -73,7 +97,7 @@ def _longer_codes(summary: Summary) -> Iterator[Claim]:
             parts.append(f"{experiment.title}, {title}: {shown}")
     if parts:
         yield Claim(
-            "With longer codes STH achieves a higher F1, using a bigger radius.",
+            f"With longer codes STH achieves a higher F1, using a bigger radius, on {_on(named)}.",
             f"Best F1 (with its number of bits) at the radii {radii[0]}–{radii[-1]}; an empty answer counts as 0. "
             + "; ".join(parts),
             _verdict(outcomes),
@@ -109,13 +133,13 @@ def _curves(summary: Summary, relevance: str, strict: bool) -> Iterator[Claim]:
     measure = "f1_strict" if strict else "f1"
     radius = summary.run.protocol["curve_radius"]
     needed = summary.run.protocol["judging"]["curve_above"]
-    parts, outcomes = [], []
+    names = summary.run.protocol["paper"]["baselines"]
+    parts, outcomes, compared = [], [], []
     for experiment in summary.experiments:
-        baselines = [
-            name for name in summary.run.protocol["paper"]["baselines"] if summary.has(experiment, "sth", name)
-        ]
+        baselines = [name for name in names if summary.has(experiment, "sth", name)]
         if not baselines:
             continue
+        compared.append(f"{_listed(_title(summary, name) for name in baselines)} on {experiment.title}")
         own = summary.curve(experiment, "sth", relevance, strict)
         best = summary.best(experiment, "sth", relevance, measure, radius=radius)[measure].mean
         shown = [f"STH {best:.3f}"]
@@ -126,11 +150,11 @@ def _curves(summary: Summary, relevance: str, strict: bool) -> Iterator[Claim]:
             shown.append(f"{summary.method(name).title} {other:.3f}" + (f" ({above:.0%})" if above is not None else ""))
         parts.append(f"{experiment.title}: {', '.join(shown)}")
     if parts:
-        variant = "; empty answers counted as precision 0" if strict else ""
+        variant = ", empty answers counted as precision 0" if strict else ""
         yield Claim(
-            f"STH outperforms binarized LSI, LCH and SpH on all datasets: {RELEVANCE_TITLES[relevance]}{variant}.",
+            f"STH outperforms {'; '.join(compared)}: {RELEVANCE_TITLES[relevance]}{variant}.",
             f"Best F1 at radius {radius} (in brackets: share of the common recall range where the curve of STH lies "
-            "higher). " + "; ".join(parts),
+            "higher). " + "; ".join(parts) + _unmeasured(summary, "sth", names),
             _verdict(outcomes),
         )
 
@@ -151,9 +175,13 @@ def p_text(log10: float) -> str:
 
 def _significance(summary: Summary) -> Iterator[Claim]:
     condition = summary.run.protocol["significance"]
-    outcomes, worst = [], []
+    names = summary.run.protocol["paper"]["baselines"]
+    outcomes, worst, compared = [], [], []
     for experiment in summary.experiments:
-        for name in summary.run.protocol["paper"]["baselines"]:
+        tested = [name for name in names if summary.outcome.of("significance", experiment.name, name)]
+        if tested:
+            compared.append(f"{_listed(_title(summary, name) for name in tested)} on {experiment.title}")
+        for name in tested:
             for relevance, title in RELEVANCE_TITLES.items():
                 tests = [one[relevance] for one in summary.outcome.of("significance", experiment.name, name)]
                 if tests:
@@ -164,19 +192,20 @@ def _significance(summary: Summary) -> Iterator[Claim]:
     if outcomes:
         measured = f"{sum(outcomes)} of {len(outcomes)} comparisons significant on every split"
         yield Claim(
-            f"At {condition['bits']} bits and radius {condition['radius']} all improvements are significant "
-            f"(P < {condition['level']}, one-sided micro sign test).",
-            measured + (f"; not: {'; '.join(worst)}" if worst else ""),
+            f"At {condition['bits']} bits and radius {condition['radius']} the improvements over "
+            f"{'; '.join(compared)} are significant (P < {condition['level']}, one-sided micro sign test).",
+            measured + (f"; not: {'; '.join(worst)}" if worst else "") + _unmeasured(summary, "sth", names),
             _verdict(outcomes),
         )
 
 
 def _spectral_hashing(summary: Summary) -> Iterator[Claim]:
-    parts, outcomes = [], []
+    names = summary.run.protocol["paper"]["worse_than_sph"]
+    parts, outcomes, compared = [], [], []
     for experiment in summary.experiments:
-        others = [
-            name for name in summary.run.protocol["paper"]["worse_than_sph"] if summary.has(experiment, name, "sph")
-        ]
+        others = [name for name in names if summary.has(experiment, name, "sph")]
+        if others:
+            compared.append(f"{_listed(_title(summary, name) for name in others)} on {experiment.title}")
         for relevance, title in RELEVANCE_TITLES.items() if others else ():
             best = {
                 name: summary.best(experiment, name, relevance, "f1_strict", radius=1)["f1_strict"].mean
@@ -187,8 +216,10 @@ def _spectral_hashing(summary: Summary) -> Iterator[Claim]:
             parts.append(f"{experiment.title}, {title}: {shown}")
     if parts:
         yield Claim(
-            "SpH works much better than LSH, stacked RBM and boosted SSC (a statement about earlier work).",
-            "Best F1 at radius 1; an empty answer counts as 0. " + "; ".join(parts),
+            f"SpH works better than {'; '.join(compared)} (a statement about earlier work).",
+            "Best F1 at radius 1; an empty answer counts as 0. "
+            + "; ".join(parts)
+            + _unmeasured(summary, "sph", names),
             _verdict(outcomes),
         )
 
@@ -206,8 +237,8 @@ def _boltzmann(summary: Summary) -> Iterator[Claim]:
                     f"radius {baseline.radius}; an empty answer counts as 0)"
                 )
             yield Claim(
-                f"On {experiment.title} stacked RBM reaches at most F1 = {given['best_f1']} for same-topic documents; "
-                f"STH reaches that with {given['sth_bits']} bits.",
+                f"On {experiment.title} STH reaches F1 = {given['best_f1']}, which the paper quotes for other work, "
+                f"for same-topic documents with {given['sth_bits']} bits.",
                 measured,
                 _verdict([best["f1"].mean >= given["best_f1"]]),
             )
@@ -220,6 +251,7 @@ def _error_analysis(summary: Summary) -> Iterator[Claim]:
     better: list[str] = []
     held: list[bool] = []
     beats: list[bool] = []
+    named = [one for one in summary.run.experiments if summary.outcome.of("error_analysis", one.name, "sth")]
     for experiment in summary.run.experiments:
         for result in summary.outcome.of("error_analysis", experiment.name, "sth"):
             shares = [eigenmap_share(result["unseen"], n_bits) for n_bits in lengths]
@@ -235,13 +267,14 @@ def _error_analysis(summary: Summary) -> Iterator[Claim]:
                 better.append(f"{experiment.title}, {relevance}: {shown}")
     if held:
         yield Claim(
-            "Almost all approximation errors come from the eigenmap; the median threshold and the SVMs cost little.",
+            "Almost all approximation errors come from the eigenmap, while median threshold and SVMs cost little, "
+            f"on {_on(named)}.",
             "Share of the eigenmap in the loss of nearest neighbors, from original vectors to predicted codes of "
             f"unseen documents, at {', '.join(map(str, lengths))} bits: {'; '.join(losses)}",
             _verdict(held),
         )
         yield Claim(
-            "The eigenmap works better than alternatives such as LSI for the first step.",
+            f"The eigenmap works better than LSI for the first step, on {_on(named)}.",
             "Real-valued eigenmap / LSI of as many dimensions, each by its better distance, before binarization, at "
             f"{', '.join(map(str, lengths))} dimensions. {'; '.join(better)}",
             _verdict(beats),
@@ -266,9 +299,8 @@ def _entropy(summary: Summary) -> Iterator[Claim]:
     low, high = judging["bit_on"]
     balance, correlation, entropy = [], [], []
     texts: dict[str, list[str]] = {"balance": [], "correlation": [], "entropy": []}
-    for experiment in summary.experiments:
-        if not summary.has(experiment, "sth"):
-            continue
+    named = [experiment for experiment in summary.experiments if summary.has(experiment, "sth")]
+    for experiment in named:
         shapes = summary.scores(experiment, "sth")[0]["shape"]
         long, tight = shapes[longest], shapes[short]
         balance.append(low <= long["least_on"] and long["most_on"] <= high)
@@ -281,17 +313,17 @@ def _entropy(summary: Summary) -> Iterator[Claim]:
         texts["entropy"].append(f"{experiment.title} {tight['entropy']:.1f} of {tight['most_entropy']:.1f}")
     if balance:
         yield Claim(
-            "Each bit is on for half of the corpus.",
+            f"Each bit of STH is on for half of the corpus, on {_on(named)}.",
             f"Smallest and largest share of ones of {longest} bits: " + ", ".join(texts["balance"]),
             _verdict(balance),
         )
         yield Claim(
-            "Different bits are uncorrelated.",
+            f"Different bits of STH are uncorrelated, on {_on(named)}.",
             f"Mean |r| of two of {longest} bits: " + ", ".join(texts["correlation"]),
             _verdict(correlation),
         )
         yield Claim(
-            "Each code is roughly equally likely: the best use of the hash table.",
+            f"Each code of STH is roughly equally likely, on {_on(named)}: the best use of the hash table.",
             f"Entropy in bits of {short}-bit codes, and the most possible: " + ", ".join(texts["entropy"]),
             _verdict(entropy),
         )
@@ -308,7 +340,8 @@ def _speed(summary: Summary) -> Iterator[Claim]:
         ("prediction", "encode_a_document", given["predict_seconds"]),
     ):
         yield Claim(
-            f"64-bit STH takes no more than {known} s per document for {text} (in the paper: Matlab on a Pentium 4).",
+            f"{summary.run.protocol['lengths'][-1]}-bit STH takes no more than {known} s per document for {text} on "
+            f"{_on(named)} (in the paper: Matlab on a Pentium 4).",
             ", ".join(f"{title} {one[key]:.2g} s" for title, one in seconds.items()),
             _verdict([one[key] <= known for one in seconds.values()]),
         )
@@ -318,7 +351,7 @@ def _speed(summary: Summary) -> Iterator[Claim]:
         if ratios:
             near = summary.run.protocol["judging"]["speed_ratio"]
             yield Claim(
-                f"Training STH is about {times} times faster than {summary.method(name).title}.",
+                f"Training STH is about {times} times faster than {summary.method(name).title} on {_on(compared)}.",
                 "With both implementations of this package: "
                 + ", ".join(f"{title} {ratio:.1f} times" for title, ratio in ratios.items()),
                 _verdict([times / near <= ratio <= times * near for ratio in ratios.values()]),

@@ -177,7 +177,11 @@ def standalone(svg: str) -> str:
 
 def caption(kind: str, relevance: str, strict: bool) -> str:
     """Return the caption of a figure."""
-    variant = " An empty answer has precision 0." if strict else " An empty answer has precision 1, as in the paper."
+    variant = (
+        " An empty answer has precision 0."
+        if strict
+        else " An empty answer has precision 1, as in the authors' toolbox."
+    )
     if kind == "f1":
         return f"F1 of STH for retrieving {RELEVANCE_TITLES[relevance]}.{variant}"
     return f"Precision and recall at Hamming radius 1, codes of 4 to 64 bits, {RELEVANCE_TITLES[relevance]}.{variant}"

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from sthash.reproduction.conditions import Experiment
+from sthash.reproduction.conditions import EXPERIMENTS, Experiment
 from sthash.reproduction.datasets import DatasetError, data_dir
 from sthash.reproduction.report.markup import table
 from sthash.reproduction.report.summary import RELEVANCE_TITLES, Summary
@@ -34,7 +34,8 @@ def load_references(summary: Summary) -> dict[str, dict[str, Any]]:
     for experiment in summary.experiments:
         if experiment.reference:
             try:
-                path = data_dir() / experiment.reference["file"]
+                shipped = EXPERIMENTS / experiment.reference["file"]
+                path = shipped if shipped.exists() else data_dir() / experiment.reference["file"]
                 found[experiment.name] = json.loads(path.read_text(encoding="utf-8"))
             except (OSError, ValueError, DatasetError):
                 continue
@@ -47,7 +48,7 @@ def check_reference(summary: Summary, experiment: Experiment, known: dict[str, A
     title = f"### {experiment.title} against the authors' toolbox"
     if known is None:
         text = f"not checked: {settings.get('file')} is missing in the folder of the corpora, or cannot be read"
-        return Comparison(f"{title}\n\n{text}.", f"{experiment.title}: {text}")
+        return Comparison(f"{title}\n\n{text}.", f"{experiment.title}: {text}", f"{experiment.title}: {text}")
     tolerance = float(settings["tolerance"])
     rows, total, far = [], 0, []
     for series, (relevance, measure) in REFERENCE_SERIES.items():

@@ -225,9 +225,7 @@ def conditions_section(summary: Summary, machine: dict[str, str]) -> str:
     rows += [
         (
             "code lengths",
-            "each learned separately"
-            if summary.run.relearn
-            else "64 bits learned once; shorter codes are prefixes" + _anew(summary),
+            "each learned separately" if summary.run.relearn else _prefixes(summary),
         )
     ]
     took = sum(float(result["took"]) for result in summary.outcome.results.values())
@@ -248,6 +246,9 @@ def _seeds(summary: Summary) -> str:
     return ", ".join(map(str, summary.run.conditions.recipes.get("seeds", []))) if summary.run.recipes else "not run"
 
 
-def _anew(summary: Summary) -> str:
-    unordered = [method.title for method in summary.run.methods if method.lengths == "each"]
-    return f"; {', '.join(unordered)} (bits without an order): each learned separately" if unordered else ""
+def _prefixes(summary: Summary) -> str:
+    ordered = [method.title for method in summary.run.methods if method.lengths == "prefix"]
+    if not ordered:
+        return "each learned separately"
+    longest = summary.run.protocol["lengths"][-1]
+    return f"each learned separately; {', '.join(ordered)}: {longest} bits learned once, shorter codes are prefixes"
