@@ -223,3 +223,54 @@ def test_vectors_and_texts_are_not_confused(measure, arguments, error, message):
         seen.add(vectors=[[1.0, 2.0]])
     with pytest.raises(error, match=message):
         seen.add(**arguments)
+
+
+@pytest.mark.parametrize("bad", [123, None])
+def test_an_add_that_fails_keeps_nothing(tmp_path, bad):
+    many = [f"text number {place} with some words of its own {place * 7} {place * 13}" for place in range(5000)]
+    seen = Deduplicator()
+    seen.add(["one text that was there before all the others"], ["before"])
+    with pytest.raises(TypeError):
+        seen.add([*many, bad])
+    assert (len(seen), seen.n_seen) == (1, 1)
+    seen.save(tmp_path / "seen")
+    again = Deduplicator.load(tmp_path / "seen")
+    for own in (seen, again):
+        assert [verdict.copy_of for verdict in own.add([many[0], many[0]], ["a", "b"])] == [None, "a"]
+        assert (len(own), own.n_seen) == (2, 3)
+
+
+@pytest.mark.parametrize("measure", ["jaccard", "cosine"])
+def test_an_interrupted_add_keeps_nothing(measure, monkeypatch, tmp_path):
+    given = {"vectors": np.eye(8)} if measure == "cosine" else {"texts": [f"only w{place}" for place in range(8)]}
+    seen, twin_of_it = Deduplicator(0.9, measure=measure), Deduplicator(0.9, measure=measure)
+    matches = seen._matcher.matches
+
+    def interrupted(documents, *, keep):
+        yield from matches(documents, keep=keep)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(seen._matcher, "matches", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        seen.add(**given)
+    monkeypatch.undo()
+    assert (len(seen), seen.n_seen) == (0, 0)
+    seen.save(tmp_path / "seen")
+    assert len(Deduplicator.load(tmp_path / "seen")) == 0
+    assert seen.add(**given) == twin_of_it.add(**given)
+    assert seen.add(**given) == twin_of_it.add(**given)
+
+
+def test_items_that_share_their_low_bits_open_fast(tmp_path):
+    """With the low bits as places in the hash table, this took many minutes."""
+    import json
+
+    from sthash import model_file
+
+    n = 1_000_000
+    items = np.arange(1, n + 1, dtype=np.uint64) << np.uint64(40)
+    config = {"threshold": 0.8, "measure": "jaccard", "shingle_words": 5, "n_seen": 1}
+    keys = np.frombuffer(json.dumps(["a"]).encode(), np.uint8)
+    arrays = {"indptr": np.array([0, n], np.int64), "shingles": items, "keys": keys}
+    model_file.write(tmp_path / "forged", "Deduplicator", config, arrays)
+    assert len(Deduplicator.load(tmp_path / "forged")) == 1

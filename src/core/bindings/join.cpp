@@ -176,6 +176,14 @@ void bind_join(nb::module_& module) {
                 match_sets(self, indptr, items, true, true);
             },
             nb::arg("indptr"), nb::arg("items"))
+        .def(
+            "truncate",
+            [](SharedSetIndex& self, Whole<size_t> count) {
+                const nb::gil_scoped_release released;
+                const std::lock_guard lock(self.mutex);
+                self.index.truncate(count);
+            },
+            nb::arg("count"))
         .def("sets", &sets_in);
     module.def("shingle_sets", &sets_of, nb::arg("starts"), nb::arg("words"), nb::arg("hashes"), nb::kw_only(),
                nb::arg("size"), nb::arg("threads"));

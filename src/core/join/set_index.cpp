@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "dot.hpp"
+#include "keyed_hash.hpp"
 
 namespace sthash::join {
 
@@ -17,10 +18,10 @@ constexpr size_t kReach = 1000;
 
 }  // namespace
 
-// Items are hashes, so that their low bits tell where they are.
+// Keyed, so that nobody can choose items that collide.
 SetIndex::Slot& SetIndex::slot_of(uint64_t item) {
     const size_t mask = slots_.size() - 1;
-    size_t at = item & mask;
+    size_t at = folded_product(item ^ kHashKey.start, kHashKey.factor) & mask;
     while (slots_[at].count > 0 && slots_[at].item != item) at = (at + 1) & mask;
     return slots_[at];
 }
@@ -90,6 +91,14 @@ void SetIndex::add(const uint64_t* items, size_t count) {
     items_.insert(items_.end(), items, items + count);
     bounds_.push_back(static_cast<int64_t>(items_.size()));
     seen_.push_back(0);
+}
+
+void SetIndex::truncate(size_t count) {
+    if (count >= size()) return;
+    SetIndex first(measure_, threshold_);
+    for (size_t set = 0; set < count; ++set)
+        first.add(items_.data() + bounds_[set], static_cast<size_t>(bounds_[set + 1] - bounds_[set]));
+    *this = std::move(first);
 }
 
 }  // namespace sthash::join

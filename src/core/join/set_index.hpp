@@ -30,6 +30,9 @@ class SetIndex {
 
     void add(const uint64_t* items, size_t count);
 
+    // Keeps the first sets only.
+    void truncate(size_t count);
+
  private:
     // The sets of an item, the latest first; `count` of them, linked from `last` on.
     struct Slot {

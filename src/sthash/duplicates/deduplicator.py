@@ -40,6 +40,11 @@ class Verdict(NamedTuple):
     score: float
 
 
+class _Counts(NamedTuple):
+    kept: int
+    seen: int
+
+
 class Deduplicator:
     """Detects near-duplicates in a stream: whether each new text is a copy of an earlier one, and of which.
 
@@ -57,6 +62,11 @@ class Deduplicator:
     shingle_words : int, default=5
         Number of words of a shingle.
     threads : int or None, default=None
+
+    Attributes
+    ----------
+    n_seen : int
+        Number of texts that were added, including copies.
 
     Notes
     -----
@@ -94,18 +104,25 @@ class Deduplicator:
     ) -> None:
         self.measure, self.threshold = check_measure(measure, threshold)
         self.shingle_words = check_whole("shingle_words", shingle_words)
-        self.n_seen = 0
         self._matcher: Matcher
         if measure == "cosine":
             self._matcher = VectorMatcher(self.threshold, threads)
         else:
             self._matcher = SetMatcher(measure, self.threshold, self.shingle_words, threads)
         self._keys: list[str] = []
+        # What counts: an `add` that fails or is interrupted leaves it as it was, and the next call removes the rest.
+        self._counts = _Counts(0, 0)
+        self._whole = True
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
         """Return the number of texts that were kept."""
-        return len(self._keys)
+        return self._counts.kept
+
+    @property
+    def n_seen(self) -> int:
+        """Number of texts that were added, including copies."""
+        return self._counts.seen
 
     def __repr__(self) -> str:
         return f"<Deduplicator: {len(self):,} of {self.n_seen:,} texts kept at {self.measure} >= {self.threshold:g}>"
@@ -119,6 +136,8 @@ class Deduplicator:
         vectors: npt.ArrayLike | None = None,
     ) -> list[Verdict]:
         """Compare texts with all that were kept, including earlier ones of the same call, and keep the new ones.
+
+        If it fails or is interrupted, nothing is kept.
 
         Parameters
         ----------
@@ -149,8 +168,10 @@ class Deduplicator:
     ) -> list[Verdict]:
         held = self._documents(texts, column, vectors)
         with self._lock:
+            self._repair()
             names = _names(held, keys, self.n_seen)
             verdicts: list[Verdict] = []
+            self._whole = not keep
             for places, scores in self._matcher.matches(held, keep=keep):
                 own = names[len(verdicts) : len(verdicts) + len(places)]
                 for name, place, score in zip(own, places.tolist(), scores.tolist(), strict=True):
@@ -158,8 +179,16 @@ class Deduplicator:
                     if keep and place < 0:
                         self._keys.append(name)
             if keep:
-                self.n_seen += len(verdicts)
+                self._counts = _Counts(len(self._keys), self.n_seen + len(verdicts))
+                self._whole = True
         return verdicts
+
+    def _repair(self) -> None:
+        """Remove what a call that failed or was interrupted has left."""
+        if not self._whole:
+            self._matcher.truncate(len(self))
+            del self._keys[len(self) :]
+            self._whole = True
 
     def _documents(self, texts: Any, column: str | None, vectors: Any) -> Any:
         """Return what is compared: texts or vectors."""
@@ -177,6 +206,7 @@ class Deduplicator:
     def save(self, path: str | PathLike[str]) -> None:
         """Write it to a file, which `load` and `sthash.load` read. An interrupted write leaves no trace."""
         with self._lock:
+            self._repair()
             arrays = self._matcher.arrays()
             config = {
                 "threshold": self.threshold,
@@ -200,7 +230,7 @@ class Deduplicator:
             raise ValueError("keys must be a list of str")
         restored._matcher.restore(arrays, len(keys))
         restored._keys = keys
-        restored.n_seen = check_whole("n_seen", config["n_seen"], least=len(keys))
+        restored._counts = _Counts(len(keys), check_whole("n_seen", config["n_seen"], least=len(keys)))
         return restored
 
 

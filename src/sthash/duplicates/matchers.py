@@ -35,6 +35,9 @@ class Matcher(Protocol):
         If ``keep``, documents without a similar one are kept.
         """
 
+    def truncate(self, count: int) -> None:
+        """Keep only the first documents of those that were kept."""
+
     def arrays(self) -> Arrays:
         """Return what it has kept, for a file."""
 
@@ -54,6 +57,10 @@ class SetMatcher:
         match = self._index.find_or_add if keep else self._index.find
         for batch in text_batches(documents):
             yield match(*self._shingler(batch))
+
+    def truncate(self, count: int) -> None:
+        """Forget the latest sets."""
+        self._index.truncate(count)
 
     def arrays(self) -> Arrays:
         """Return the sets."""
@@ -150,6 +157,13 @@ class VectorMatcher:
         known = np.flatnonzero(rows.any(axis=1))
         self._index.add(codes[known], self._count + known)
         self._count = end
+
+    def truncate(self, count: int) -> None:
+        """Forget the latest vectors."""
+        if self._index is not None:
+            # An interrupted `_keep` may have indexed vectors that are not counted yet.
+            self._index.remove(self._index.ids[self._index.ids >= count])
+        self._count = count
 
     def arrays(self) -> Arrays:
         """Return the vectors."""
