@@ -25,6 +25,7 @@ from sthash.collection.search.hits import Hits
 from sthash.collection.search.hits import Strategy as Strategy
 from sthash.collection.search.options import Ranking as Ranking
 from sthash.collection.search.options import SearchKeywords, SearchOptions
+from sthash.collection.search.snippets import Snippet
 from sthash.collection.search.votes import Neighborhood as Neighborhood
 from sthash.collection.search.votes import Prediction, Voting
 from sthash.collection.search.votes import Vote as Vote
@@ -49,6 +50,7 @@ __all__ = [
     "SearchKeywords",
     "SearchOptions",
     "Snapshot",
+    "Snippet",
     "StoredDocument",
     "VectorOptions",
     "Verification",

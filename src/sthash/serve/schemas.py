@@ -67,6 +67,15 @@ class SearchOptionsSchema(RequestSchema):
     correct: bool = Field(
         SearchOptions.correct, description="Whether to search for the closest known word in place of an unknown one."
     )
+    offset: int = Field(
+        SearchOptions.offset, ge=0, le=limits.MAX_OFFSET, description="Number of hits to leave out, the best ones."
+    )
+    snippet: int = Field(
+        SearchOptions.snippet,
+        ge=0,
+        le=limits.MAX_SNIPPET_CHARACTERS,
+        description="Number of characters of the snippet of each hit; 0 for none.",
+    )
 
     @cached_property
     def options(self) -> SearchOptions:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, TypedDict, get_args
 
 from sthash.checks import check_choice, check_whole
@@ -23,6 +23,8 @@ class SearchKeywords(TypedDict, total=False):
     explain: bool
     ranking: Ranking
     correct: bool
+    offset: int
+    snippet: int
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,12 @@ class SearchOptions:
         a whole document, for a vector or a key, and with ``radius`` or ``rerank=False``.
     correct : bool
         Search for the closest known word in place of a word that no document has.
+    offset : int
+        Number of hits to leave out, the best ones: page 3 of 10 hits each has ``offset=20``. A page is cut from the
+        ranking of its ``offset + k`` best hits. With ``graph`` a longer ranking re-ranks more candidates, so a hit near
+        the border of two pages may be on both or on none; ``bm25`` has no such borders.
+    snippet : int
+        Number of characters of the snippet of each hit, the passage that has most words of the query; 0 for none.
 
     Notes
     -----
@@ -101,6 +109,8 @@ class SearchOptions:
     explain: bool = False
     ranking: Ranking = "auto"
     correct: bool = False
+    offset: int = 0
+    snippet: int = 0
 
     def __post_init__(self) -> None:
         # More than any collection has: kernels count with 64 bits, and with 32 bits within a code.
@@ -108,6 +118,8 @@ class SearchOptions:
         object.__setattr__(self, "factor", min(check_whole("factor", self.factor), LARGEST))
         if self.radius is not None:
             object.__setattr__(self, "radius", min(check_whole("radius", self.radius, least=0), LARGEST))
+        object.__setattr__(self, "offset", min(check_whole("offset", self.offset, least=0), LARGEST - self.k))
+        object.__setattr__(self, "snippet", min(check_whole("snippet", self.snippet, least=0), LARGEST))
         check_choice("ranking", self.ranking, RANKINGS)
         if self.by_codes and self.ranking in ("graph", "bm25", "hybrid"):
             raise ValueError(
@@ -121,6 +133,11 @@ class SearchOptions:
     def by_codes(self) -> bool:
         """Whether the codes decide which documents are found."""
         return self.radius is not None or not self.rerank
+
+    @property
+    def whole(self) -> SearchOptions:
+        """The options of the ranking that a page is cut from."""
+        return replace(self, k=self.offset + self.k, offset=0) if self.offset else self
 
     def keywords(self) -> dict[str, Any]:
         """Give all fields by name, to pass them on: ``search(query, **options.keywords())``."""
