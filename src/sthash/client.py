@@ -14,7 +14,17 @@ import numpy.typing as npt
 from sthash.batches import batched
 from sthash.checks import check_key, check_several
 from sthash.codes import Codes, n_bytes
-from sthash.collection import DocumentCollection, Hit, Hits, Prediction, SearchKeywords, SearchOptions, Vote, Voting
+from sthash.collection import (
+    DocumentCollection,
+    Hit,
+    Hits,
+    Prediction,
+    SearchKeywords,
+    SearchOptions,
+    Snippet,
+    Vote,
+    Voting,
+)
 from sthash.duplicates import DuplicateKeywords, DuplicateOptions, Duplicates
 from sthash.duplicates.similarity_join import SimilarPairs
 from sthash.progress import Progress, silent
@@ -283,9 +293,13 @@ def _document(row: dict[str, Any]) -> Document:
 
 
 def _hit(row: dict[str, Any]) -> Hit:
-    return Hit(
+    hit = Hit(
         row["key"], row["text"], row["label"], row["metadata"], row["score"], row["distance"], tuple(row["terms"])
     )
+    if row["snippet"] is not None:
+        passage = row["snippet"]
+        hit.snippet = Snippet(passage["text"], tuple((start, end) for start, end in passage["spans"]), passage["start"])
+    return hit
 
 
 def _hits(rows: list[dict[str, Any]], about: dict[str, Any]) -> Hits:

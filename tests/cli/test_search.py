@@ -17,7 +17,7 @@ def lines(result):
 def test_build_and_search(sth, built):
     hits = lines(sth("search", built, "kitten claw", "-k", 5, "--json"))
     assert len(hits) == 5
-    assert set(hits[0]) == {"key", "score", "distance", "label", "terms", "metadata", "text", *ABOUT}
+    assert set(hits[0]) == {"key", "score", "distance", "label", "terms", "metadata", "text", "snippet", *ABOUT}
     assert all(hit["label"] == "cats" for hit in hits)
     assert hits[0]["metadata"]["number"] == int(hits[0]["key"][1:])
     table = sth("search", built, "kitten claw", "-k", 5).out

@@ -203,6 +203,8 @@ class SearchArguments:
     no_rerank: Annotated[
         bool, typer.Option("--no-rerank", help="Rank by the distances of the codes, not by vectors.")
     ] = False
+    offset: Annotated[int, typer.Option(help="Number of hits to leave out, the best ones.")] = 0
+    snippet: Annotated[int, typer.Option(help="Number of characters to show around the matches; 0 for none.")] = 200
     json: Json = False
 
     def keywords(self) -> dict[str, Any]:
@@ -213,6 +215,8 @@ class SearchArguments:
             "where": parse_conditions(self.where),
             "rerank": not self.no_rerank,
             "explain": True,
+            "offset": self.offset,
+            "snippet": self.snippet,
         }
 
 

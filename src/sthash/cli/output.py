@@ -104,6 +104,7 @@ def print_hits(hits: Hits, *, as_json: bool) -> None:
             # In this order, and written out because dataclasses.asdict would copy the metadata.
             row: dict[str, Any] = {"key": hit.key, "score": round(hit.score, 6), "distance": hit.distance}
             row |= {"label": hit.label, "terms": list(hit.terms), "metadata": hit.metadata, "text": hit.text}
+            row |= {"snippet": None if hit.snippet is None else hit.snippet._asdict()}
             print_json(row | about)
     elif hits:
         from sthash.collection import matched_words
@@ -115,7 +116,7 @@ def print_hits(hits: Hits, *, as_json: bool) -> None:
         columns["key"] = [hit.key for hit in hits]
         if any(hit.terms for hit in hits):
             columns["matched"] = [", ".join(matched_words(hit)) for hit in hits]
-        columns["text"] = [hit.text for hit in hits]
+        columns["text"] = [hit.text if hit.snippet is None else hit.snippet.text for hit in hits]
         rows = zip(*columns.values(), strict=True)
         print_table(list(columns), rows, numbers=(score, "bits"), keys=("key",))
     else:

@@ -27,6 +27,7 @@ from sthash.collection.search.hits import Strategy as Strategy
 from sthash.collection.search.options import Ranking as Ranking
 from sthash.collection.search.options import SearchKeywords, SearchOptions
 from sthash.collection.search.query import Syntax as Syntax
+from sthash.collection.search.snippets import Snippet
 from sthash.collection.search.votes import Neighborhood as Neighborhood
 from sthash.collection.search.votes import Prediction, Voting
 from sthash.collection.search.votes import Vote as Vote
@@ -51,6 +52,7 @@ __all__ = [
     "SearchKeywords",
     "SearchOptions",
     "Snapshot",
+    "Snippet",
     "StoredDocument",
     "VectorOptions",
     "Verification",

@@ -456,7 +456,7 @@ class Collection:
             Number of hits.
         key : str, optional
             Key of a document to search by, instead of a query. The document itself is not among the hits.
-        radius, rerank, where, factor, explain, ranking, correct
+        radius, rerank, where, factor, explain, ranking, correct, offset, snippet
             See `SearchOptions`.
         """
         chosen = SearchOptions(k, **options)

@@ -368,6 +368,8 @@ class MilvusCollection:
             raise ValueError(
                 "correct=True needs all words of the documents, which Milvus does not store. Leave it out."
             )
+        if options.offset or options.snippet:
+            raise ValueError("offset and snippet are for collections in a file. Milvus has neither; leave them out.")
         search = DocumentSearch(self._table, self._model, options, condition, self._fields)
         return search.answer(texts)
 

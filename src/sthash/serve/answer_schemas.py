@@ -23,6 +23,14 @@ class DocumentSchema(BaseModel):
     metadata: dict[str, Any]
 
 
+class SnippetSchema(BaseModel):
+    """A passage of a text, and which words of it the query has too."""
+
+    text: str
+    spans: list[tuple[int, int]] = Field(description="Start and end of each of these words, in characters.")
+    start: int = Field(description="Where the passage begins in the text of the document.")
+
+
 class HitSchema(DocumentSchema):
     """A document that was found, with its score, its Hamming distance, and the terms that matched."""
 
@@ -32,6 +40,7 @@ class HitSchema(DocumentSchema):
         "the search, or explain or view was set."
     )
     terms: list[str]
+    snippet: SnippetSchema | None = Field(description="The passage with most words of the query; with snippet.")
     code: str | None = Field(
         None, description="With view: its code as hexadecimal bytes; bit p is bit p % 8 of byte p // 8."
     )
@@ -79,6 +88,7 @@ class SearchAnswer(AnswerDetails):
                     "score": 0.57,
                     "distance": 10,
                     "terms": ["queue"],
+                    "snippet": None,
                 }
             ],
             "ignored": ["a"],

@@ -42,4 +42,5 @@ def hit_json(hit: Hit) -> dict[str, Any]:
         "distance": hit.distance,
         "score": hit.score,
         "terms": list(hit.terms),
+        "snippet": None if hit.snippet is None else hit.snippet._asdict(),
     }

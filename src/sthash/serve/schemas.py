@@ -71,6 +71,15 @@ class SearchOptionsSchema(RequestSchema):
         SearchOptions.syntax,
         description="How to read a text: as words, in the query language, or as it looks.",
     )
+    offset: int = Field(
+        SearchOptions.offset, ge=0, le=limits.MAX_OFFSET, description="Number of hits to leave out, the best ones."
+    )
+    snippet: int = Field(
+        SearchOptions.snippet,
+        ge=0,
+        le=limits.MAX_SNIPPET_CHARACTERS,
+        description="Number of characters of the snippet of each hit; 0 for none.",
+    )
 
     @cached_property
     def options(self) -> SearchOptions:

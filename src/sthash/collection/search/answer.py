@@ -29,6 +29,7 @@ from sthash.collection.search.matching import matching
 from sthash.collection.search.options import SearchOptions
 from sthash.collection.search.query import ParsedQuery, parse_query, plain_reading
 from sthash.collection.search.ranking import DEFAULTS, Allowed
+from sthash.collection.search.snippets import Highlighter
 from sthash.collection.snapshot import Snapshot
 from sthash.model import Encoded
 from sthash.vectors.metric import METRICS
@@ -91,13 +92,15 @@ def answer_like(snapshot: Snapshot, number: int, options: SearchOptions) -> Hits
     if options.ranking not in ("auto", *METRICS):
         raise ValueError(f"ranking={options.ranking!r} is for texts, but this search is by key. Leave it out.")
     allowed = None if options.where is None else ids_where(snapshot, options.where)
-    ranked = rank_like(snapshot, number, options.k, options, allowed)
+    whole = options.whole
+    ranked = rank_like(snapshot, number, whole.k, whole, allowed).after(options.offset)
     terms: list[tuple[str, ...]] = []
     if options.explain:
         _add_distances(snapshot, [ranked], lambda _: snapshot.codes.encode_stored(number))
         columns, values = snapshot.words.vectors(np.array([number], dtype=np.int64)).row(0)
         terms = matching_terms(snapshot.words, AnalyzedQuery(columns.tolist(), values.tolist(), 0), ranked.ids)
     hits = _hits(snapshot, [ranked], [terms])[0]
+    _add_snippets(snapshot, hits, "", options)
     return Hits(hits, strategy=strategy_of(snapshot, options), ranking=_ranking_of(snapshot, "content", options))
 
 
@@ -210,6 +213,7 @@ def _ranked_hits(snapshot: Snapshot, queries: list[Query], options: SearchOption
         mask = np.zeros(len(snapshot), dtype=np.uint8)
         mask[snapshot.positions(allowed)] = 1
     own_ids: dict[int, Ids] = {}
+    offset, options = options.offset, options.whole
     by_words = _by_words(snapshot, queries, options, mask, own_ids)
     by_content: dict[int, Ranked] = {}
     groups: dict[Any, list[int]] = {}
@@ -228,6 +232,7 @@ def _ranked_hits(snapshot: Snapshot, queries: list[Query], options: SearchOption
             ranked.append(Ranked([number for number, _ in best], [score for _, score in best]))
         else:
             ranked.append((by_words if query.source == "words" else by_content)[place])
+    ranked = [own.after(offset) for own in ranked] if offset else ranked
     if options.explain:
         wanted = [query.given if query.text is None else query.text for query in queries]
         known = [
@@ -238,6 +243,7 @@ def _ranked_hits(snapshot: Snapshot, queries: list[Query], options: SearchOption
     terms = [_terms(snapshot, query, own, options) for query, own in zip(queries, ranked, strict=True)]
     answers = []
     for query, hits in zip(queries, _hits(snapshot, ranked, terms), strict=True):
+        _add_snippets(snapshot, hits, query.text or "", options)
         answers.append(
             Hits(
                 hits,
@@ -357,3 +363,10 @@ def _hits(snapshot: Snapshot, ranked: list[Ranked], terms: list[list[tuple[str, 
             hit.terms = shared
         answers.append(hits)
     return answers
+
+
+def _add_snippets(snapshot: Snapshot, hits: list[Hit], text: str, options: SearchOptions) -> None:
+    if options.snippet and hits:
+        highlighter = Highlighter(text, snapshot.words.analyzer)
+        for hit in hits:
+            hit.snippet = highlighter.snippet(hit.text, options.snippet)

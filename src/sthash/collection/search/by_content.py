@@ -27,6 +27,10 @@ class Ranked:
     scores: list[float]
     distances: list[int] | None = None
 
+    def after(self, offset: int) -> Ranked:
+        """Return the documents without the first ones."""
+        return self.at(range(offset, len(self.ids))) if offset else self
+
     def at(self, places: Sequence[int]) -> Ranked:
         """Return only the documents at some places."""
         return Ranked(

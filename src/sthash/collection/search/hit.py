@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from sthash.collection.search.snippets import Snippet
+
 
 @dataclass(slots=True)
 class Hit:
@@ -22,6 +24,8 @@ class Hit:
         ``explain`` was set and the collection has codes.
     terms : tuple of str
         The terms that made it match, the most important first; empty unless ``explain`` was set.
+    snippet : Snippet or None
+        The passage with most words of the query; None unless ``snippet`` was set.
     """
 
     key: str
@@ -31,3 +35,4 @@ class Hit:
     score: float
     distance: int | None = None
     terms: tuple[str, ...] = ()
+    snippet: Snippet | None = None

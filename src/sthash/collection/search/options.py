@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, TypedDict, get_args
 
 from sthash.checks import check_choice, check_whole
@@ -25,6 +25,8 @@ class SearchKeywords(TypedDict, total=False):
     ranking: Ranking
     correct: bool
     syntax: Syntax
+    offset: int
+    snippet: int
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,12 @@ class SearchOptions:
         How to read a text (docs/queries.md). ``plain`` reads words only. ``strict`` reads the query language; a query
         that is malformed is a ValueError, or in ``search_many`` an empty answer with an ``error``. ``auto`` reads the
         language where the text looks like it, and words elsewhere, or if the strict reading finds nothing.
+    offset : int
+        Number of hits to leave out, the best ones: page 3 of 10 hits each has ``offset=20``. A page is cut from the
+        ranking of its ``offset + k`` best hits. With ``graph`` a longer ranking re-ranks more candidates, so a hit near
+        the border of two pages may be on both or on none; ``bm25`` has no such borders.
+    snippet : int
+        Number of characters of the snippet of each hit, the passage that has most words of the query; 0 for none.
 
     Notes
     -----
@@ -108,6 +116,8 @@ class SearchOptions:
     ranking: Ranking = "auto"
     correct: bool = False
     syntax: Syntax = "auto"
+    offset: int = 0
+    snippet: int = 0
 
     def __post_init__(self) -> None:
         # More than any collection has: kernels count with 64 bits, and with 32 bits within a code.
@@ -115,6 +125,8 @@ class SearchOptions:
         object.__setattr__(self, "factor", min(check_whole("factor", self.factor), LARGEST))
         if self.radius is not None:
             object.__setattr__(self, "radius", min(check_whole("radius", self.radius, least=0), LARGEST))
+        object.__setattr__(self, "offset", min(check_whole("offset", self.offset, least=0), LARGEST - self.k))
+        object.__setattr__(self, "snippet", min(check_whole("snippet", self.snippet, least=0), LARGEST))
         check_choice("ranking", self.ranking, RANKINGS)
         check_choice("syntax", self.syntax, SYNTAXES)
         if self.syntax == "strict" and (self.by_codes or self.ranking in ("cosine", "ip")):
@@ -133,6 +145,11 @@ class SearchOptions:
     def by_codes(self) -> bool:
         """Whether the codes decide which documents are found."""
         return self.radius is not None or not self.rerank
+
+    @property
+    def whole(self) -> SearchOptions:
+        """The options of the ranking that a page is cut from."""
+        return replace(self, k=self.offset + self.k, offset=0) if self.offset else self
 
     def keywords(self) -> dict[str, Any]:
         """Give all fields by name, to pass them on: ``search(query, **options.keywords())``."""
