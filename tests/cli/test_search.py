@@ -7,7 +7,7 @@ import pytest
 from sthash import Collection
 from support.corpus import make_documents
 
-ABOUT = ("strategy", "ranking", "ignored", "unknown", "suggestions", "corrected")
+ABOUT = ("reading", "strategy", "ranking", "ignored", "unknown", "suggestions", "corrected")
 
 
 def lines(result):

@@ -174,6 +174,8 @@ def test_search_options_are_validated_once():
         "ranking": "auto",
         "correct": False,
         "syntax": "auto",
+        "snippet": 0,
+        "offset": 0,
     }
     assert SearchOptions(where={1: {2}}).where == {"1": [2]}
     for wrong, error in (({"k": 0}, ValueError), ({"k": "3"}, TypeError), ({"radius": -1}, ValueError)):

@@ -38,7 +38,8 @@ def test_search_gives_the_collections_hits(still, built):
         (hit.key, hit.distance, hit.score, hit.terms) for hit in hits
     ]
     assert answer["took_ms"] > 0
-    assert set(answer) == {"hits", "took_ms", "ignored", "unknown", "suggestions", "corrected", "strategy", "ranking"}
+    about = {"reading", "error", "ignored", "unknown", "suggestions", "corrected", "strategy", "ranking"}
+    assert set(answer) == {"hits", "took_ms", *about}
     plain = still.post("/search", json={"text": TEXT, "k": 4}).json()["hits"]
     assert plain == [hit | {"terms": [], "distance": None} for hit in answer["hits"]]
 
