@@ -65,6 +65,7 @@ def test_corrected_words(sth, built):
     assert [hit["key"] for hit in lines(found)] == [hit["key"] for hit in lines(right)] != []
     about = {name: lines(found)[0][name] for name in ABOUT}
     assert about == {
+        "reading": "plain",
         "strategy": "postings",
         "ranking": "graph",
         "ignored": [],
