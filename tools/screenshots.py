@@ -30,7 +30,7 @@ class Picture:
 
 
 PICTURES = (
-    Picture("serve", f"q={QUERY}&radius=20", 1360, 900, "light"),
+    Picture("serve", f"q={QUERY}", 1360, 900, "light"),
     Picture("serve-dark", f"q={QUERY}&radius=15", 1360, 900, "dark", "#rerank"),
     Picture("serve-narrow", "q=compress data with gzip", 390, 980, "light"),
 )

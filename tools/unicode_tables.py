@@ -1,6 +1,6 @@
 """Write src/core/text/unicode_tables.hpp from this Python's own Unicode database.
 
-Run with the oldest supported Python, whose Unicode version every newer one contains:
+Run with the oldest supported Python, whose Unicode version every newer one contains, and with sthash installed:
 ``python tools/unicode_tables.py > src/core/text/unicode_tables.hpp``.
 """
 
@@ -8,6 +8,8 @@ import itertools
 import sys
 import textwrap
 import unicodedata
+
+from sthash.text.folding import ACCENTED, fold_accents
 
 # Scripts written without spaces between words, and Hangul, whose words take many endings: by how the names of their
 # letters begin, because unicodedata does not tell the script of a character.
@@ -31,12 +33,21 @@ UNSPACED = (
 )
 
 
+# Characters that are not seen inside a word: the soft hyphen, and what joins letters or keeps words together.
+IGNORED = (0x00AD, 0x200C, 0x200D, 0x2060, 0xFEFF)
+
+
 def character_class(code: int) -> int:
-    """0: separates words; 1: starts and continues one; 2: only continues one (a combining mark); 3: an unspaced letter.
+    """What a character is to words.
+
+    0: separates words; 1: starts and continues one; 2: only continues one (a combining mark); 3: an unspaced letter;
+    4: ignored inside a word.
 
     Digits of unspaced scripts are like any others; U+3007, the ideographic zero, is a letter number and counts as a
     letter.
     """
+    if code in IGNORED:
+        return 4
     category = unicodedata.category(chr(code))
     if category[0] == "L" or category == "Nl":
         return 3 if unicodedata.name(chr(code), "").startswith(UNSPACED) else 1
@@ -44,8 +55,11 @@ def character_class(code: int) -> int:
 
 
 def simple_lower(code: int) -> int:
-    """The one character that lower-cases this one (U+0130 has two in full lower-casing: its base letter)."""
-    return ord(chr(code).lower()[0])
+    """The one character that lower-cases this one (U+0130 has two in full lower-casing: its base letter).
+
+    The final sigma becomes the usual one, as the capital does, which does not tell them apart.
+    """
+    return ord("σ") if chr(code) == "ς" else ord(chr(code).lower()[0])
 
 
 def in_lines(entries: list[str]) -> str:
@@ -59,7 +73,7 @@ def main() -> None:
     out("// Made by tools/unicode_tables.py; do not edit.\n")
     out("// clang-format off\n#pragma once\n\n#include <cstdint>\n\nnamespace sthash::text::unicode {\n\n")
     out(f'inline constexpr char kVersion[] = "{unicodedata.unidata_version}";\n\n')
-    out("// First code point, last code point, class (1: letter or number, 2: combining mark, 3: unspaced letter).\n")
+    out("// First code point, last code point, class (1: letter or number, 2: mark, 3: unspaced letter, 4: ignored).\n")
     out("struct Range { uint32_t first, last; uint8_t kind; };\ninline constexpr Range kRanges[] = {\n")
     ranges = []
     for kind, group in itertools.groupby(range(sys.maxunicode + 1), key=character_class):
@@ -81,6 +95,20 @@ def main() -> None:
         upper = [pair for pair in upper if pair[0] not in taken]
         lowers.append(f"{{{first:#x},{count},{step},{distance}}},")
     out(in_lines(lowers))
+    out("};\n\n// A lower-case letter with an accent, and the one or two letters without.\n")
+    out("struct Plain { uint16_t letter, first, second; };\ninline constexpr Plain kPlain[] = {\n")
+    plain = [(code, fold_accents(chr(code))) for code in range(128, 0xD800) if simple_lower(code) == code]
+    folded = [(code, to) for code, to in plain if to != chr(code) and len(to) <= 2]
+    out(in_lines([f"{{{code:#x},{ord(to[0]):#x},{ord((to + chr(0))[1]):#x}}}," for code, to in folded]))
+    out("};\n\n// Letters on which a combining mark is an accent or a vowel point, not part of another letter.\n")
+    out("struct Letters { uint32_t first, last; };\ninline constexpr Letters kAccented[] = {\n")
+    accented = [unicodedata.name(chr(code), "").startswith(ACCENTED) for code in range(0xD800)]
+    ranges = []
+    for has, group in itertools.groupby(range(len(accented)), key=accented.__getitem__):
+        codes = list(group)
+        if has:
+            ranges.append(f"{{{codes[0]:#x},{codes[-1]:#x}}},")
+    out(in_lines(ranges))
     out("};\n\n}  // namespace sthash::text::unicode\n")
 
 

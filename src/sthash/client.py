@@ -15,6 +15,7 @@ from sthash.batches import batched
 from sthash.checks import check_key, check_several
 from sthash.codes import Codes, n_bytes
 from sthash.collection import (
+    ByKey,
     DocumentCollection,
     Hit,
     Hits,
@@ -47,7 +48,7 @@ class ServiceError(ConnectionError):
         self.code = code
 
 
-class Client:
+class Client(ByKey):
     """A collection behind ``sth serve``, with the methods and the answers of `sthash.Collection`.
 
     A request that `Collection` would refuse raises the same kind of error: KeyError, ValueError or TypeError. A request
@@ -111,8 +112,7 @@ class Client:
             return False
         return True
 
-    def get(self, key: str) -> Document:
-        """Return a document; KeyError if there is none with this key."""
+    def _find(self, key: str) -> Document:
         return _document(self._ask("GET", _path(key)))
 
     def __iter__(self) -> Iterator[Document]:
@@ -296,6 +296,7 @@ def _hit(row: dict[str, Any]) -> Hit:
     hit = Hit(
         row["key"], row["text"], row["label"], row["metadata"], row["score"], row["distance"], tuple(row["terms"])
     )
+    hit.copies = tuple(row["copies"])
     if row["snippet"] is not None:
         passage = row["snippet"]
         hit.snippet = Snippet(passage["text"], tuple((start, end) for start, end in passage["spans"]), passage["start"])
@@ -303,8 +304,9 @@ def _hit(row: dict[str, Any]) -> Hit:
 
 
 def _hits(rows: list[dict[str, Any]], about: dict[str, Any]) -> Hits:
-    names = ("ignored", "unknown", "suggestions", "corrected", "strategy", "ranking", "reading", "error")
-    return Hits(map(_hit, rows), **{name: about[name] for name in names})
+    names = ("ignored", "unknown", "suggestions", "corrected", "strategy", "ranking", "reading", "error", "total")
+    facets = {name: {entry["value"]: entry["count"] for entry in counts} for name, counts in about["facets"].items()}
+    return Hits(map(_hit, rows), facets=facets, **{name: about[name] for name in names})
 
 
 def _query(query: Any) -> dict[str, Any]:

@@ -18,8 +18,11 @@ SUFFIX = ".sthash-tmp"
 
 
 @contextmanager
-def replacing(target: str | os.PathLike[str]) -> Iterator[Path]:
+def replacing(target: str | os.PathLike[str], *, outdates: str | os.PathLike[str] | None = None) -> Iterator[Path]:
     """Give a temporary path beside ``target``; after the block, sync the file and rename it to ``target``.
+
+    ``outdates`` is a file that belongs to the old ``target``. It is removed right before the new one appears, so that
+    whatever stops the process never leaves the two side by side.
 
     If the block fails or is interrupted, the temporary file is removed and ``target`` stays as it was. A symbolic link
     is followed: the file that it leads to is replaced. The new file has the mode of the old one, and its owner if the
@@ -41,6 +44,10 @@ def replacing(target: str | os.PathLike[str]) -> Iterator[Path]:
         take_access(temporary, path)
         yield temporary
         sync(temporary)
+        if outdates is not None:
+            other = Path(os.path.realpath(outdates))
+            other.unlink(missing_ok=True)
+            sync(other.parent)
         temporary.replace(path)
         sync(path.parent)
 

@@ -30,10 +30,10 @@ def lines(text):
 def test_words_in_any_order(sth, tmp_path):
     rows = ["one two three four five six", "six five four three two one", "seven eight nine ten eleven twelve"]
     (tmp_path / "in.txt").write_text("\n".join(rows))
-    asked = ("dedup", "in.txt", "--measure", "jaccard")
+    asked = ("dedup", "in.txt", "--lines", "--measure", "jaccard")
     assert len(lines(sth(*asked).out)) == 3
     assert [row["text"] for row in lines(sth(*asked, "--shingle-words", "1").out)] == [rows[0], rows[2]]
-    assert "shingle_words" in sth(*asked, "--shingle-words", "0", status=1).err
+    assert "--shingle-words" in sth(*asked, "--shingle-words", "0", status=1).err
 
 
 def test_the_command(sth, source, texts, tmp_path):
@@ -68,9 +68,9 @@ def test_the_command_against_a_collection(sth, source, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--memory", "much"), "memory='much' is not an amount of memory. Use one like 500MB"),
-        (("--memory", "1k"), "memory=1k is too little"),
-        (("--threshold", "2"), "threshold=2.0 must be above 0"),
+        (("--memory", "much"), "--memory 'much' is not an amount of memory. Use one like 500MB"),
+        (("--memory", "1k"), "--memory 1k is too little"),
+        (("--threshold", "2"), "--threshold 2.0 must be above 0"),
         (("--against", "missing.sth"), "missing.sth"),
         (("--text", "title"), "'title'"),
     ],

@@ -1,6 +1,7 @@
 """``--vectors`` and ``--embedder``."""
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -84,7 +85,7 @@ def test_inner_products(sth, rows):
     products[3] = -np.inf  # the document itself
     assert [hit["score"] for hit in hits] == pytest.approx(np.sort(products)[::-1][:3], rel=1e-4)
     assert (hits[0]["key"], hits[0]["ranking"]) == ("long", "ip")
-    assert sth("similar", "c.sth", "k3").out.split()[0] == "product"
+    assert "long · inner product " in sth("similar", "c.sth", "k3").out
     sth("relearn", "c.sth", "--n-bits", 4)
     facts = json.loads(sth("info", "c.sth", "--json").out)
     assert (facts["metric"], facts["recipe"], facts["n_bits"]) == ("ip", "embeddings", 4)
@@ -114,20 +115,20 @@ def test_vectors_have_codes_only_if_they_are_asked_for(sth, rows):
     shown = sth("info", "c.sth").out
     assert "n columns" in shown
     assert shown.splitlines()[-1]
-    table = sth("similar", "c.sth", "k3").out
-    assert table.splitlines()[0].split() == ["cosine", "key", "matched", "text"]
+    plain = sth("similar", "c.sth", "k3", "--explain")
+    assert (" · cosine " in plain.out, " bits" in plain.out) == (True, False)
     assert json.loads(sth("similar", "c.sth", "k3", "-k", 1, "--json").out)["distance"] is None
     for option in (("--radius", 2), ("--no-rerank",)):
         assert "--n-bits" in sth("similar", "c.sth", "k3", *option, status=1).err
     assert sth("relearn", "c.sth").err == "c.sth: relearned\n"
-    assert sth("similar", "c.sth", "k3").out == table
+    assert sth("similar", "c.sth", "k3", "--explain").out == plain.out
 
     assert sth("relearn", "c.sth", "--n-bits", 8, "--n-neighbors", 5).err == "c.sth: relearned from 40 documents\n"
-    now = [line.split() for line in sth("similar", "c.sth", "k3").out.splitlines()]
-    assert now[0] == ["cosine", "bits", "key", "matched", "text"]
-    assert [[line[0], line[2]] for line in now] == [line.split()[:2] for line in table.splitlines()]
-    by_codes = sth("similar", "c.sth", "k3", "--no-rerank").out
-    assert by_codes.splitlines()[0].split() == ["score", "bits", "key", "matched", "text"]
+    now = sth("similar", "c.sth", "k3", "--explain").out
+    assert re.sub(r" · \d+ bits?", "", now) == plain.out != now
+    by_codes = sth("similar", "c.sth", "k3", "--no-rerank", "--explain")
+    assert by_codes.err == "found in the nearest codes, ranked by the distances of the codes\n"
+    assert re.search(r" · score -?\d\.\d{3} · \d+ bit", by_codes.out)
     assert json.loads(sth("info", "c.sth", "--json").out)["learned_on"] == 40
 
 
@@ -153,7 +154,7 @@ def test_texts_beside_vectors_are_searched_by_their_words(sth, rows):
     sth("build", "c.sth", "docs.jsonl", "--vectors", "v")
     found = sth("search", "c.sth", "text", "-k", 5, "--explain")
     assert found.err == "found in the posting lists, ranked by BM25 and the neighbors of a hit\n"
-    assert found.out.splitlines()[0].split() == ["score", "key", "matched", "text"]
+    assert re.search(r"   k\d+ · score \d\.\d{3} · matched: text\n", found.out)
 
 
 def test_bad_vectors_are_skipped_and_counted(sth, rows):
@@ -180,7 +181,7 @@ def test_an_embedder(sth, rows, module):
     by_vector = ("search", "e.sth", "a banana", "--embedder", module, "--ranking", "cosine")
     hit = json.loads(sth(*by_vector, "--json", "-k", 1).out)
     assert (hit["key"], hit["score"]) == ("m", 1.0)
-    assert sth(*by_vector).out.split()[0] == "cosine"
+    assert "m · cosine 1.000" in sth(*by_vector).out
     named = ("--embedder", module, "--embedder-name", "another")
     wrong = sth("search", "e.sth", "text", *named, status=1).err
     assert "'another'" in wrong

@@ -60,12 +60,12 @@ def test_without_matplotlib_there_is_a_table(sth, corpus, tmp_path, monkeypatch)
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--recipe", "soup"), "recipe='soup' is not known"),
-        (("--n-bits", "0"), "n_bits=0"),
-        (("--sample-size", "5"), "sample_size=5 must be"),
-        (("--aim", "speed"), "aim='speed'"),
+        (("--recipe", "soup"), "--recipe 'soup' is not known"),
+        (("--n-bits", "0"), "--n-bits 0"),
+        (("--sample-size", "5"), "--sample-size 5 must be"),
+        (("--aim", "speed"), "--aim 'speed'"),
         (("--text", "nothing"), "has no field 'nothing'"),
-        (("--n-bits", "512"), "n_bits=512 needs at least 514 documents"),
+        (("--n-bits", "512"), "--n-bits 512 needs at least 514 documents"),
     ],
 )
 def test_errors(sth, corpus, options, message):
@@ -74,4 +74,4 @@ def test_errors(sth, corpus, options, message):
 
 
 def test_too_few_documents(sth):
-    assert "at least 250 documents, got 3" in sth("tune", "-", "--format", "txt", stdin="a\nb\nc\n", status=1).err
+    assert "at least 250 documents, got 3" in sth("tune", "-", "--lines", stdin="a\nb\nc\n", status=1).err

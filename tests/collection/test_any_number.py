@@ -118,7 +118,7 @@ def test_what_cannot_be_learned_from_is_tried_again_only_with_twice_as_much(tmp_
     monkeypatch.setattr(builder, "LEARN_AT", 50)
     tries = []
     relearn = builder.relearn
-    monkeypatch.setattr(builder, "relearn", lambda *rest: (tries.append(1), relearn(*rest)))
+    monkeypatch.setattr(builder, "relearn", lambda *rest, **options: (tries.append(1), relearn(*rest, **options)))
     with Collection.create(tmp_path / "c.sth", [], learning=Learning(n_bits=8)) as collection:
         for first in range(0, 200, 10):
             collection.add([f"word{number}" for number in range(first, first + 10)])
@@ -167,3 +167,20 @@ def test_many_documents_of_one_word(tmp_path):
         with collection.snapshot() as now:
             (column,) = now.encode(["word99"]).rows.columns.tolist()
             assert now.words.posting_lists([column]).positions(column).tolist() == [99]
+
+
+def test_a_collection_grows_although_its_limits_do_not_allow_to_learn(tmp_path, monkeypatch):
+    monkeypatch.setattr(builder, "LEARN_AT", 100)
+    texts = [" ".join(f"w{i}x{j}" for j in range(300)) for i in range(100)]
+    with Collection.create(tmp_path / "c.sth", [], learning=Learning(n_bits=64, memory=5 << 20)) as collection:
+        collection.add(texts[:99])
+        collection.add(["one more"])
+        collection.add(["zebra stripes"])
+        assert [hit.text for hit in collection.search("zebra")] == ["zebra stripes"]
+        info = collection.info()
+        assert (info["documents"], info["learned"]) == (101, False)
+        assert "but memory allows 5 MiB. Raise it (--memory)" in info["advice"]
+        with pytest.raises(ValueError, match="memory allows"):
+            collection.relearn()
+        collection.relearn(memory="1GB", n_neighbors=5)
+        assert "memory" not in collection.info()["advice"]

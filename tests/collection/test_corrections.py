@@ -29,7 +29,6 @@ def collection(tmp_path):
         ("comands", {"comands": ("commands",)}),  # the word of the documents, not its stem
         ("hapiness of a pupy", {"hapiness": ("happiness",), "pupy": ("puppy",)}),
         ("FOTBALL", {"fotball": ("football",)}),
-        ("cafe", {"cafe": ("café",)}),
         ("x", {}),
         ("qqqqqqqq command", {}),
         ("the of", {}),

@@ -174,8 +174,11 @@ def test_search_options_are_validated_once():
         "ranking": "auto",
         "correct": False,
         "syntax": "auto",
-        "snippet": 0,
         "offset": 0,
+        "snippet": 0,
+        "sort": None,
+        "facets": (),
+        "collapse": False,
     }
     assert SearchOptions(where={1: {2}}).where == {"1": [2]}
     for wrong, error in (({"k": 0}, ValueError), ({"k": "3"}, TypeError), ({"radius": -1}, ValueError)):

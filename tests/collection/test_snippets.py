@@ -43,6 +43,8 @@ def test_pages_and_snippets_of_a_collection(tmp_path):
         assert [hit.key for hit in page] == [hit.key for hit in whole[3:]]
         assert [hit.snippet.spans for hit in page] == [((0, 3),)] * 3
         assert whole[0].snippet is None
+        assert animals.search("6", snippet=5)._repr_html_() == "<p>unknown: 6</p><p>nothing found</p>"
+        assert ">cat</td>" in animals.search("cat", k=1, snippet=4)._repr_html_()
         assert animals.search("cats", offset=99) == []
         like = animals.search(key="0", k=4)
         assert [hit.key for hit in animals.search(key="0", k=2, offset=2)] == [hit.key for hit in like[2:]]

@@ -85,7 +85,7 @@ def test_many_are_answered_as_one_by_one(collection):
         many = collection.search_many(queries, 6, **options)
         single = [collection.search(query, 6, **options) for query in queries]
         assert many == single
-        assert [vars(hits) for hits in many] == [vars(hits) for hits in single]
+        assert [hits.__getstate__() for hits in many] == [hits.__getstate__() for hits in single]
 
 
 def test_signs(animals):
@@ -98,7 +98,7 @@ def test_signs(animals):
     relaxed = animals.search("cat +zebra")
     assert (relaxed.reading, keys(relaxed)) == ("relaxed", {"fish", "bird", "dog", "mixed"})
     assert animals.search("cat +zebra").unknown == ("zebra",)
-    assert keys(animals.search("+the cat")) == {"fish", "bird", "dog", "mixed"}
+    assert keys(animals.search("+the cat")) == {"fish", "bird", "dog"}
     assert keys(animals.search("dogs -bone")) == {"dog"}
     assert keys(animals.search("cat -dog", where={"size": [18, 19, 27]})) == {"fish", "bird"}
 
@@ -109,10 +109,10 @@ def test_phrases(animals):
     assert keys(animals.search('"fish likes"')) == {"mixed"}
     assert keys(animals.search('"bird of prey" fish')) == {"bird"}
     assert keys(animals.search('cat -"likes fish"')) == {"bird", "dog", "mixed"}
-    assert keys(animals.search('cat -"the"')) == {"fish", "bird", "dog", "mixed"}
+    assert keys(animals.search('cat -"the"')) == {"mixed"}
     assert animals.search('"cat zebra"', syntax="strict") == []
-    assert keys(animals.search('"likes the cat" dog', explain=True)) == {"dog", "mixed"}  # a stop word is a gap
-    assert animals.search('"of the"') == []
+    assert keys(animals.search('"likes the cat" dog', explain=True)) == {"dog"}  # a stop word counts
+    assert keys(animals.search('"of the"')) == {"prey"}
 
 
 def test_phrases_are_looked_for_beyond_the_first_candidates(tmp_path):

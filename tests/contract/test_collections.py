@@ -96,7 +96,7 @@ def test_search_by_key(still, file):
     assert still.search(key="blank") == []
 
 
-ABOUT = ("ignored", "unknown", "suggestions", "corrected", "strategy", "ranking")
+ABOUT = ("ignored", "unknown", "suggestions", "corrected", "strategy", "ranking", "total")
 
 
 def about(hits):
@@ -133,6 +133,25 @@ def test_unknown_words_are_corrected_on_wish(still, file):
     assert hits.corrected == {"kiten": "kitten"}
     assert hits.unknown == ("kiten", "zzzz")
     assert still.search("kiten") == []
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"sort": "-number"}, {"facets": ["label", "parity", "number"]}, {"collapse": True, "sort": "label"}],
+    ids=str,
+)
+def test_matches_are_sorted_counted_and_collapsed(still, file, options):
+    if default_ranking(still) == "cosine":
+        with pytest.raises(ValueError, match="for collections in a file"):
+            still.search("star", **options)
+        return
+    for query in (QUERIES[1], "star ship", "zzzz"):
+        ours, theirs = still.search(query, 5, **options), file.search(query, 5, **options)
+        assert ours == theirs == still.search_many([query], 5, **options)[0]
+        assert (ours.facets, ours.total) == (theirs.facets, theirs.total)
+    assert still.search(key="d3", **options) == file.search(key="d3", **options)
+    with pytest.raises(ValueError, match="sort has the field 'nothing', which no document has"):
+        still.search("star", sort="nothing")
 
 
 @pytest.mark.parametrize("query", UNKNOWN, ids=repr)
@@ -306,6 +325,7 @@ def test_a_collection_without_documents(changing):
 
 MISTAKES = {
     "get a missing key": (KeyError, lambda c: c.get("nothing")),
+    "index by a missing key": (KeyError, lambda c: c["nothing"]),
     "search by a missing key": (KeyError, lambda c: c.search(key="nothing")),
     "delete a missing key": (KeyError, lambda c: c.delete("nothing")),
     "delete a key that is missing among others": (KeyError, lambda c: c.delete(["d1", "nothing"])),
@@ -394,3 +414,11 @@ def test_every_class_is_in_the_suite(still):
     assert {"search", "near_duplicates", "classify", "info"} <= methods
     assert all(hasattr(still, name) for name in methods)
     assert {kind.__name__ for kind in (Collection, Client, MilvusCollection)} == set(COLLECTIONS)
+
+
+def test_documents_by_key(still, file):
+    assert still["d3"] == still.get("d3") == still.get("d3", None) == file["d3"]
+    assert still.get("nothing", None) is None
+    assert still.get("nothing", 7) == 7
+    assert "d3" in still
+    assert "nothing" not in still

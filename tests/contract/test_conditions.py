@@ -49,6 +49,13 @@ EVERYTHING = 1000
         {"value": {"!=": None}},
         {"value": {"exists": True}},
         {"nested": {"exists": True}},
+        {"tags": "red"},
+        {"tags": ["blue", "none"]},
+        {"tags": {"!=": "red"}},
+        {"tags": {"not in": ["red", 7]}},
+        {"tags": [7, 1.5]},
+        {"tags": True},
+        {"tags": {">=": "red"}},
         {"metadata.value": True, "label": {"exists": False}},
     ],
     ids=str,
@@ -86,7 +93,8 @@ def matches_one(document, name, sign, wanted):
         return (all(numbers) and getattr(float(value), compared)(float(wanted))) or (
             all(strings) and getattr(value, compared)(wanted)
         )
-    among = there and value in (wanted if isinstance(wanted, list | tuple) else [wanted])
+    choices = wanted if isinstance(wanted, list | tuple) else [wanted]
+    among = there and any(one in choices for one in (value if isinstance(value, list) else [value]))
     return among != (sign in ("!=", "not in"))
 
 
@@ -104,10 +112,56 @@ def test_conditions_on_a_field_that_no_document_has(still):
         ({"number": "3"}, "compares the field 'number' with a string, but the documents have a number there"),
         ({"number": {"!=": "3"}}, "with a string, but the documents have a number"),
         ({"number": {">=": "3"}}, "with a string, but the documents have a number"),
-        ({"nested": 5}, "with a number, but the documents have a object"),
+        ({"nested": 5}, "with a number, but the documents have an object"),
     ],
     ids=str,
 )
 def test_conditions_with_values_of_the_wrong_kind(still, where, message):
     with pytest.raises(TypeError, match=message):
         still.search("star", where=where)
+
+
+NESTED = {
+    "ada": {"author": {"name": "Ada", "born": 1815}, "tags": ["math", "engine", 1]},
+    "alan": {"author": {"name": "Alan", "born": 1912}, "tags": ["math", None, True, ["x"]]},
+    "both": {"author": [{"name": "Ada"}, {"name": "Alan", "born": 1912}, 7], "tags": "math"},
+    "flat": {"author.name": "Grace", "author": {"name": "nobody"}, "tags": []},
+    "none": {"author": None, "other": 1},
+}
+
+
+@pytest.mark.parametrize(
+    ("where", "keys"),
+    [
+        ({"author.name": "Ada"}, {"ada"}),
+        ({"author.name": ["Ada", "Grace"]}, {"ada", "flat"}),
+        ({"author.name": {"!=": "Ada"}}, {"alan", "both", "flat", "none"}),
+        ({"author.name": {"contains": "Ada"}}, {"ada", "both"}),
+        ({"author.name": {"contains": ["Ada", "Alan"]}}, {"both"}),
+        ({"author.name": {"exists": False}}, {"none"}),
+        ({"metadata.author.born": {">=": 1900}}, {"alan"}),
+        ({"author.born": {"contains": 1912}}, {"alan", "both"}),
+        ({"tags": {"contains": "math"}}, {"ada", "alan", "both"}),
+        ({"tags": {"contains": ["math", "engine"]}}, {"ada"}),
+        ({"tags": {"contains": 1}}, {"ada", "alan"}),
+        ({"tags": {"contains": None}}, {"alan"}),
+        ({"tags": {"contains": "mat"}}, set()),
+        ({"key": {"contains": "ada"}}, {"ada"}),
+    ],
+    ids=str,
+)
+def test_fields_inside_of_others_and_lists(changing, where, keys):
+    changing.add([{"key": key, "text": "a star and a ship", "metadata": own} for key, own in NESTED.items()])
+    where = where | {"key": where.get("key", {"in": [*NESTED]})}
+    assert {hit.key for hit in changing.search("star ship", 50, where=where, rerank=False)} == keys
+    assert {hit.key for hit in changing.search("star", 50, where=where)} == keys
+
+
+def test_mistakes_with_fields_inside_of_others_and_lists(changing):
+    changing.add([{"key": key, "text": "engine", "metadata": own} for key, own in NESTED.items() if key != "both"])
+    with pytest.raises(ValueError, match=r"field 'author\.nme', which no document has.*'author\.name'"):
+        changing.search("engine", where={"author.nme": "Ada"})
+    with pytest.raises(TypeError, match=r"with a string, but the documents have a list there\. Use contains"):
+        changing.search("engine", where={"tags": "math"})
+    with pytest.raises(TypeError, match=r"'author\.born' with a string, but the documents have a number"):
+        changing.search("engine", where={"author.born": {"contains": "x"}})

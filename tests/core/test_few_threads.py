@@ -69,3 +69,32 @@ def test_the_answers_are_the_same_where_threads_cannot_be_started(fit):
         check=False,
     )
     assert (done.returncode, done.stdout) == (0, f"{fit}\nTrue\n"), done.stderr
+
+
+# Threads can be started in this little room, but some find none for their thread-local data.
+TIGHT_PROGRAM = """
+import os, resource, sys
+import numpy as np, sthash
+
+rng = np.random.default_rng(0)
+index = sthash.HammingIndex(64)
+index.add(rng.integers(0, 256, (200_000, 8), dtype=np.uint8))
+queries = rng.integers(0, 256, (2000, 8), dtype=np.uint8)
+held = int(open("/proc/self/statm").read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+resource.setrlimit(resource.RLIMIT_AS, (held + (int(sys.argv[1]) << 20),) * 2)
+found = index.search(queries, 3, threads=8)[0]
+print(np.array_equal(found, index.search(queries, 3, threads=1)[0]))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits the address space")
+@pytest.mark.parametrize("mebibytes", [10, 15, 20, 40])
+def test_a_thread_without_room_for_its_own_data_is_not_started(mebibytes):
+    done = subprocess.run(
+        [sys.executable, "-c", TIGHT_PROGRAM, str(mebibytes)],
+        env=os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (0, "True\n"), done.stderr

@@ -99,9 +99,9 @@ def test_texts_with_some_labels_and_a_sample():
 
 def test_a_file_and_the_number_of_threads(tmp_path):
     texts = [f"word{i % 7} word{i % 11} word{i % 13} word{i % 17}" for i in range(300)]
-    (tmp_path / "docs.txt").write_text("\n".join(texts))
+    (tmp_path / "docs.lines").write_text("\n".join(texts))
     settings = {"n_bits": [8], "n_neighbors": [10], "recipe": ["paper"]}
-    one = tune(tmp_path / "docs.txt", threads=1, **settings).trials[0]
+    one = tune(tmp_path / "docs.lines", threads=1, **settings).trials[0]
     two = tune(texts, threads=2, **settings).trials[0]
     assert (one.recall, one.share_in_100) == (two.recall, two.share_in_100)
 

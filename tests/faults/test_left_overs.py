@@ -105,3 +105,34 @@ def test_nothing_stays_open(tmp_path):
     after = os.dup(0)
     os.close(after)
     assert after == least  # the lowest number that is free
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="kills")
+@pytest.mark.parametrize("step", range(1, 9))
+def test_a_report_always_belongs_to_the_output_beside_it(tmp_path, step):
+    output, report = tmp_path / "out", tmp_path / "report"
+    output.write_text("old")
+    report.write_text("old")
+    program = f"""
+import os, signal, sys
+from pathlib import Path
+from sthash.files import replacing
+
+steps = 0
+def killing(event, arguments):
+    global steps
+    if event in ("os.rename", "os.remove", "os.chmod"):
+        steps += 1
+        if steps == {step}:
+            os.kill(os.getpid(), signal.SIGKILL)
+sys.addaudithook(killing)
+with replacing({str(report)!r}) as noted, replacing({str(output)!r}, outdates={str(report)!r}) as written:
+    noted.write_text("new")
+    written.write_text("new")
+print("finished")
+"""
+    done = subprocess.run([sys.executable, "-c", program], env=ENVIRONMENT, capture_output=True, text=True, check=False)
+    assert done.returncode == -signal.SIGKILL or done.stdout == "finished\n", done.stderr
+    found = [path.read_text() if path.exists() else None for path in (output, report)]
+    assert found in (["old", "old"], ["old", None], ["new", None], ["new", "new"])
+    assert (done.returncode == 0) == (step == 8), found  # every step was tried

@@ -119,10 +119,10 @@ def test_files_that_cannot_be_read(tmp_path):
     with pytest.raises(DatasetError, match="cannot be read"):
         load_labeled(tmp_path / "none.jsonl")
     (tmp_path / "a.doc").write_text("x")
-    with pytest.raises(DatasetError, match="the name does not tell the format"):
+    with pytest.raises(DatasetError, match=r"\.doc files are not read"):
         load_labeled(tmp_path / "a.doc")
     (tmp_path / "a.txt").write_text("x")
-    with pytest.raises(DatasetError, match="line 1 has no field 'label'"):
+    with pytest.raises(DatasetError, match=r"a\.txt has no field 'label'"):
         load_labeled(tmp_path / "a.txt")
     (tmp_path / "latin.jsonl").write_bytes(b'{"text": "\xe9"}')
     with pytest.raises(DatasetError, match="is not UTF-8"):

@@ -38,8 +38,8 @@ def test_search_gives_the_collections_hits(still, built):
         (hit.key, hit.distance, hit.score, hit.terms) for hit in hits
     ]
     assert answer["took_ms"] > 0
-    about = {"reading", "error", "ignored", "unknown", "suggestions", "corrected", "strategy", "ranking"}
-    assert set(answer) == {"hits", "took_ms", *about}
+    words = {"ignored", "unknown", "suggestions", "corrected", "reading", "error"}
+    assert set(answer) == {"hits", "took_ms", "strategy", "ranking", "total", "facets", *words}
     plain = still.post("/search", json={"text": TEXT, "k": 4}).json()["hits"]
     assert plain == [hit | {"terms": [], "distance": None} for hit in answer["hits"]]
 

@@ -11,13 +11,15 @@ import sys
 import pytest
 
 from sthash.sources import Document, SourceFields, compression, formats, read_documents, records
+from sthash.sources.kinds import reading
+from sthash.sources.reader import SkippedFilesWarning
 
 CASES = {
     "a.jsonl": (
         b'{"text": "one"}\n{"text": \n[1]\n\n{"body": "x"}\n{"text": "\xe4"}\n{"text": {"a": 1}}\n{"text": "two"}\n',
         ["line 2", "line 3", "line 5", "line 6", "line 7"],
     ),
-    "a.txt": (b"one\n\xe4\xe4\ntwo\n", ["line 2"]),
+    "a.lines": (b"one\n\xe4\xe4\ntwo\n", ["line 2"]),
     "a.csv": (
         b'text,b\none,1\nx\n"\xe4\n\xe4",2\n"a"x,3\nx,4,5\ntwo,6\n',
         ["line 3", "line 5", "line 6", "line 7"],
@@ -89,7 +91,9 @@ def test_an_array_is_read_item_by_item(tmp_path, monkeypatch):
 def test_markdown_and_other_endings(tmp_path):
     for name in ("a.md", "b.markdown"):
         (tmp_path / name).write_text("# Title\n\ntext")
-        assert list(read_documents(tmp_path / name)) == [Document(str(tmp_path / name), "# Title\n\ntext")]
+        assert list(read_documents(tmp_path / name)) == [
+            Document(str(tmp_path / name), "# Title\n\ntext", None, {"title": "Title"})
+        ]
     (tmp_path / "c.ndjson").write_text('{"text": "a"}\n')
     assert list(read_documents(tmp_path / "c.ndjson")) == [Document(None, "a")]
 
@@ -139,7 +143,7 @@ BOMBS = {".gz": gzip.compress, ".xz": lzma.compress, ".bz2": bz2.compress}
 
 
 @pytest.mark.parametrize("suffix", BOMBS)
-@pytest.mark.parametrize("name", ["a.txt", "a.jsonl", "a.csv", "a.json", "folder/a.txt"])
+@pytest.mark.parametrize("name", ["a.lines", "a.jsonl", "a.csv", "a.json", "a.txt", "folder/a.txt"])
 def test_a_compressed_file_expands_only_so_far(tmp_path, monkeypatch, name, suffix):
     monkeypatch.setattr(compression, "FREE_BYTES", 1 << 17)
     monkeypatch.setattr(compression, "MOST_EXPANSION", 10)
@@ -149,7 +153,8 @@ def test_a_compressed_file_expands_only_so_far(tmp_path, monkeypatch, name, suff
     path.write_bytes(BOMBS[suffix](item * (1_000_000 // len(item))))
     source = path.parent if "/" in name else path
     with pytest.raises(
-        ValueError, match=r"expands to more than [\d,]+ bytes, and 10 times its own size\. If you trust"
+        (ValueError, SkippedFilesWarning),
+        match=r"expands to more than [\d,]+ bytes, and 10 times its own size\. If you trust",
     ):
         sum(1 for _ in read_documents(source))
     skipped = []
@@ -157,9 +162,9 @@ def test_a_compressed_file_expands_only_so_far(tmp_path, monkeypatch, name, suff
     assert "expands to more" in skipped[-1].reason
 
 
-@pytest.mark.parametrize("name", ["a.txt", "a.jsonl", "a.csv", "b.csv", "a.json", "a.md", "folder/a.txt"])
+@pytest.mark.parametrize("name", ["a.lines", "a.jsonl", "a.csv", "b.csv", "a.json", "a.md", "folder/a.txt"])
 def test_a_record_has_a_size(tmp_path, monkeypatch, name):
-    for module in (formats, records):
+    for module in (formats, records, reading):
         monkeypatch.setattr(module, "LARGEST_RECORD", 1000)
     content = {
         "a.jsonl": json.dumps({"text": "x" * 2000}) + '\n{"text": "after"}\n',
@@ -171,12 +176,12 @@ def test_a_record_has_a_size(tmp_path, monkeypatch, name):
     path.parent.mkdir(exist_ok=True)
     path.write_text(content)
     source = path.parent if "/" in name else path
-    with pytest.raises(ValueError, match=r"larger than (0 MiB|field limit)"):
+    with pytest.raises((ValueError, SkippedFilesWarning), match=r"larger than (0 MiB|field limit)"):
         list(read_documents(source))
     skipped = []
     texts = [document.text for document in read_documents(source, on_bad=skipped.append)]
     assert len(skipped) >= 1
-    assert texts == (["after"] if name in ("a.txt", "a.jsonl", "a.csv") else [])
+    assert texts == (["after"] if name in ("a.lines", "a.jsonl", "a.csv") else [])
 
 
 # Zstandard

@@ -7,6 +7,7 @@ import pytest
 
 from sthash.sources import BadRecord, Document, read_documents
 from sthash.sources.encodings import likely_encoding
+from sthash.sources.reader import SkippedFilesWarning
 
 TEXT = "Stürme über 猫 \U0001f431"
 WIDE = {
@@ -17,7 +18,7 @@ WIDE = {
     "utf-8": codecs.BOM_UTF8,
 }
 CONTENTS = {
-    "a.txt": f"{TEXT}\n{TEXT}\n",
+    "a.lines": f"{TEXT}\n{TEXT}\n",
     "a.jsonl": f"{json.dumps({'text': TEXT}, ensure_ascii=False)}\r\n" * 2,
     "a.json": json.dumps([{"text": TEXT}] * 2, ensure_ascii=False, indent=2),
     "a.csv": f"text\n{TEXT}\n{TEXT}\n",
@@ -36,8 +37,8 @@ def test_a_byte_order_mark_tells_the_encoding(tmp_path, name, encoding):
 @pytest.mark.parametrize("encoding", WIDE)
 def test_utf_16_and_32_are_told_without_a_mark(tmp_path, encoding):
     content = "plain words in English\n" * 500
-    (tmp_path / "a.txt").write_bytes(content.encode(encoding))
-    texts = [document.text for document in read_documents(tmp_path / "a.txt")]
+    (tmp_path / "a.lines").write_bytes(content.encode(encoding))
+    texts = [document.text for document in read_documents(tmp_path / "a.lines")]
     assert texts == ["plain words in English"] * 500
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "b.md").write_bytes(content.encode(encoding))
@@ -47,8 +48,12 @@ def test_utf_16_and_32_are_told_without_a_mark(tmp_path, encoding):
 def test_text_that_looks_like_none_of_them_is_utf_8(tmp_path):
     for content in ("", "a", "ab", "abc\0", "\0\0\0\0", "a\0b\0c", "x" * 9000):
         (tmp_path / "a.md").write_text(content)
-        if content != "\0\0\0\0":
+        if "\0" not in content:
             assert next(read_documents(tmp_path / "a.md", encoding="utf-8")).text == content
+            continue
+        for encoding in (None, "utf-8", "latin-1"):
+            with pytest.raises(ValueError, match=r"a\.md is binary, not text|a\.md is not UTF-(16|32)"):
+                list(read_documents(tmp_path / "a.md", encoding=encoding))
 
 
 GUESSED = {
@@ -68,9 +73,9 @@ GUESSED = {
 def test_other_encodings_are_named_in_the_error(tmp_path, encoding):
     content = GUESSED[encoding].encode(encoding)
     assert likely_encoding(content) == encoding
-    path = tmp_path / "a.txt"
+    path = tmp_path / "a.lines"
     path.write_bytes(b"plain\n" + content)
-    with pytest.raises(ValueError, match=f"a.txt, line 2 is not UTF-8: .* at offset .*--encoding {encoding}"):
+    with pytest.raises(ValueError, match=f"a.lines, line 2 is not UTF-8: .* at offset .*--encoding {encoding}"):
         list(read_documents(path))
     assert [document.text for document in read_documents(path, encoding=encoding)] == ["plain", GUESSED[encoding]]
 
@@ -90,7 +95,9 @@ def test_the_offset_is_that_of_the_byte(tmp_path):
 def test_several_encodings_are_tried_in_turn(tmp_path):
     for name, encoding in {"a.txt": "utf-8", "b.txt": "latin-1", "c.txt": "utf-16"}.items():
         (tmp_path / name).write_text("Schäfer", encoding=encoding)
-    with pytest.raises(ValueError, match=r"b\.txt is not UTF-8: .*--encoding utf-8,latin-1"):
+    with pytest.warns(
+        SkippedFilesWarning, match=r"skipped 1 file of .*b\.txt is not UTF-8: .*--encoding utf-8,latin-1"
+    ):
         list(read_documents(tmp_path))
     assert [document.text for document in read_documents(tmp_path, encoding="utf-8, latin-1")] == ["Schäfer"] * 3
     skipped = []

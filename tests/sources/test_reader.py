@@ -82,7 +82,7 @@ def test_standard_input(monkeypatch):
     given(b'{"text": "one", "key": 1}\n')
     assert list(read_documents("-")) == [Document("1", "one")]
     given(b"one\r\ntwo")
-    assert [document.text for document in read_documents(["-"], format="txt")] == ["one", "two"]
+    assert [document.text for document in read_documents(["-"], format="lines")] == ["one", "two"]
 
 
 def test_sources_follow_each_other_and_are_read_as_needed(tmp_path):
@@ -93,9 +93,9 @@ def test_sources_follow_each_other_and_are_read_as_needed(tmp_path):
         next(documents)
 
 
-@pytest.mark.parametrize("name", ["a.jsonl", "a.csv", "a.txt"])
+@pytest.mark.parametrize("name", ["a.jsonl", "a.csv", "a.lines"])
 def test_a_byte_order_mark_is_left_out(tmp_path, name):
-    content = {"a.jsonl": '{"text": "some"}', "a.csv": "text\nsome", "a.txt": "some"}[name]
+    content = {"a.jsonl": '{"text": "some"}', "a.csv": "text\nsome", "a.lines": "some"}[name]
     (tmp_path / name).write_text(content, encoding="utf-8-sig")
     assert list(read_documents(tmp_path / name)) == [Document(None, "some")]
     (tmp_path / "folder").mkdir()
@@ -116,9 +116,9 @@ def test_metadata_is_merged_so_that_an_export_is_read_again(tmp_path):
 def test_encodings(tmp_path):
     path = tmp_path / "a.txt"
     path.write_bytes("Schäf\n".encode("latin-1"))
-    with pytest.raises(ValueError, match=r"a\.txt, line 1 is not UTF-8: .* at offset 3 .*--encoding latin-1"):
+    with pytest.raises(ValueError, match=r"a\.txt is not UTF-8: .* at offset 3 .*--encoding latin-1"):
         list(read_documents(path))
-    assert next(read_documents(path, encoding="latin-1")).text == "Schäf"
+    assert next(read_documents(path, encoding="latin-1")).text == "Schäf\n"
     with pytest.raises(ValueError, match="encoding='nope' is not known"):
         read_documents(path, encoding="nope")
 
@@ -137,8 +137,8 @@ def test_encodings(tmp_path):
         ("a.csv", "text,b\nx,y,z\n", "line 2 does not have as many fields as the first line"),
         ("a.csv", 'text,b\n"open,x\n', "line 2 cannot be read .unexpected end of data"),
         ("a.parquet", "PAR1 not really", "cannot be read as Parquet"),
-        ("a.sth", "x", "the name does not tell the format. Set format .--format. to one of: txt, jsonl"),
-        ("a", "x", "the name does not tell the format"),
+        ("a.sth", "x\0\1", "a.sth is binary, not text. Convert it"),
+        ("a.doc", "x", r"\.doc files are not read. Save it as \.docx"),
     ],
 )
 def test_what_is_wrong_is_said(tmp_path, name, content, message):

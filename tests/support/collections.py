@@ -23,9 +23,9 @@ ODD = [
     Document("only stop words", "the of and"),
     Document("it's \"odd\" \\ 100% {x} 'y'\n/../ ключ 鍵", "cat purr whisker кот 猫 \U0001f431", "a label"),
     Document("nested", "ship sail harbour", "", {"nested": {"a": [1, None, "'\""]}, "q\"'\\": 1.5, "value": None}),
-    Document("copy 1", "star planet orbit telescope", None, {"big": 2**62, "value": True}),
-    Document("copy 2", "star planet orbit telescope", "stars", {"value": 1}),
-    Document("copy 3", "star planet orbit telescope", "stars", {"value": "1"}),
+    Document("copy 1", "star planet orbit telescope", None, {"big": 2**62, "value": True, "tags": "red"}),
+    Document("copy 2", "star planet orbit telescope", "stars", {"value": 1, "tags": ["red", "blue"]}),
+    Document("copy 3", "star planet orbit telescope", "stars", {"value": "1", "tags": [7, True, None, ["red"]]}),
 ]
 _names = (f"contract{number}" for number in itertools.count())
 

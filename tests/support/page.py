@@ -44,8 +44,8 @@ def answered(page: Page, act: Callable[[], Any]) -> dict[str, Any]:
 
 
 def ask(page: Page, text: str) -> dict[str, Any]:
-    """Open the page and search."""
-    page.goto("/")
+    """Open the page, with all that tells how hits are found, and search."""
+    page.goto("/#how=yes")
     return answered(page, lambda: page.fill("#query", text))
 
 

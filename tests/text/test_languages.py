@@ -107,7 +107,7 @@ def test_a_word_inside_a_sentence_and_a_sentence_with_one_change_are_found(langu
         ("東京2020年 オリンピック", ["2020", "ック", "ピッ", "オリ", "リン", "ンピ", "年", "東京"]),
         ("iPhoneを買う", ["iphone", "を買", "買う"]),
         ("日本。語", ["日本", "語"]),
-        ("ＡＢＣ漢字", ["ａｂｃ", "漢字"]),
+        ("ＡＢＣ漢字", ["abc", "漢字"]),
         ("ที่นี่", ["ที่นี่"]),  # marks go with their letters: two letters, one pair
         ("𠀀𠀁𠀂", ["𠀀𠀁", "𠀁𠀂"]),
     ],
@@ -202,6 +202,17 @@ def test_another_language_than_the_chosen_one_is_told(language):
         TextVectorizer().fit(texts)
     TextVectorizer(language=language).fit(texts)
     TextVectorizer(stop_words=None, stemmer=None).fit(texts)  # whoever says what to use is not warned
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("ذهب الولد الى المدرسة في الصباح و عاد من هناك بعد الظهر مع صديقه الجديد الذي يسكن قرب البيت", "arabic"),
+        ("یہ کتاب پاکستان کی تاریخ کے بارے میں ہے اور میں نے اسے لائبریری سے لیا ہے کیونکہ یہ بہت اچھی ہے", "none"),
+    ],
+)
+def test_other_scripts(text, language):
+    assert guess_language(dict.fromkeys(text.split(), 10), "english") == language
 
 
 def test_english_is_not_taken_for_another_language():

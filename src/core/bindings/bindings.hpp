@@ -72,12 +72,8 @@ void interruptible(Work&& work, Look&& look) {
             done = true;
             finished.notify_one();
         };
-        std::thread worker;
-        try {
-            worker = std::thread(run);
-        } catch (const std::system_error&) {
-            run();
-        }
+        std::thread worker = try_thread(run);
+        if (!worker.joinable()) run();
         std::unique_lock lock(mutex);
         while (!finished.wait_for(lock, std::chrono::milliseconds(100), [&] { return done; })) {
             lock.unlock();

@@ -3,6 +3,7 @@
 
 #include "bindings.hpp"
 #include "text/counter.hpp"
+#include "text/forms.hpp"
 #include "text/scanner.hpp"
 #include "text/spelling.hpp"
 #include "text/unicode_tables.hpp"
@@ -17,21 +18,39 @@ using namespace text;
 // Strings as the scanner takes them, kept alive whatever other threads do to the list they came from.
 class HeldTexts {
  public:
-    explicit HeldTexts(const nb::list& texts) : held_(nb::steal(PySequence_Tuple(texts.ptr()))) {
+    // With `normalized`, letters and their accents are one character each (NFC), and wide forms and joined letters are
+    // plain ones (NFKC).
+    explicit HeldTexts(const nb::list& texts, bool normalized = false)
+        : held_(nb::steal(PySequence_Tuple(texts.ptr()))) {
         if (!held_.is_valid()) throw nb::python_error();
         views_.reserve(nb::len(held_));
         for (nb::handle text : nb::borrow<nb::tuple>(held_)) {
             if (!PyUnicode_Check(text.ptr()))
                 throw nb::type_error("Every text must be a str. Convert the others first.");
             views_.push_back(view_of(text));
+            if (normalized) normalize(text);
         }
     }
-    explicit HeldTexts(const nb::str& text) : held_(text) { views_.push_back(view_of(text)); }
+    explicit HeldTexts(const nb::str& text, bool normalized = false) : held_(text) {
+        views_.push_back(view_of(text));
+        if (normalized) normalize(text);
+    }
 
     const std::vector<TextView>& views() const { return views_; }
     const nb::object& object() const { return held_; }
 
  private:
+    // Replaces the last text by its normal form, if it may have another one.
+    void normalize(nb::handle text) {
+        const NormalForm form = needed_form(views_.back());
+        if (form == NormalForm::same) return;
+        nb::object normal = nb::module_::import_("unicodedata")
+                                .attr("normalize")(form == NormalForm::compatible ? "NFKC" : "NFC", text);
+        views_.back() = view_of(normal);
+        normal_.push_back(std::move(normal));
+    }
+
+    std::vector<nb::object> normal_;
 #if defined(Py_LIMITED_API)
     // The stable ABI shows the characters of ASCII strings only; others are copied.
     TextView view_of(nb::handle text) {
@@ -81,7 +100,7 @@ struct SharedWordTable {
 };
 
 nb::tuple scan(SharedWordTable& shared, const nb::list& texts, Threads threads) {
-    const HeldTexts held(texts);
+    const HeldTexts held(texts, true);
     const std::vector<TextView>& views = held.views();
     size_t characters = 0;
     for (const TextView& view : views) characters += view.length;
@@ -91,6 +110,24 @@ nb::tuple scan(SharedWordTable& shared, const nb::list& texts, Threads threads) 
         scanned = scan_texts(views, shared.table, threads, stop);
     });
     return nb::make_tuple(to_numpy(std::move(scanned.starts)), to_numpy(std::move(scanned.words)));
+}
+
+nb::tuple count_text_forms(const nb::list& texts, bool stemmed, Vector<int32_t> stop_words, Threads threads) {
+    const HeldTexts held(texts, true);
+    FormRows rows;
+    interruptible([&](StopFlag& stop) {
+        rows = count_forms(held.views(), {stemmed, {stop_words.data(), stop_words.size()}}, threads, stop);
+    });
+    return nb::make_tuple(to_numpy(std::move(rows.indptr)), to_numpy(std::move(rows.columns)),
+                          to_numpy(std::move(rows.counts)));
+}
+
+nb::list text_forms(const nb::str& text) {
+    const HeldTexts held(text, true);
+    nb::list forms;
+    for (const Form& form : forms_of(held.views().front()))
+        forms.append(nb::make_tuple(static_cast<int>(form.kind), form.column));
+    return forms;
 }
 
 nb::list words_from(SharedWordTable& shared, Whole<size_t> first) {
@@ -227,6 +264,10 @@ void bind_text(nb::module_& module) {
                nb::arg("n_terms"), nb::arg("threads"));
     module.def("closest_words", &closest, nb::arg("word"), nb::arg("vocabulary"), nb::arg("frequencies"), nb::kw_only(),
                nb::arg("distance"), nb::arg("count"), nb::arg("threads"));
+    module.def("count_forms", &count_text_forms, nb::arg("texts"), nb::kw_only(), nb::arg("stemmed"),
+               nb::arg("stop_words"), nb::arg("threads"));
+    module.def("forms_of", &text_forms, nb::arg("text"));
+    module.attr("FIRST_FORM") = kFirstForm;
     module.attr("unicode_version") = unicode::kVersion;
 }
 

@@ -1,24 +1,19 @@
 // From texts to words: finds the words of each text and gives every distinct word a number.
 //
 // A word starts with a letter or a number of any script and goes on through letters, numbers and combining marks; it is
-// lower-cased character by character. A run of letters of unspaced scripts, each with its marks, becomes overlapping
-// pairs: neighbors two by two, or the letter itself if it stands alone.
+// lower-cased character by character; the final sigma becomes the usual one. Soft hyphens and joiners are skipped. A
+// run of letters of unspaced scripts, each with its marks, becomes overlapping pairs: neighbors two by two, or the
+// letter itself if it stands alone.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
 #include "parallel.hpp"
+#include "text/text_view.hpp"
 #include "text/word_table.hpp"
 
 namespace sthash::text {
-
-// A text as Python holds it. The caller keeps it alive.
-struct TextView {
-    const void* data;
-    size_t length;  // characters
-    int width;      // bytes per character: 1, 2 or 4
-};
 
 // For each text, the numbers of its words in reading order: text i owns words[starts[i]:starts[i + 1]].
 struct ScannedTexts {

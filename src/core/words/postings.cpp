@@ -37,12 +37,67 @@ void check_documents(std::span<const int64_t> ids, std::span<const int32_t> leng
         if (length < 0) throw std::invalid_argument("Lengths must not be negative. Count the words again.");
 }
 
+// So many columns are counted one by one, whether they are used or not.
+constexpr int64_t kDenseColumns = 1 << 24;
+
+// The different ones of some columns, ascending, and the place of each among them.
+class ColumnTable {
+ public:
+    explicit ColumnTable(std::span<const int32_t> columns) : slots_(1024, kFree) {
+        for (int32_t column : columns) {
+            if (int32_t& slot = slots_[place(column)]; slot == kFree) {
+                slot = column;
+                columns_.push_back(column);
+                if (2 * columns_.size() > slots_.size()) grow();
+            }
+        }
+        std::sort(columns_.begin(), columns_.end());
+        numbers_.resize(slots_.size());
+        for (size_t i = 0; i < columns_.size(); ++i) numbers_[place(columns_[i])] = static_cast<int32_t>(i);
+    }
+
+    const std::vector<int32_t>& columns() const { return columns_; }
+    int32_t number(int32_t column) const { return numbers_[place(column)]; }
+
+ private:
+    static constexpr int32_t kFree = -1;
+
+    size_t place(int32_t column) const {
+        size_t at = (static_cast<uint32_t>(column) * uint64_t{0x9E3779B97F4A7C15} >> 32) & (slots_.size() - 1);
+        while (slots_[at] != kFree && slots_[at] != column) at = (at + 1) & (slots_.size() - 1);
+        return at;
+    }
+
+    void grow() {
+        slots_.assign(2 * slots_.size(), kFree);
+        for (int32_t column : columns_) slots_[place(column)] = column;
+    }
+
+    std::vector<int32_t> slots_, numbers_, columns_;
+};
+
 }  // namespace
 
 PackedPostings pack_postings(const CountsView& rows, const int64_t* ids, int64_t n_columns, int threads,
                              StopFlag& stop) {
     rows.check(n_columns);
     check_ids({ids, rows.n_rows});
+    const auto size = static_cast<size_t>(rows.indptr[rows.n_rows]);
+    if (n_columns > kDenseColumns && n_columns / 4 > static_cast<int64_t>(size)) {
+        // Columns that are far apart are numbered, in their order.
+        const ColumnTable table({rows.columns, size});
+        std::vector<int32_t> numbers(size);
+        parallel_for(size, 1 << 16, threads, stop, [&](size_t begin, size_t end, int) {
+            for (size_t at = begin; at < end; ++at) numbers[at] = table.number(rows.columns[at]);
+        });
+        if (stop.load()) return {};
+        CountsView numbered = rows;
+        numbered.columns = numbers.data();
+        PackedPostings packed =
+            pack_postings(numbered, ids, static_cast<int64_t>(table.columns().size()), threads, stop);
+        for (int32_t& column : packed.columns) column = table.columns()[static_cast<size_t>(column)];
+        return packed;
+    }
     // How many postings each column has; then which columns each thread takes, so that all have as many postings.
     int32_t most = -1;
     for (size_t row = 0; row < rows.n_rows; ++row)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import sys
 import warnings
@@ -25,25 +26,28 @@ from sthash.cli import (
     export,
     get,
     info,
+    mcp,
     relearn,
     reproduce,
     scores,
     search,
     serve,
     similar,
+    sync,
     tune,
     version,
 )
 from sthash.cli import list as listing
 from sthash.cli.option_groups import spread
+from sthash.cli.wording import in_words_of_the_command_line
 
 # In the order in which --help lists them.
 GROUPS = {
     "Start": (demo.demo, build.build, tune.tune),
     "Find": (search.search, similar.similar, duplicates.duplicates, dedup.dedup, classify.classify),
     "Inspect": (get.get, listing.list, info.info, check.check, export.export),
-    "Change": (add.add, delete.delete, relearn.relearn, compact.compact, copy.copy),
-    "More": (serve.serve, evaluate.evaluate, reproduce.reproduce, scores.scores, version.version),
+    "Change": (add.add, sync.sync, delete.delete, relearn.relearn, compact.compact, copy.copy),
+    "More": (serve.serve, mcp.mcp, evaluate.evaluate, reproduce.reproduce, scores.scores, version.version),
 }
 COMMANDS = tuple(command for group in GROUPS.values() for command in group)
 EXPECTED = (
@@ -152,5 +156,10 @@ def _warn(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -
 
 
 def _complain(error: object) -> None:
-    line = " ".join(str(error).split()) or type(error).__name__
+    line = in_words_of_the_command_line(" ".join(str(error).split()), _option_names()) or type(error).__name__
     typer.echo(f"sth: {line}".encode(errors="backslashreplace").decode(), err=True)
+
+
+def _option_names() -> set[str]:
+    """Return the options of all commands, as Python names them."""
+    return {name for command in COMMANDS for name in inspect.signature(spread(command)).parameters}

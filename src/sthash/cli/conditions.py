@@ -8,10 +8,12 @@ from typing import Any
 
 # The first operator of a condition; words must stand apart.
 _OPERATOR = re.compile(
-    r"^(?P<field>.*?)(?:\s*(?P<sign>!=|>=|<=|==?|>|<)\s*|\s+(?P<word>not\s+in|in)\s+)(?P<value>.*)$", re.DOTALL
+    r"^(?P<field>.*?)(?:\s*(?P<sign>!=|>=|<=|==?|>|<)\s*|\s+(?P<word>not\s+in|in|contains)\s+)(?P<value>.*)$", re.DOTALL
 )
 _EXISTS = re.compile(r"^(?P<field>.+?)\s+(?P<no>not\s+)?exists$", re.DOTALL)
-_HELP = "Write FIELD=VALUE, FIELD!=VALUE, FIELD>=VALUE, FIELD in A,B, FIELD exists, FIELD or !FIELD."
+_HELP = (
+    "Write FIELD=VALUE, FIELD!=VALUE, FIELD>=VALUE, FIELD in A,B, FIELD contains VALUE, FIELD exists, FIELD or !FIELD."
+)
 
 
 def parse_conditions(where: list[str] | None) -> dict[str, Any] | None:
@@ -20,8 +22,8 @@ def parse_conditions(where: list[str] | None) -> dict[str, Any] | None:
     ``field=a`` given several times, or ``field in a,b``, means one of the values. All other conditions must hold
     together. A field alone means that it is true, ``!field`` that it is not.
 
-    A number, and ``true`` and ``false``, also stand for themselves as text, where equality is asked. A value in double
-    quotes is a text and nothing else.
+    ``field contains a`` given several times means all of the values. A number, and ``true`` and ``false``, also stand
+    for themselves as text, where equality is asked. A value in double quotes is a text and nothing else.
 
     Examples
     --------
@@ -32,6 +34,8 @@ def parse_conditions(where: list[str] | None) -> dict[str, Any] | None:
      'author': {'exists': True}}
     >>> parse_conditions(["!draft", 'version="1.0"'])
     {'draft': {'not in': ['true', True]}, 'version': {'in': ['1.0']}}
+    >>> parse_conditions(["tags contains cup", "tags contains final"])
+    {'tags': {'contains': ['cup', 'final']}}
     """
     if not where:
         return None
@@ -39,7 +43,7 @@ def parse_conditions(where: list[str] | None) -> dict[str, Any] | None:
     for condition in where:
         field, sign, value = _parts(condition)
         own = wanted.setdefault(field, {})
-        if sign in ("in", "not in"):
+        if sign in ("in", "not in", "contains"):
             own.setdefault(sign, []).extend(value)
         elif sign in own:
             raise ValueError(f"--where has {field!r} with {sign} twice. Give one of them.")
@@ -61,6 +65,8 @@ def _parts(condition: str) -> tuple[str, str, Any]:
     field, value = match["field"].strip(), match["value"].strip()
     if not field or (not value and not match["sign"]):
         raise ValueError(f"--where {condition!r} is not a valid condition. {_HELP}")
+    if match["word"] == "contains":
+        return field, "contains", [_meanings(value)[-1]]
     if match["word"]:
         return field, " ".join(match["word"].split()), _listed(value)
     if match["sign"] in ("=", "==", "!="):

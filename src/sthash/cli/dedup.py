@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
@@ -85,7 +84,8 @@ def dedup(
 
 
 def _write(found: Deduplicated, output: str | None, report: str | None, names: options.SourceOptions) -> None:
-    with _lines(report) as note, _lines(output) as write:  # both files appear, or none
+    # The report appears after the output, and an old one is gone before: a report always belongs to the output.
+    with _lines(report) as note, _lines(output, outdates=report) as write:
         for dropped in found.dropped() if report else ():
             about = {"key": dropped.document.key, "of": dropped.of.key, "score": round(dropped.score, 6)}
             note(about | {"text": dropped.document.text, "of_text": dropped.of.text})
@@ -104,21 +104,27 @@ def _row(document: Document, names: options.SourceOptions) -> dict[str, Any]:
 
 
 @contextmanager
-def _lines(path: str | None) -> Iterator[Any]:
+def _lines(path: str | None, outdates: str | None = None) -> Iterator[Any]:
     """Give a function that writes a JSON line to a new file, which appears when it is whole, or to standard output."""
+    from sthash.cli.output import json_line
     from sthash.duplicates.spool import naming_full_disk
     from sthash.files import replacing
 
-    def writer(file: IO[str]) -> Any:
-        return lambda row: file.write(json.dumps(row) + "\n")
+    def writer(file: TextIO) -> Any:
+        return lambda row: file.write(json_line(row, file.encoding) + "\n")
 
     if path is None:
         yield writer(sys.stdout)
         return
     with (
         naming_full_disk(path, "write to a larger disk"),
+<<<<<<< HEAD
         replacing(Path(path)) as temporary,
+        temporary.open("w", encoding="utf-8") as file,
+=======
+        replacing(Path(path), outdates=outdates) as temporary,
         temporary.open("w", encoding="ascii") as file,
+>>>>>>> w-hostile
     ):
         yield writer(file)
         file.flush()

@@ -46,7 +46,7 @@ def demo(
         for query in QUERIES:
             with _step(console, f"search for “{query}”"):
                 hits = built.search(query, 4, explain=True)
-            print_hits(hits, as_json=False)
+            print_hits(hits, as_json=False, explain=True)
             codes = [code.tobytes().hex() for code in built.encode([query, *(hit.text for hit in hits)])]
             console.print(f"code {codes[0]}; of the hits {' '.join(codes[1:])}", style="dim", soft_wrap=True)
         with _step(console, "find near-duplicates"):

@@ -37,9 +37,25 @@ Where = Annotated[
     list[str] | None,
     typer.Option(
         metavar="CONDITION",
-        help="Only documents that meet this condition: label=sport, 'year>=2020', 'lang in en,de', 'author exists', "
-        "'!draft'. Can be repeated.",
+        help="Only documents that meet this condition: label=sport, 'year>=2020', 'lang in en,de', "
+        "'tags contains cup', 'author.name exists', '!draft'. Can be repeated.",
     ),
+]
+
+SourceEncoding = Annotated[
+    str | None,
+    typer.Option(
+        help="Encoding of the sources, or several, separated by commas, to try in turn.  "
+        "[default: UTF-8, or UTF-16 or UTF-32 if detected]"
+    ),
+]
+Include = Annotated[
+    list[str] | None,
+    typer.Option(metavar="PATTERN", help="In folders, read only files that match, such as '*.md'. Can be repeated."),
+]
+Exclude = Annotated[
+    list[str] | None,
+    typer.Option(metavar="PATTERN", help="In folders, skip files that match, such as 'drafts'. Can be repeated."),
 ]
 
 
@@ -56,35 +72,30 @@ class SourceOptions:
         list[str],
         typer.Argument(
             metavar="SOURCE",
-            help="Folders of text files; .md (one document), .txt (one per line), .jsonl, .json, .csv, .tsv or "
-            ".parquet files, also compressed as .gz, .xz, .bz2 or .zst; - for standard input.",
+            help="Folders, of which each file is a document; files of documents (.jsonl, .json, .csv, .tsv, .parquet, "
+            ".mbox); files that are one document (text, .md, .html, .eml, .srt, .docx, .odt, .pptx, .xlsx, .epub, "
+            ".pdf); also compressed as .gz, .xz, .bz2 or .zst; - for standard input.",
             show_default=False,
         ),
     ]
     key: Annotated[str | None, typer.Option(help="Field that holds the key.  [default: key or id]")] = None
-    text: Annotated[str | None, typer.Option(help="Field that holds the text.  [default: text]")] = None
-    label: Annotated[str | None, typer.Option(help="Field that holds the label.  [default: label]")] = None
-    encoding: Annotated[
+    text: Annotated[
         str | None,
         typer.Option(
-            help="Encoding of the sources, or several, separated by commas, to try in turn.  "
-            "[default: UTF-8, or UTF-16 or UTF-32 if detected]"
+            help="Field that holds the text; body.en for one within another, title,body for several.  [default: text]"
         ),
     ] = None
+    label: Annotated[str | None, typer.Option(help="Field that holds the label.  [default: label]")] = None
+    encoding: SourceEncoding = None
     format: Annotated[
         str | None,
-        typer.Option(help="Format of sources without a known extension: txt, jsonl, json, csv, tsv, md or parquet."),
+        typer.Option(help="Format of the sources, whatever their names: lines, jsonl, json, csv, tsv, parquet, txt, …"),
     ] = None
-    include: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="PATTERN", help="In folders, read only files that match, such as '*.md'. Can be repeated."
-        ),
-    ] = None
-    exclude: Annotated[
-        list[str] | None,
-        typer.Option(metavar="PATTERN", help="In folders, skip files that match, such as 'drafts'. Can be repeated."),
-    ] = None
+    lines: Annotated[
+        bool, typer.Option("--lines", help="One document per line of text files; the same as --format lines.")
+    ] = False
+    include: Include = None
+    exclude: Exclude = None
     skip_bad: Annotated[
         bool,
         typer.Option("--skip-bad", help="Skip records that cannot be read, and list them in a .skipped.jsonl file."),
@@ -104,15 +115,16 @@ class SourceOptions:
 
         file = vectors if is_vector_file(vectors) else None
         fields = SourceFields(self.key, self.text, self.label, vector=None if file is not None else vectors)
-        with skipping(self.skip_bad, beside) as on_bad:
+        with skipping(beside) as skipped:
             yield read_documents(
                 self.sources,
                 fields,
                 encoding=self.encoding,
-                format=self.format,
+                format="lines" if self.lines else self.format,
                 include=self.include or (),
                 exclude=self.exclude or (),
-                on_bad=on_bad,
+                on_bad=skipped if self.skip_bad else None,
+                on_skip=skipped.file,
                 vector_file=file,
                 width=width,
                 metric=metric,  # type: ignore[arg-type]  # checked where the collection is built
@@ -205,6 +217,18 @@ class SearchArguments:
     ] = False
     offset: Annotated[int, typer.Option(help="Number of hits to leave out, the best ones.")] = 0
     snippet: Annotated[int, typer.Option(help="Number of characters to show around the matches; 0 for none.")] = 200
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Print how the hits were found: words that match, and bits that differ.")
+    ] = False
+    sort: Annotated[
+        str | None,
+        typer.Option(metavar="FIELD", help="Sort all documents that match by a field; -FIELD in descending order."),
+    ] = None
+    facets: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FIELD", help="Count the values of a field over all matches. Can be repeated."),
+    ] = None
+    collapse: Annotated[bool, typer.Option("--collapse", help="Show one hit per group of near-duplicates.")] = False
     json: Json = False
 
     def keywords(self) -> dict[str, Any]:
@@ -217,6 +241,9 @@ class SearchArguments:
             "explain": True,
             "offset": self.offset,
             "snippet": self.snippet,
+            "sort": self.sort,
+            "facets": self.facets or (),
+            "collapse": self.collapse,
         }
 
 
@@ -233,14 +260,16 @@ class QueryArguments(SearchArguments):
         ),
     ] = "auto"
     correct: Annotated[
-        bool,
-        typer.Option("--correct", help="Replace each unknown word with the closest known word."),
-    ] = False
+        bool | None,
+        typer.Option(
+            "--correct/--no-correct",
+            help="Replace unknown words with the closest known ones, or none of them. Default: if little is found.",
+        ),
+    ] = None
     syntax: Annotated[
         str, typer.Option(help="How to read the text: plain (words), strict (with operators), or auto (as it looks).")
     ] = "auto"
     plain: Annotated[bool, typer.Option("--plain", help="The same as --syntax plain.")] = False
-    explain: Annotated[bool, typer.Option("--explain", help="Print how the hits were found and ranked.")] = False
 
     def keywords(self) -> dict[str, Any]:
         """Return the arguments of `Collection.search`."""

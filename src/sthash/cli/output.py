@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
@@ -13,13 +15,32 @@ import typer
 from sthash.progress import Progress
 
 if TYPE_CHECKING:
-    from sthash.collection import Hits
+    from rich.text import Text
+
+    from sthash.collection import Hit, Hits
     from sthash.sources import Document
 
 
 def print_json(row: dict[str, Any]) -> None:
-    """Print one object on one line, in ASCII, which every pipe can carry."""
-    typer.echo(json.dumps(row))
+    """Print one object on one line."""
+    typer.echo(json_line(row, sys.stdout.encoding))
+
+
+def json_line(row: dict[str, Any], encoding: str) -> str:
+    r"""Return an object as JSON; characters are escaped only if the encoding does not have them.
+
+    Examples
+    --------
+    >>> from sthash.cli.output import json_line
+    >>> print(json_line({"city": "東京"}, "utf-8"), json_line({"city": "東京"}, "latin-1"))
+    {"city": "東京"} {"city": "\u6771\u4eac"}
+    """
+    line = json.dumps(row, ensure_ascii=False)
+    try:
+        line.encode(encoding)
+    except UnicodeEncodeError:  # lone surrogates are in no encoding
+        return json.dumps(row)
+    return line
 
 
 def document_row(document: Document) -> dict[str, Any]:
@@ -31,13 +52,13 @@ def print_document(document: Document) -> None:
     """Print a document for people."""
     from rich.console import Console
 
-    console = Console(highlight=False, soft_wrap=True, markup=False)
+    console = Console(highlight=False, soft_wrap=True, markup=False, emoji=False)
     console.print(_whole(document.key), style="bold")
     fields = {"label": document.label} if document.label is not None else {}
     for name, value in (fields | document.metadata).items():
         console.print(f"{one_line(name)}: {one_line(value)}", style="dim")
     # Lines stay; what would steer the terminal does not.
-    console.print("\n".join(one_line(line, len(line), squeeze=False) for line in document.text.split("\n")) + "\n")
+    console.print("\n".join(map(_whole, document.text.split("\n"))) + "\n")
 
 
 def advice_line(facts: dict[str, Any]) -> str:
@@ -64,8 +85,10 @@ FOUND_IN = {
     "both": "the posting lists and the nearest cells",
 }
 MOST_WORDS = 20
-# Of the last column of a table, however long the keys are.
+# Of the last column of a table, however long the keys are, and of a passage.
 LEAST_WIDTH = 20
+# Characters of a text without a snippet.
+PASSAGE = 200
 
 
 def print_words(hits: Hits) -> None:
@@ -94,33 +117,86 @@ def _listed(words: Sequence[str]) -> str:
     return ", ".join(one_line(word, 100) for word in words[:MOST_WORDS]) + more
 
 
-def print_hits(hits: Hits, *, as_json: bool) -> None:
-    """Print the hits of a search."""
+def print_hits(hits: Hits, *, as_json: bool, offset: int = 0, explain: bool = False) -> None:
+    """Print the hits of a search, which come after the first ``offset`` ones; with ``explain``, why they are hits."""
     if as_json:
         about: dict[str, Any] = {"strategy": hits.strategy, "ranking": hits.ranking}
         about |= {"ignored": hits.ignored, "unknown": hits.unknown, "suggestions": hits.suggestions}
-        about |= {"corrected": hits.corrected, "reading": hits.reading}
+        about |= {"corrected": hits.corrected, "reading": hits.reading, "total": hits.total}
+        about |= {"facets": hits.facet_lists()}
         for hit in hits:
             # In this order, and written out because dataclasses.asdict would copy the metadata.
             row: dict[str, Any] = {"key": hit.key, "score": round(hit.score, 6), "distance": hit.distance}
             row |= {"label": hit.label, "terms": list(hit.terms), "metadata": hit.metadata, "text": hit.text}
-            row |= {"snippet": None if hit.snippet is None else hit.snippet._asdict()}
+            row |= {"snippet": None if hit.snippet is None else hit.snippet._asdict(), "copies": list(hit.copies)}
             print_json(row | about)
     elif hits:
-        from sthash.collection import matched_words
-
-        score = {"cosine": "cosine", "ip": "product"}.get(hits.ranking, "score")
-        columns: dict[str, list[Any]] = {score: [f"{hit.score:.3f}" for hit in hits]}
-        if any(hit.distance is not None for hit in hits):
-            columns["bits"] = ["" if hit.distance is None else hit.distance for hit in hits]
-        columns["key"] = [hit.key for hit in hits]
-        if any(hit.terms for hit in hits):
-            columns["matched"] = [", ".join(matched_words(hit)) for hit in hits]
-        columns["text"] = [hit.text if hit.snippet is None else hit.snippet.text for hit in hits]
-        rows = zip(*columns.values(), strict=True)
-        print_table(list(columns), rows, numbers=(score, "bits"), keys=("key",))
+        _print_hits(hits, offset, explain)
+        if hits.total is not None:
+            typer.echo(_shown_of_all(hits, offset))
+        for name, counts in hits.facets.items():
+            typer.echo(f"{one_line(name)}: {_listed([f'{value} ({count:,})' for value, count in counts.items()])}")
     else:
         typer.echo("nothing found", err=True)
+
+
+def _print_hits(hits: Hits, offset: int, explain: bool) -> None:
+    """Print titles and passages, each followed by a line with the key in full length."""
+    from rich.console import Console
+    from rich.text import Text
+
+    from sthash.collection import matched_words, title_of
+
+    console = Console(highlight=False, markup=False)
+    margin = len(f"{offset + len(hits)}. ")
+    score = {"cosine": "cosine", "ip": "inner product"}.get(hits.ranking, "score")
+    for number, hit in enumerate(hits, offset + 1):
+        title = title_of(hit)
+        lines = [] if title is None else [Text(one_line(title), style="bold")]
+        lines += _passage(hit).wrap(console, max(console.width - margin, LEAST_WIDTH)) if hit.text.strip() else []
+        facts = [_whole(hit.key)]
+        facts += [] if hit.label is None else [one_line(hit.label)]
+        facts += [f"{score} {hit.score:.3f}"]
+        facts += [f"{len(hit.copies)} near-duplicate{'' if len(hit.copies) == 1 else 's'}"] if hit.copies else []
+        if explain:
+            facts += [] if hit.distance is None else [f"{hit.distance} bit{'' if hit.distance == 1 else 's'}"]
+            facts += [f"matched: {_listed(matched_words(hit))}"] if hit.terms else []
+        lines.append(Text(" · ".join(facts), style="dim"))
+        for place, line in enumerate(lines):
+            line.rstrip()
+            # Not wrapped: a key that is broken cannot be copied.
+            console.print(Text((f"{number}." if place == 0 else "").ljust(margin)) + line, soft_wrap=True)
+
+
+def _passage(hit: Hit) -> Text:
+    """Return the snippet of a hit, or else the beginning of its text, with the words of the query in bold."""
+    from rich.text import Text
+
+    passage = Text(no_wrap=False, overflow="fold")
+    if hit.snippet is None:
+        return passage.append(one_line(hit.text, PASSAGE) + (" …" if len(hit.text.strip()) > PASSAGE else ""))
+    text, spans, start = hit.snippet
+    passage.append("… " if start else "")
+    done = 0
+    for left, right in (*spans, (len(text), len(text))):
+        passage.append(_on_one_line(text[done:left]))
+        passage.append(_on_one_line(text[left:right]), style="bold")
+        done = right
+    return passage.append(" …" if start + len(text) < len(hit.text.rstrip()) else "")
+
+
+def _on_one_line(text: str) -> str:
+    """Return a piece of a text without line breaks and control characters; spaces at its ends stay."""
+    return one_line(re.sub(r"\s+", " ", text), len(text), squeeze=False)
+
+
+def _shown_of_all(hits: Hits, offset: int) -> str:
+    """Say which of all matches are shown."""
+    if offset:
+        return f"{offset + 1:,} to {offset + len(hits):,} of {hits.total:,} matches"
+    if hits.total == len(hits):
+        return f"{hits.total:,} match{'' if hits.total == 1 else 'es'}"
+    return f"{len(hits):,} of {hits.total:,} matches"
 
 
 def print_table(
@@ -163,9 +239,9 @@ def one_line(value: Any, most: int = 1000, *, squeeze: bool = True) -> str:
     return shown[:most]
 
 
-def _whole(key: Any) -> str:
-    """Return a key as one line of a terminal can show it, in full length."""
-    return one_line(str(key), len(str(key).expandtabs()), squeeze=False)
+def _whole(line: Any) -> str:
+    """Return a key, or a line of a text, as a terminal can show it, in full length."""
+    return one_line(line, len(str(line).expandtabs()), squeeze=False)
 
 
 @contextmanager

@@ -32,7 +32,9 @@ def search(
     if arguments.explain:
         print_strategy(hits)
     if hits or arguments.json:
-        print_hits(hits, as_json=arguments.json)
+        print_hits(hits, as_json=arguments.json, offset=arguments.offset, explain=arguments.explain)
+    elif arguments.offset and hits.total:
+        typer.echo(f"no more hits: only {hits.total:,} in all", err=True)
     else:
         typer.echo(f"nothing found{_reason(query, hits)}", err=True)
 

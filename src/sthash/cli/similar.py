@@ -15,9 +15,11 @@ def similar(
     arguments: options.SearchArguments,
 ) -> None:
     """Find the documents most similar to a given one."""
-    from sthash.cli.output import print_hits
+    from sthash.cli.output import print_hits, print_strategy
     from sthash.collection import Collection
 
     with Collection.open(collection) as opened:
         hits = opened.search(key=key, **arguments.keywords())
-    print_hits(hits, as_json=arguments.json)
+    if arguments.explain:
+        print_strategy(hits)
+    print_hits(hits, as_json=arguments.json, offset=arguments.offset, explain=arguments.explain)

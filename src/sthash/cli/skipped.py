@@ -1,9 +1,8 @@
-"""What ``--skip-bad`` skips: counted, and written to a file, so that nothing is lost."""
+"""What is skipped, files of folders and, with ``--skip-bad``, records: counted and listed in a file."""
 
 from __future__ import annotations
 
 import itertools
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,22 +24,32 @@ class SkippedRecords:
     """
 
     def __init__(self, beside: str) -> None:
-        self.count = 0
+        self.records = self.files = 0
         self._beside = beside
         self._file: IO[str] | None = None
 
     def __call__(self, bad: BadRecord) -> None:
         """Take note of a record."""
+        self._write(bad)
+        self.records += 1
+
+    def file(self, bad: BadRecord) -> None:
+        """Take note of a file of a folder."""
+        self._write(bad)
+        self.files += 1
+
+    def _write(self, bad: BadRecord) -> None:
         self._file = self._file or self._new_file()
+        from sthash.cli.output import json_line
+
         line = {"place": bad.place, "reason": bad.reason, "content": bad.content}
-        self._file.write(json.dumps(line) + "\n")
-        self.count += 1
+        self._file.write(json_line(line, "utf-8") + "\n")
 
     def _new_file(self) -> IO[str]:
         for number in itertools.count(1):
             name = f"{self._beside}.skipped{'' if number == 1 else f'-{number}'}.jsonl"
             try:
-                return Path(name).open("x", encoding="ascii")
+                return Path(name).open("x", encoding="utf-8")
             except FileExistsError:
                 continue
         raise AssertionError  # numbers do not end
@@ -49,16 +58,15 @@ class SkippedRecords:
         """Close the file, and say how many were skipped."""
         if self._file is not None:
             self._file.close()
-            records = "record was" if self.count == 1 else "records were"
-            typer.echo(f"{self.count:,} bad {records} skipped: {self._file.name} says which and why", err=True)
+            counts = [(self.files, "file"), (self.records, "bad record")]
+            listed = " and ".join(f"{count:,} {what}{'' if count == 1 else 's'}" for count, what in counts if count)
+            verb = "was" if self.files + self.records == 1 else "were"
+            typer.echo(f"{listed} {verb} skipped: {self._file.name} says which and why", err=True)
 
 
 @contextmanager
-def skipping(wanted: bool, beside: str) -> Iterator[SkippedRecords | None]:
-    """Give what takes note of bad records, or None if they are errors."""
-    if not wanted:
-        yield None
-        return
+def skipping(beside: str) -> Iterator[SkippedRecords]:
+    """Give what takes note of what is skipped."""
     skipped = SkippedRecords(beside)
     try:
         yield skipped

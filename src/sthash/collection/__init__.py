@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 from sthash.collection.build.options import VectorOptions
+from sthash.collection.build.sync import Synced
+from sthash.collection.by_key import ByKey as ByKey
 from sthash.collection.collection import Collection
 from sthash.collection.collection import Embedding as Embedding
 from sthash.collection.duplicates import gathered as gathered
@@ -17,7 +19,7 @@ from sthash.collection.protocol import DocumentCollection
 from sthash.collection.search.answer import answer as answer
 from sthash.collection.search.answer import answer_like as answer_like
 from sthash.collection.search.conditions import Condition, FieldKinds, Filter, Where
-from sthash.collection.search.display import facts_html, hits_frame, hits_html, matched_words
+from sthash.collection.search.display import facts_html, hits_frame, hits_html, matched_words, title_of
 from sthash.collection.search.filters import ids_where
 from sthash.collection.search.hit import Hit
 from sthash.collection.search.hits import HitRanking as HitRanking
@@ -54,6 +56,7 @@ __all__ = [
     "Snapshot",
     "Snippet",
     "StoredDocument",
+    "Synced",
     "VectorOptions",
     "Verification",
     "Voting",
@@ -63,4 +66,5 @@ __all__ = [
     "hits_html",
     "ids_where",
     "matched_words",
+    "title_of",
 ]

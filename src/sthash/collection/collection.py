@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+import shutil
+import tempfile
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
@@ -18,6 +21,8 @@ from sthash.collection.build import builder
 from sthash.collection.build.builder import Source
 from sthash.collection.build.facts import collection_facts, learning_facts
 from sthash.collection.build.options import VectorOptions
+from sthash.collection.build.sync import FolderSync, Synced
+from sthash.collection.by_key import ByKey
 from sthash.collection.duplicates import gathered, named
 from sthash.collection.file.documents import StoredDocument
 from sthash.collection.file.export import export_documents
@@ -47,7 +52,7 @@ if TYPE_CHECKING:
 Embedding = Callable[[list[str]], Any] | Embedder
 
 
-class Collection:
+class Collection(ByKey):
     """Documents in one file, with the indexes that find them.
 
     Use `Collection.create` or `Collection.open` to get one. Each change is one transaction: after a crash, the file is
@@ -74,6 +79,7 @@ class Collection:
         self._store = store
         self._threads = resolve_threads(threads)
         self._embedder = embedder
+        self._remove: Callable[[], Any] | None = None
         self._forget()
 
     def _forget(self) -> None:
@@ -85,7 +91,7 @@ class Collection:
     @classmethod
     def create(
         cls,
-        path: str | PathLike[str],
+        path: str | PathLike[str] | Any = None,
         documents: Any = None,
         *,
         vectors: Any = None,
@@ -105,12 +111,14 @@ class Collection:
         The documents are read once and not kept in memory. A build that is interrupted leaves nothing at the path. Any
         number of documents is allowed, including zero. Learning hash functions takes at least ``n_bits + 2`` documents
         that share words with others, and more than ``n_neighbors``. With fewer documents, searches scan all of them;
-        the `add` that brings a collection to 1,000 documents learns the hash functions.
+        the `add` that brings a collection to 1,000 documents learns the hash functions, if the limits allow it.
 
         Parameters
         ----------
-        path : path
-        documents : iterable of str, dict or Document; path object; DataFrame or Series
+        path : path, optional
+            Without one, or with ``":memory:"``, the collection is temporary: its file is removed when it is closed. The
+            documents can then be the first argument.
+        documents : iterable of str, dict, dataclass, named tuple or Document; path object; DataFrame or Series
             See `sthash.sources.open_documents`. Optional if ``vectors`` are given.
         vectors : array, tensor, iterable of arrays, str or path, optional
             Your own dense vectors, one per document. A str names the field of the documents, or the column of the
@@ -141,25 +149,36 @@ class Collection:
         key, text, label : str, optional
             Names of the fields of a dict, or columns of a DataFrame, to use. All others are metadata.
         """
-        target = Path(path)
+        if documents is None and not (path is None or isinstance(path, str | PathLike)):
+            path, documents = None, path
+        temporary = tempfile.mkdtemp(prefix="sthash-") if path is None or path == ":memory:" else None
+        target = Path(path if temporary is None else Path(temporary, "collection.sth"))
         if target.exists() and not overwrite:
             raise FileExistsError(
                 f"{target} exists already. Pass overwrite=True (--overwrite) to replace it, or add to it."
             )
         made = None if embedder is None else Embedder.of(embedder)
-        builder.build(
-            target,
-            Source(with_fields(documents, fields, vectors), vectors, made),
-            learning=learning,
-            text_options=text_options,
-            vector_options=vector_options,
-            model=model,
-            replace_keys=replace,
-            overwrite=overwrite,
-            threads=threads,
-            report=progress or silent,
-        )
-        return cls.open(target, threads=threads, embedder=made)
+        try:
+            builder.build(
+                target,
+                Source(with_fields(documents, fields, vectors), vectors, made),
+                learning=learning,
+                text_options=text_options,
+                vector_options=vector_options,
+                model=model,
+                replace_keys=replace,
+                overwrite=overwrite,
+                threads=threads,
+                report=progress or silent,
+            )
+            collection = cls.open(target, threads=threads, embedder=made)
+        except BaseException:
+            if temporary is not None:
+                shutil.rmtree(temporary, ignore_errors=True)
+            raise
+        if temporary is not None:
+            collection._remove = weakref.finalize(collection, shutil.rmtree, temporary, ignore_errors=True)
+        return collection
 
     @classmethod
     def open(
@@ -202,8 +221,10 @@ class Collection:
         return collection
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the file; a temporary one is removed."""
         self._store.close()
+        if self._remove is not None:
+            self._remove()
 
     def __enter__(self) -> Self:
         return self
@@ -272,6 +293,13 @@ class Collection:
         with self.snapshot() as now:
             return isinstance(key, str) and now.documents.find(key) is not None
 
+    def __repr__(self) -> str:
+        try:
+            about = f"{len(self):,} documents"
+        except ValueError:
+            about = "closed"
+        return f"Collection({str(self.path)!r}, {about})"
+
     @property
     def takes_texts(self) -> bool:
         """Whether texts can be added. False for a collection of vectors that was opened without an embedder."""
@@ -291,8 +319,7 @@ class Collection:
 
     # Documents
 
-    def get(self, key: str) -> Document:
-        """Return the document with this key; raise KeyError if there is none."""
+    def _find(self, key: str) -> Document:
         with self.snapshot() as now:
             return now.documents.get(self._id(now, key))
 
@@ -384,26 +411,81 @@ class Collection:
         """Add documents in one transaction, replacing documents with the same key. Return the number of documents."""
         return self._put(with_fields(documents, fields, vectors), vectors, progress, replace_keys=True)
 
+    def sync(
+        self,
+        folder: str | PathLike[str],
+        *,
+        include: Sequence[str] = (),
+        exclude: Sequence[str] = (),
+        encoding: str | None = None,
+        progress: Progress | None = None,
+    ) -> Synced:
+        """Bring the collection up to date with a folder, in one transaction.
+
+        New files are added, changed files replaced, and documents whose files are gone are deleted. The collection
+        remembers the size, the time and a hash of each file, so files that did not change are not read again. Documents
+        that did not come from the folder stay, unless a file has the same key.
+
+        Parameters
+        ----------
+        folder : path
+            Read as `sthash.sources.read_documents` reads folders.
+        include, exclude, encoding
+            See there.
+        progress : callable, optional
+            See `create`.
+
+        Returns
+        -------
+        Synced
+            Numbers of added, replaced and deleted documents, and the files that could not be read. A document whose
+            file cannot be read stays as it was.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile, sthash
+        >>> with tempfile.TemporaryDirectory() as folder, sthash.Collection.create([]) as notes:
+        ...     _ = pathlib.Path(folder, "bread.md").write_text("Feed the starter.")
+        ...     first = notes.sync(folder)
+        ...     _ = pathlib.Path(folder, "bread.md").rename(pathlib.Path(folder, "dough.md"))
+        ...     second = notes.sync(folder)
+        >>> first.added, second.added, second.deleted
+        (1, 1, 1)
+        """
+        with self._changing():
+            run = FolderSync(self._store, Path(folder), include, exclude, encoding)
+            self._store_documents(run.documents(), None, progress, replace_keys=True)
+            run.done.deleted = self._delete(sorted(run.gone), missing_ok=True)
+            run.finish()
+            return run.done
+
     def _put(self, documents: Any, vectors: Any, progress: Progress | None, *, replace_keys: bool) -> int:
         with self._changing():
-            return builder.add_documents(
-                self._store,
-                Source(documents, vectors, self._embedder),
-                # Another process may have learned a new model; from here on the lock keeps it as it is.
-                model=self._present_model(),
-                replace_keys=replace_keys,
-                threads=self._threads,
-                report=progress or silent,
-            )
+            return self._store_documents(documents, vectors, progress, replace_keys=replace_keys)
+
+    def _store_documents(self, documents: Any, vectors: Any, progress: Progress | None, *, replace_keys: bool) -> int:
+        return builder.add_documents(
+            self._store,
+            Source(documents, vectors, self._embedder),
+            # Another process may have learned a new model; from here on the lock keeps it as it is.
+            model=self._present_model(),
+            replace_keys=replace_keys,
+            threads=self._threads,
+            report=progress or silent,
+        )
 
     def delete(self, keys: str | Iterable[str], *, missing_ok: bool = False) -> int:
         """Delete documents by key, in one transaction, and return their number.
 
         A missing key is an error, and nothing is deleted, unless ``missing_ok`` is set.
         """
-        with self._changing(), self.snapshot() as now:
+        with self._changing():
+            return self._delete([keys] if isinstance(keys, str) else keys, missing_ok=missing_ok)
+
+    def _delete(self, keys: Iterable[str], *, missing_ok: bool) -> int:
+        with self.snapshot() as now:
             ids: dict[int, None] = {}
-            for key in [keys] if isinstance(keys, str) else keys:
+            for key in keys:
                 if missing_ok and now.documents.find(key) is None:
                     continue
                 ids[self._id(now, key, "; nothing was deleted")] = None
@@ -456,8 +538,17 @@ class Collection:
             Number of hits.
         key : str, optional
             Key of a document to search by, instead of a query. The document itself is not among the hits.
-        radius, rerank, where, factor, explain, ranking, correct, offset, snippet
+        radius, rerank, where, factor, explain, ranking, correct, syntax, offset, snippet, sort, facets, collapse
             See `SearchOptions`.
+
+        Examples
+        --------
+        >>> import tempfile, sthash
+        >>> pets = [{"text": f"{pet} number {n}", "label": pet, "n": n} for n in range(6) for pet in ("cat", "dog")]
+        >>> with tempfile.TemporaryDirectory() as folder, sthash.Collection.create(f"{folder}/pets.sth", pets) as found:
+        ...     hits = found.search("dogs", k=2, sort="-n", where={"n": {">": 2}}, facets=["label"])
+        >>> [hit.text for hit in hits], hits.total, hits.facets
+        (['dog number 5', 'dog number 4'], 3, {'label': {'dog': 3}})
         """
         chosen = SearchOptions(k, **options)
         if (query is None) == (key is None):

@@ -33,7 +33,10 @@ class DocumentCollection(Protocol):
     def __iter__(self) -> Iterator[Document]:
         """Iterate over all documents, as `export` does."""
 
-    def get(self, key: str) -> Document:
+    def get(self, key: str, /) -> Document:
+        """Return the document with this key; raise KeyError if there is none."""
+
+    def __getitem__(self, key: str, /) -> Document:
         """Return the document with this key; raise KeyError if there is none."""
 
     def export(self) -> Iterator[Document]:

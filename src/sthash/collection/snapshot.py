@@ -37,6 +37,8 @@ class Snapshot:
     threads : int
     embedder : Embedder or None
         The function that the collection was opened with.
+    kept : dict
+        What a search keeps in memory for the next ones.
 
     Examples
     --------
@@ -68,6 +70,7 @@ class Snapshot:
         self.indexes = IndexSet(store, model, threads, loaded)
         self.words = self.indexes.words
         self.cells = self.indexes.cells
+        self.kept: dict[str, Any] = {}
         self._store = store
 
     @cached_property

@@ -80,6 +80,6 @@ def unknown_documents(collection: DocumentCollection, qrels: Qrels) -> list[str]
     if unknown and len(unknown) == len(judged):
         raise ValueError(
             f"none of the judged documents is in the collection; {unknown[0]!r} is not, for example. "
-            "Build the collection with the keys that the judgments use (--key)."
+            "Build the collection with the keys that the judgments use: key (--key) names their field."
         )
     return unknown

@@ -3,6 +3,9 @@
 A system decides for every query and every corpus document whether to retrieve the document. A decision is right if it
 retrieves a relevant document or does not retrieve another one. Only the decisions on which exactly one of two systems
 is right distinguish them. If the systems were equally good, each of these decisions would be the toss of a fair coin.
+
+The test treats decisions as independent. They are not: those of one query share its code, and those on one document
+share that document's. So the p-values are far too small; they tell the direction of a difference, not how sure it is.
 """
 
 from __future__ import annotations

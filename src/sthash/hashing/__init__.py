@@ -10,7 +10,7 @@ from sthash.hashing.graph import graph_recall, knn_graph
 from sthash.hashing.linear_embedding import LinearEmbedding
 from sthash.hashing.nystrom import NystromExtension
 from sthash.hashing.ridge import ridge_map
-from sthash.hashing.sth import SelfTaughtHashing
+from sthash.hashing.sth import PredictionWarning, SelfTaughtHashing
 from sthash.hashing.svm import LinearSVMBank
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "LinearEmbedding",
     "LinearSVMBank",
     "NystromExtension",
+    "PredictionWarning",
     "SelfTaughtHashing",
     "graph_recall",
     "knn_graph",

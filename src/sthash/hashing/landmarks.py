@@ -70,11 +70,19 @@ def landmark_rows(
     """
     if np.count_nonzero(places.any(axis=1)) < LEAST_PLACED:
         return np.zeros((len(places), 1))
+    Z, values, vectors = landmark_pairs(places, n_components, rng, threads)
+    rows: Array = unit_rows(Z @ (vectors * np.maximum(1 - values, 0) ** SCALING_POWER))
+    return rows
+
+
+def landmark_pairs(
+    places: npt.NDArray[Any], n_components: int, rng: np.random.Generator, threads: int | None
+) -> tuple[sp.csr_array, Array, Array]:
+    """Return the shares of the landmarks in each row, and the eigenvalues and eigenvectors of their graph."""
     Z = landmark_shares(places, rng, threads)
     joined = int((Z.sum(axis=0) > 0).sum())
     values, vectors = laplacian_eigenpairs(sp.csr_array(Z.T @ Z), min(n_components, joined - 2))
-    rows: Array = unit_rows(Z @ (vectors * np.maximum(1 - values, 0) ** SCALING_POWER))
-    return rows
+    return Z, values, vectors
 
 
 def landmark_shares(places: npt.NDArray[Any], rng: np.random.Generator, threads: int | None) -> sp.csr_array:

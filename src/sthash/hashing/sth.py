@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from functools import partial
 from typing import Any, Literal, Self, get_args
@@ -23,6 +24,8 @@ from sthash.hashing.filtered import LARGE, degrees_of
 from sthash.hashing.gaussian_svm import GaussianSVM
 from sthash.hashing.graph import knn_graph
 from sthash.hashing.hasher import Hasher, check_features, check_seed, learner_of, saved_seed
+from sthash.hashing.kernel_hash import KernelHash
+from sthash.hashing.kernel_topics import learn_kernel_codes
 from sthash.hashing.linear_embedding import LinearEmbedding
 from sthash.hashing.linear_hash import LinearHash
 from sthash.hashing.neighbors import balanced_bits, neighbor_places
@@ -41,7 +44,7 @@ from sthash.hashing.topics import learn_topic_codes
 from sthash.progress import Progress, silent
 from sthash.vectors.lengths import is_sparse
 
-Recipe = Literal["paper", "topics", "neighbors", "embeddings"]
+Recipe = Literal["paper", "topics", "neighbors", "embeddings", "kernel_topics", "auto"]
 
 # Stages that a recipe has of its own, so that the user cannot give them.
 OWN_STAGES: dict[Recipe, tuple[str, ...]] = {
@@ -49,7 +52,15 @@ OWN_STAGES: dict[Recipe, tuple[str, ...]] = {
     "topics": ("embedding", "binarizer", "hash_function"),
     "neighbors": ("embedding", "binarizer"),
     "embeddings": ("embedding", "binarizer", "hash_function"),
+    "kernel_topics": ("embedding", "binarizer", "hash_function"),
+    "auto": ("graph", "embedding", "binarizer", "hash_function"),
 }
+
+# Recipes for dense vectors only, and what to use instead for sparse ones.
+DENSE: dict[str, str] = {"embeddings": "neighbors", "kernel_topics": "topics"}
+
+# If linear functions agree with fewer of the corpus's bits than this, they cannot tell its codes.
+LEAST_AGREEMENT, AGREEMENT_ROWS = 0.8, 2000
 
 
 # Tolerance of the SVMs. On 244,163 texts the larger one takes a sixth less time and finds .0006 less of the top 10.
@@ -57,10 +68,14 @@ TOLERANCE, LARGE_TOLERANCE = 0.1, 0.3
 
 # Hash functions that a model file may hold.
 SAVED_FUNCTIONS: dict[str, Any] = {
-    cls.__name__: cls for cls in (LinearHash, LinearSVMBank, GaussianSVM, LinearEmbedding, NystromExtension)
+    cls.__name__: cls for cls in (LinearHash, LinearSVMBank, GaussianSVM, KernelHash, LinearEmbedding, NystromExtension)
 }
 
 SAVED_SETTINGS = {"n_bits", "n_neighbors", "recipe", "C", "random_state"}
+
+
+class PredictionWarning(UserWarning):
+    """Stage 2 cannot predict the codes of stage 1."""
 
 
 class SelfTaughtHashing(Hasher):
@@ -80,13 +95,17 @@ class SelfTaughtHashing(Hasher):
         At most the number of documents minus two.
     n_neighbors : int, default=25
         Number of neighbors per document in the default graph.
-    recipe : {"paper", "topics", "neighbors", "embeddings"}, default="paper"
+    recipe : {"paper", "topics", "neighbors", "embeddings", "kernel_topics", "auto"}, default="paper"
         ``paper`` is the method as published. ``neighbors`` finds more of the original nearest neighbors; it has its
         own embedding and binarizer (see `sthash.hashing.neighbors`). ``topics`` repeats the framework several times
         and finds documents of the same topic (see `sthash.hashing.topics`). With it, each document of the corpus has
         about the code that it would get if it were left out of the last step, the regression. ``embeddings`` is for
-        dense vectors that are compared by plain Hamming distance (see `sthash.hashing.contrast`). Only the bits of
-        ``paper`` have an order.
+        dense vectors that are compared by plain Hamming distance (see `sthash.hashing.contrast`). ``kernel_topics``
+        is ``topics`` for dense vectors, with kernels instead of linear functions (see
+        `sthash.hashing.kernel_topics`). ``auto`` tries all recipes that take X on held-out rows of a sample, and takes
+        the one whose codes are best at finding rows of the same topic: of the same category if ``fit(X, y)`` gets
+        categories, else of the same cluster of the graph (see `sthash.hashing.choice`). Only the bits of ``paper``
+        have an order.
     C : float, default=1.0
         Penalty of errors in the default SVMs.
     graph : callable, SupervisedGraph or None, default=None
@@ -115,8 +134,18 @@ class SelfTaughtHashing(Hasher):
         width: the places that the bits were made of. Large corpora have it in single precision.
     hash_function_ : HashFunction
     n_features_in_ : int
+    recipe_ : str
+        The recipe that was used: ``recipe``, or what ``auto`` chose.
+    recipe_scores_ : dict of str to float
+        Precision of each recipe that ``auto`` tried; empty for other recipes.
     stage_seconds_ : dict of str to float
         Seconds that each stage took.
+
+    Warns
+    -----
+    PredictionWarning
+        If the linear functions of ``paper`` agree with less than 80 % of the bits of the corpus, as often happens with
+        dense vectors of few dimensions.
 
     Notes
     -----
@@ -144,6 +173,8 @@ class SelfTaughtHashing(Hasher):
 
     embedding_: npt.NDArray[Any]
     hash_function_: HashFunction | EmbeddingExtension
+    recipe_: Recipe
+    recipe_scores_: dict[str, float]
     stage_seconds_: dict[str, float]
 
     def __init__(
@@ -190,8 +221,9 @@ class SelfTaughtHashing(Hasher):
             A row of zeros means that nothing is known. With the recipe ``paper``, the eigensolver for large corpora
             starts from it and takes fewer steps. The other recipes take few steps anyway and do not use it.
         progress : callable, optional
-            Called with the name of the stage (graph, embedding, bits, hash functions; for ``topics``: graph, topics;
-            for ``embeddings``: graph, codes), how much of it is done, and of how much (None if not known).
+            Called with the name of the stage (graph, embedding, bits, hash functions; for ``topics`` and
+            ``kernel_topics``: graph, topics; for ``embeddings``: graph, codes; for ``auto`` first choice), how much of
+            it is done, and of how much (None if not known).
         """
         with learner_of(self) as learner:
             learner._fit(X, y, start, progress)
@@ -205,8 +237,10 @@ class SelfTaughtHashing(Hasher):
                 f"recipe={self.recipe!r} has its own {', '.join(own)}. Leave those None, or use recipe='paper'."
             )
         X = self._check(X, reset=True)
-        if self.recipe == "embeddings" and is_sparse(X):
-            raise ValueError("recipe='embeddings' takes dense vectors, got a sparse matrix. Use recipe='neighbors'.")
+        if is_sparse(X) and self.recipe in DENSE:
+            raise ValueError(
+                f"recipe={self.recipe!r} takes dense vectors, got a sparse matrix. Use recipe={DENSE[self.recipe]!r}."
+            )
         n = X.shape[0]
         check_whole("n_bits", self.n_bits)
         if self.n_bits > n - 2:
@@ -215,12 +249,16 @@ class SelfTaughtHashing(Hasher):
                 "Ask for fewer bits or bring more documents."
             )
         self._check_corpus(X)
+        if self.recipe == "auto":
+            self._fit_chosen(X, y, start, progress)
+            return
+        self.recipe_, self.recipe_scores_ = self.recipe, {}
         known = None if start is None else _checked_start(start, n)
         clock = StageClock(progress)
         W = clock.run("graph", self._build_graph, X, y, partial(progress, "graph"))
         joined = degrees_of(W) > 0
         if "hash_function" in own:
-            self._fit_linear(X, W, joined, clock, progress)
+            self._fit_at_once(X, W, joined, clock, progress)
             return
         embed, binarize = self._stage_1_steps(X, known, partial(progress, "embedding"))
         embedding = clock.run("embedding", embed, W, self.n_bits)
@@ -240,9 +278,36 @@ class SelfTaughtHashing(Hasher):
             if isinstance(function, LinearSVMBank):
                 learn = partial(function.fit, report=partial(progress, "hash functions"))
             clock.run("hash_function", learn, rows, bits)
+            if self.recipe == "paper" and isinstance(function, LinearSVMBank):
+                self._warn_if_unpredictable(function, rows, bits)
         self._keep(X, joined, bits, embedding, function, clock)
 
-    def _fit_linear(
+    def _fit_chosen(self, X: Vectors, y: object, start: npt.ArrayLike | None, progress: Progress) -> None:
+        """Try recipes on held-out rows, and learn from all rows by the best one."""
+        from sthash.hashing.choice import recipe_scores
+
+        labels = None if y is None else column_or_1d(y)
+        if labels is not None:
+            check_consistent_length(X, labels)
+        scores = recipe_scores(self, X, labels, partial(progress, "choice"))
+        chosen: Any = max(scores, key=scores.__getitem__)
+        best = clone(self).set_params(recipe=chosen).fit(X, start=start, progress=progress)
+        learned = {name: value for name, value in vars(best).items() if name.endswith("_")}
+        self.__dict__.update(learned | {"recipe_scores_": scores})
+
+    def _warn_if_unpredictable(self, function: LinearSVMBank, rows: Vectors, bits: Bits) -> None:
+        some = np.linspace(0, len(bits) - 1, min(len(bits), AGREEMENT_ROWS)).astype(np.int64)
+        agreement = float(((function.decision_function(rows[some]) > 0) == bits[some]).mean())
+        if agreement < LEAST_AGREEMENT:
+            remedy = "topics" if is_sparse(rows) else "kernel_topics"
+            warnings.warn(
+                f"the hash functions agree with only {agreement:.0%} of the bits of the corpus, so unseen documents "
+                f"get codes far from those of similar ones. Use recipe='auto' or recipe={remedy!r}, or fewer bits.",
+                PredictionWarning,
+                stacklevel=5,
+            )
+
+    def _fit_at_once(
         self, X: Vectors, W: Any, joined: npt.NDArray[np.bool_], clock: StageClock, progress: Progress
     ) -> None:
         """Learn bits and hash functions in one step."""
@@ -250,6 +315,8 @@ class SelfTaughtHashing(Hasher):
         common = known, graph, self.n_bits, self._generator(), self.threads
         if self.recipe == "topics":
             learned = clock.run("topics", learn_topic_codes, *common)
+        elif self.recipe == "kernel_topics":
+            learned = clock.run("topics", learn_kernel_codes, *common)
         else:
             learned = clock.run("codes", learn_contrast_codes, *common, partial(progress, "codes"))
         embedding = np.zeros((len(joined), learned.places.shape[1]), dtype=learned.places.dtype)
@@ -333,6 +400,8 @@ class SelfTaughtHashing(Hasher):
             "n_features": self.n_features_in_,
             "hash_function": {"kind": kind, "settings": own, "default": self.hash_function is None},
         }
+        if self.recipe == "auto":
+            config["chosen"] = {"recipe": self.recipe_, "scores": self.recipe_scores_}
         arrays = {f"function.{name}": array for name, array in function._arrays().items()}
         embedding = self.embedding_.astype(np.float64, copy=False)
         return config, arrays | {"codes": self.codes_, "embedding": embedding}
@@ -348,7 +417,11 @@ class SelfTaughtHashing(Hasher):
         check_positive("C", hasher.C)
         check_seed(hasher.random_state)
         model_file.check_array(arrays, "codes", np.uint8, (None, codes.n_bytes(hasher.n_bits)))
-        width = None if hasher.recipe == "topics" else hasher.n_bits
+        chosen: Any = config["chosen"] if hasher.recipe == "auto" else {"recipe": hasher.recipe, "scores": {}}
+        check_choice("recipe", chosen["recipe"], tuple(OWN_STAGES))
+        hasher.recipe_ = chosen["recipe"]
+        hasher.recipe_scores_ = {str(name): float(value) for name, value in chosen["scores"].items()}
+        width = None if hasher.recipe_ in ("topics", "kernel_topics") else hasher.n_bits
         model_file.check_array(arrays, "embedding", np.float64, (len(arrays["codes"]), width))
         stage = SAVED_FUNCTIONS[config["hash_function"]["kind"]]
         function = stage(**config["hash_function"]["settings"])

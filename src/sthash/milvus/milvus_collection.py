@@ -16,6 +16,7 @@ from sthash.batches import batched
 from sthash.checks import check_key, check_positive, check_several, check_whole
 from sthash.codes import Codes
 from sthash.collection import (
+    ByKey,
     Collection,
     DocumentCollection,
     FieldKinds,
@@ -52,7 +53,7 @@ from sthash.progress import Progress, silent
 from sthash.sources import Document, FieldNames, open_documents, with_fields
 
 
-class MilvusCollection:
+class MilvusCollection(ByKey):
     """Documents and codes in a collection of Milvus, searched by text through a local model.
 
     Use `MilvusCollection.push` or `MilvusCollection.open` to get one. It has the methods and the answers of
@@ -174,8 +175,7 @@ class MilvusCollection:
     def __contains__(self, key: object) -> bool:
         return isinstance(key, str) and bool(self._table.fetch([as_primary_key(key)], ["id"]))
 
-    def get(self, key: str) -> Document:
-        """Return a document; KeyError if there is none with this key."""
+    def _find(self, key: str) -> Document:
         for entity in self._table.fetch([as_primary_key(key)], DOCUMENT_FIELDS).values():
             return read_document(entity)
         raise self._no_document(key)
@@ -370,6 +370,8 @@ class MilvusCollection:
             )
         if options.offset or options.snippet:
             raise ValueError("offset and snippet are for collections in a file. Milvus has neither; leave them out.")
+        if options.sort is not None or options.facets or options.collapse:
+            raise ValueError("sort, facets and collapse are for collections in a file. Leave them out.")
         search = DocumentSearch(self._table, self._model, options, condition, self._fields)
         return search.answer(texts)
 

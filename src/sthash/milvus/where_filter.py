@@ -26,7 +26,7 @@ def filter_expression(where: Where | None) -> str:
     --------
     >>> from sthash.milvus.where_filter import filter_expression
     >>> filter_expression({"year": [2025, 2026], "label": {">=": "a"}})
-    '(metadata["year"] in [2025, 2026]) and (label >= "a")'
+    '(metadata["year"] in [2025, 2026] or json_contains_any(metadata["year"], [2025, 2026])) and (label >= "a")'
     """
     expressions = map(_expression, Filter(where or {}).conditions)
     return " and ".join(f"({expression})" for expression in expressions if expression)
@@ -53,7 +53,13 @@ def _expression(condition: Condition) -> str:
         return _own_expression(condition)
     name, sign, values = condition.name, condition.sign, list(condition.values)
     # Milvus Lite can tell neither that a field exists nor the opposite of a condition.
-    if sign in ("exists", "not in") or not name or not _is_plain(name) or not all(map(_is_comparable, values)):
+    if (
+        sign in ("exists", "not in", "contains")
+        or "." in name
+        or not name
+        or not _is_plain(name)
+        or not all(map(_is_comparable, values))
+    ):
         return ""
     field = f"metadata[{_quoted(name)}]"
     if sign == "in":
@@ -68,7 +74,7 @@ def _expression(condition: Condition) -> str:
 def _own_expression(condition: Condition) -> str:
     name, sign, values = condition.name, condition.sign, list(condition.values)
     given = [value for value in values if isinstance(value, str)]
-    if sign == "not in":
+    if sign in ("not in", "contains"):
         return ""
     if name == "key":  # percent-encoded, which keeps no order
         return _strings("key", map(as_primary_key, given)) or NO_DOCUMENT if sign == "in" else ""
@@ -90,7 +96,11 @@ def _one_of(field: str, values: list[Any]) -> str:
         _among(field, [str(int(value)) for value in numbers if isinstance(value, int)]),
         _among(field, [repr(float(value)) for value in numbers if not isinstance(value, int)]),
     ]
-    choices += [f"{field} == {str(bool(value)).lower()}" for value in (0, 1) if value in numbers]
+    switches = [str(bool(value)).lower() for value in (0, 1) if value in numbers]
+    choices += [f"{field} == {switch} or json_contains({field}, {switch})" for switch in switches]
+    members = [_quoted(value) if isinstance(value, str) else repr(value + 0) for value in values]
+    if members:
+        choices.append(f"json_contains_any({field}, [{', '.join(members)}])")
     return " or ".join(filter(None, choices)) or NO_DOCUMENT
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from sthash.hashing import SelfTaughtHashing
     from sthash.hashing.sth import Recipe
 
+# Recipes with linear hash functions, which models hold.
 RECIPES = ("paper", "topics", "neighbors", "embeddings")
 LEARNING_SECONDS = 300.0
 # The machine that time is estimated for. The caller's number of threads does not change what is learned.
@@ -59,6 +60,10 @@ class CorpusSize:
     documents: int
     values: int
     columns: int
+
+
+class LearningLimitError(ValueError):
+    """The limits of `Learning` allow too few documents."""
 
 
 @dataclass(frozen=True)
@@ -207,11 +212,11 @@ class Learning:
         least, allowed = self.cost(size, count), self.most_bytes
         takes = f"learning from {count:,} documents takes about"
         if least.bytes > allowed:
-            raise ValueError(
+            raise LearningLimitError(
                 f"{takes} {format_size(least.bytes)} of memory, but memory allows {format_size(allowed)}. "
                 "Raise it (--memory), or ask for fewer bits."
             )
-        raise ValueError(
+        raise LearningLimitError(
             f"{takes} {format_seconds(least.seconds)}, but seconds allows {format_seconds(self.seconds)}. "
             "Raise it (--seconds), or ask for fewer bits."
         )

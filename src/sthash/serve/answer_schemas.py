@@ -41,9 +41,17 @@ class HitSchema(DocumentSchema):
     )
     terms: list[str]
     snippet: SnippetSchema | None = Field(description="The passage with most words of the query; with snippet.")
+    copies: list[str] = Field(description="Keys of near-duplicates that it stands for; with collapse.")
     code: str | None = Field(
         None, description="With view: its code as hexadecimal bytes; bit p is bit p % 8 of byte p // 8."
     )
+
+
+class FacetSchema(BaseModel):
+    """A value of a field, and in how many documents it is."""
+
+    value: str | bool | int | float
+    count: int
 
 
 class AnswerDetails(BaseModel):
@@ -52,9 +60,9 @@ class AnswerDetails(BaseModel):
     ignored: list[str] = Field([], description="Words of the query that are stop words.")
     unknown: list[str] = Field([], description="Words of the query that no document has.")
     suggestions: dict[str, list[str]] = Field(
-        {}, description="Known words that are spelled almost like an unknown one; with explain or correct."
+        {}, description="Known words that are spelled almost like an unknown one; with explain, or if it was corrected."
     )
-    corrected: dict[str, str] = Field({}, description="What was searched for in place of unknown words; with correct.")
+    corrected: dict[str, str] = Field({}, description="What was searched for in place of unknown words.")
     strategy: Strategy = Field(
         "codes",
         description="Where the hits were looked for: in posting lists, in a ball of codes, in cells of vectors, or in "
@@ -67,6 +75,12 @@ class AnswerDetails(BaseModel):
         "meets its operators.",
     )
     error: str = Field("", description="What is wrong with a query that syntax=strict could not read.")
+    total: int | None = Field(
+        None, description="Number of documents that match; null where vectors or codes were compared."
+    )
+    facets: dict[str, list[FacetSchema]] = Field(
+        {}, description="Per field of facets, its values in the documents that match, the most common first."
+    )
 
 
 class SearchAnswer(AnswerDetails):
@@ -89,6 +103,7 @@ class SearchAnswer(AnswerDetails):
                     "distance": 10,
                     "terms": ["queue"],
                     "snippet": None,
+                    "copies": [],
                 }
             ],
             "ignored": ["a"],
@@ -97,6 +112,7 @@ class SearchAnswer(AnswerDetails):
             "corrected": {},
             "strategy": "postings",
             "ranking": "graph",
+            "total": 12,
             "took_ms": 2.1,
         },
     )

@@ -90,4 +90,7 @@ class Batcher:
 
 def _search(collection: Collection, batch: list[_PendingSearch]) -> list[Hits]:
     with collection.snapshot() as snapshot:
-        return answer(snapshot, [pending.query for pending in batch], batch[0].options)
+        found = answer(snapshot, [pending.query for pending in batch], batch[0].options)
+    for hits in found:
+        _ = hits.total  # counted here rather than in the event loop
+    return found

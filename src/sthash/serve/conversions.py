@@ -24,6 +24,8 @@ def details_json(hits: Hits) -> dict[str, Any]:
         "ranking": hits.ranking,
         "reading": hits.reading,
         "error": hits.error,
+        "total": hits.total,
+        "facets": hits.facet_lists(),
     }
 
 
@@ -43,4 +45,5 @@ def hit_json(hit: Hit) -> dict[str, Any]:
         "score": hit.score,
         "terms": list(hit.terms),
         "snippet": None if hit.snippet is None else hit.snippet._asdict(),
+        "copies": list(hit.copies),
     }

@@ -26,6 +26,7 @@ MAX_SHINGLE_WORDS = 100
 MIN_DUPLICATES_THRESHOLD = 0.5  # the time grows steeply below it
 MAX_FACTOR = 100_000
 MAX_WHERE_FIELDS = 16
+MAX_FACETS = 16  # fields
 MAX_WHERE_VALUES = 10_000  # per field
 MAX_PAGE = 1000  # documents
 PAGE = 100  # documents, if the request does not say how many

@@ -96,7 +96,7 @@ async def search(body: schemas.SearchRequest, served: RequestedCollection) -> Re
                 return visualization.search_view(snapshot, number, query, options, hits, served.map_axes)
             return hits_json(hits)
 
-    if key is None and options.where is None and not body.view:
+    if key is None and not options.reads_fields and not body.view:
         found = hits_json(_readable(await served.batcher.search(query, options)))
     else:
         found = await _worker(served, options).run(job)
@@ -126,8 +126,8 @@ def _number(snapshot: Snapshot, key: str) -> int:
 
 
 def _worker(served: ServedCollection, options: SearchOptions) -> Worker:
-    # A filter reads the metadata of all documents.
-    return served.search_worker if options.where is None else served.slow_worker
+    # Conditions, sorting and facets read the metadata of all documents.
+    return served.slow_worker if options.reads_fields else served.search_worker
 
 
 @router.post("/search_many", responses=answers(answer_schemas.SearchManyAnswer))
@@ -136,12 +136,13 @@ async def search_many(body: schemas.SearchManyRequest, served: RequestedCollecti
     start = time.perf_counter()
     options = body.options
 
-    def job(collection: Collection) -> list[Hits]:
+    def job(collection: Collection) -> tuple[list[Hits], list[dict[str, Any]]]:
         with collection.snapshot() as snapshot:
-            return answer(snapshot, body.queries, options)
+            found = answer(snapshot, body.queries, options)
+            return found, [details_json(hits) for hits in found]
 
-    found = await _worker(served, options).run(job)
-    rest = {"details": [details_json(hits) for hits in found], "took_ms": _milliseconds(start)}
+    found, details = await _worker(served, options).run(job)
+    rest = {"details": details, "took_ms": _milliseconds(start)}
     max_bytes, rows = served.limits.answer_bytes - len(json.dumps(rest)), list[bytes]()
     for hits in found:  # texts that occur in many answers are in memory once, but not in the JSON
         encoded = encode_rows(map(hit_json, hits), max_bytes)

@@ -27,7 +27,7 @@ Word = Annotated[str, Field(max_length=limits.MAX_WORD_CHARACTERS)]
 Whole = Annotated[int, Field(ge=-(2**63), le=2**63 - 1)]
 Value = Word | bool | Whole | Annotated[float, Field(allow_inf_nan=False)] | None
 Values = Annotated[list[Value], Field(max_length=limits.MAX_WHERE_VALUES)]
-Operator = Literal["=", "!=", "<", "<=", ">", ">=", "in", "not in", "exists"]
+Operator = Literal["=", "!=", "<", "<=", ">", ">=", "in", "not in", "contains", "exists"]
 Comparison = Annotated[dict[Operator, Value | Values], Field(min_length=1)]
 Where = Annotated[dict[Word, Value | Values | Comparison], Field(max_length=limits.MAX_WHERE_FIELDS)]
 
@@ -64,8 +64,10 @@ class SearchOptionsSchema(RequestSchema):
         description="What hits are ranked by; auto is graph (BM25 and the neighborhood) for a text, else cosine, or ip "
         "(the inner product), whichever metric the collection has.",
     )
-    correct: bool = Field(
-        SearchOptions.correct, description="Whether to search for the closest known word in place of an unknown one."
+    correct: bool | None = Field(
+        SearchOptions.correct,
+        description="Whether to search for the closest known word in place of an unknown one; null does it if nothing "
+        "was found, or if half of the words are unknown.",
     )
     syntax: Syntax = Field(
         SearchOptions.syntax,
@@ -80,6 +82,14 @@ class SearchOptionsSchema(RequestSchema):
         le=limits.MAX_SNIPPET_CHARACTERS,
         description="Number of characters of the snippet of each hit; 0 for none.",
     )
+    sort: Word | None = Field(
+        SearchOptions.sort,
+        description="Field to sort all documents that match by; with a minus, such as -year, in descending order.",
+    )
+    facets: Annotated[list[Word], Field(max_length=limits.MAX_FACETS)] = Field(
+        [], description="Fields whose values are counted over all documents that match."
+    )
+    collapse: bool = Field(SearchOptions.collapse, description="Whether to give one hit per group of near-duplicates.")
 
     @cached_property
     def options(self) -> SearchOptions:

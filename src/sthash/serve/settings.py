@@ -40,7 +40,7 @@ class Settings:
     >>> Settings(Path("news.sth"), host="0.0.0.0")
     Traceback (most recent call last):
     ...
-    ValueError: host='0.0.0.0' can be reached from other machines: set a read key (--read-key or STHASH_READ_KEY).
+    ValueError: host='0.0.0.0' can be reached from other machines: set read_key (--read-key or STHASH_READ_KEY).
     """
 
     source: Path
@@ -62,8 +62,7 @@ class Settings:
             raise ValueError("read_key and write_key must differ: otherwise every reader may write.")
         if self.read_key is None and not self.loopback:
             raise ValueError(
-                f"host={self.host!r} can be reached from other machines: set a read key "
-                "(--read-key or STHASH_READ_KEY)."
+                f"host={self.host!r} can be reached from other machines: set read_key (--read-key or STHASH_READ_KEY)."
             )
         if not 0 <= self.port <= 65535:
             raise ValueError(f"port={self.port} must be from 0 to 65535; 0 takes any free port.")

@@ -84,8 +84,8 @@ class Encoding:
         several = ",".join(dict.fromkeys((*self.names, guess)))
         return (
             f"{name} is not {tried}: the byte 0x{wrong:02X} at offset {offset + error.start:,} does not fit. "
-            f"It may be {guess}. Set encoding to it (--encoding {guess}), or to several that are tried in turn "
-            f"(--encoding {several})."
+            f"It may be {guess}. Set encoding='{guess}' (--encoding {guess}), or several that are tried in turn: "
+            f"encoding='{several}' (--encoding {several})."
         )
 
 

@@ -6,8 +6,12 @@ A record is the same thing everywhere: a line of a file, a row of a table, or a 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass, replace
+from dataclasses import fields as dataclass_fields
+from decimal import Decimal
+from pathlib import PurePath
 from typing import Any, TypedDict
+from uuid import UUID
 
 from sthash.checks import check_choice
 from sthash.sources.documents import Document
@@ -30,8 +34,9 @@ class SourceFields:
     Parameters
     ----------
     key, text, label : str, optional
-        Name of the field. A record without a field that is named here is an error. None takes the field with the usual
-        name if there is one: ``key`` or ``id``, ``text``, ``label``.
+        Name of the field. ``body.en`` is the field ``en`` of the field ``body``. ``title,body`` takes the texts of
+        several fields, which stay in the metadata. A record without a field that is named here is an error. None takes
+        the field with the usual name if there is one: ``key`` or ``id``, ``text``, ``label``.
     required : tuple of str
         Those of ``"key"``, ``"text"`` and ``"label"`` that must not be empty in any record.
     vector : str, optional
@@ -93,6 +98,8 @@ class SourceFields:
     def _take(self, part: str, rest: dict[str, Any], place: str, record: Mapping[str, Any]) -> str | None:
         """Remove the field that holds a part of the document from the rest, and return it as a string."""
         wanted = getattr(self, part)
+        if wanted is not None and wanted not in rest and (found := _nested(rest, wanted)) is not None:
+            name, rest[wanted] = wanted, found
         if wanted is not None and wanted not in rest:
             raise ValueError(
                 f"{place} has no field {wanted!r}. Set {part} (--{part}) to the name of a field that the record has: "
@@ -118,6 +125,26 @@ class SourceFields:
         return value if value is None or isinstance(value, str) else str(value)
 
 
+def _nested(rest: dict[str, Any], wanted: str) -> Any:
+    """Return a field within fields (``body.en``), or the texts of several (``title,body``); None if one is missing."""
+    if "," in wanted:
+        parts = [rest.get(each, _nested(rest, each)) for each in map(str.strip, wanted.split(","))]
+        texts = ["" if part is None else part for part in parts]
+        if any(each.strip() not in rest and part is None for each, part in zip(wanted.split(","), parts, strict=True)):
+            return None
+        return "\n\n".join(str(text) for text in texts if text != "") if all(map(_is_plain, texts)) else texts
+    value: Any = rest
+    for name in wanted.split("."):
+        if not isinstance(value, dict) or name not in value:
+            return None
+        value = value[name]
+    return "" if value is None else value
+
+
+def _is_plain(value: Any) -> bool:
+    return not isinstance(value, list | dict)
+
+
 def _listed(record: Mapping[str, Any]) -> str:
     return ", ".join(map(repr, record)) or "no fields"
 
@@ -126,10 +153,10 @@ _USUAL_FIELDS = SourceFields()
 
 
 def as_document(value: Any, position: int, fields: SourceFields = _USUAL_FIELDS) -> Document:
-    """Return a str, a dict or a Document as a checked Document; ``position`` is for error messages.
+    """Return a str, a dict, a dataclass, a named tuple or a Document as a checked Document.
 
-    A dict is a record, as `SourceFields` reads it: what is neither key, text nor label is metadata. A number as key or
-    label becomes a string.
+    ``position`` is for error messages. A dict is a record, as `SourceFields` reads it: what is neither key, text nor
+    label is metadata. A number as key or label becomes a string.
 
     Examples
     --------
@@ -141,8 +168,10 @@ def as_document(value: Any, position: int, fields: SourceFields = _USUAL_FIELDS)
         if fields.vector is not None:
             raise TypeError(f"document {position} is a str, which has no field {fields.vector!r}. Pass a dict.")
         return Document(None, value)
-    if isinstance(value, Mapping):
-        return fields.document(value, f"document {position}")
+    record = value if isinstance(value, Mapping) else _as_record(value)
+    if record is not None:
+        document = fields.document(record, f"document {position}")
+        return replace(document, metadata={name: _storable(each) for name, each in document.metadata.items()})
     if not isinstance(value, Document):
         raise TypeError(f"document {position} is a {type(value).__name__}. Pass a str, a dict or a Document.")
     if not isinstance(value.text, str):
@@ -157,6 +186,31 @@ def as_document(value: Any, position: int, fields: SourceFields = _USUAL_FIELDS)
     if key is value.key and label is value.label:
         return value
     return Document(key, value.text, label, value.metadata, value.vector)
+
+
+def _as_record(value: Any) -> dict[str, Any] | None:
+    """Return the fields of a dataclass or of a named tuple."""
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):
+        named: dict[str, Any] = value._asdict()
+        return named
+    if is_dataclass(value) and not isinstance(value, type | Document):
+        return {field.name: getattr(value, field.name) for field in dataclass_fields(value)}
+    return None
+
+
+def _storable(value: Any) -> Any:
+    """Return a value as JSON has it: times in ISO 8601, arrays as lists, decimals, ids and paths as strings."""
+    if value is None or isinstance(value, str | int | float):
+        return value
+    if isinstance(value, dict):
+        return {name: _storable(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_storable(each) for each in value]
+    if hasattr(value, "isoformat"):
+        return value.isoformat()
+    if hasattr(value, "tolist"):
+        return _storable(value.tolist())
+    return str(value) if isinstance(value, Decimal | UUID | PurePath) else value
 
 
 def _name(field_name: str, value: Any, position: int) -> str | None:

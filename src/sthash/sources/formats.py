@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import csv
+import itertools
 import json
 import re
 from collections import Counter
@@ -11,6 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import IO, Any
 
 from sthash.sources.encodings import Encoding, plain_stream
+from sthash.sources.kinds import KINDS
 from sthash.sources.parquet import parquet_records
 from sthash.sources.records import LARGEST_RECORD, BadRecord, OnBad, Records, refuse, too_large
 
@@ -43,6 +45,9 @@ def read_records(
     """
     if kind == "parquet":
         yield from parquet_records(stream, name, vector)
+        return
+    if kind in KINDS:
+        yield from _file_records(stream, name, kind, encoding or Encoding(), on_bad)
         return
     plain, found = plain_stream(stream, name, encoding or Encoding())
     yield from _TEXT_FORMATS[kind](_Lines(plain, name, found, on_bad))
@@ -95,15 +100,23 @@ def _line_records(lines: _Lines) -> Records:
         yield lines.place, {"text": text.rstrip("\r\n")}
 
 
-def _whole_record(lines: _Lines) -> Records:
-    content = lines.stream.read(LARGEST_RECORD + 1)
-    if len(content) > LARGEST_RECORD:
-        lines.on_bad(too_large(lines.name))
-        return
-    try:
-        yield lines.name, {"key": lines.name, "text": lines.encoding.decode(content)}
-    except UnicodeDecodeError as error:
-        lines.on_bad(BadRecord(lines.name, lines.encoding.problem(lines.name, content, 0, error)))
+def _file_records(stream: IO[bytes], name: str, kind: str, encoding: Encoding, on_bad: OnBad) -> Records:
+    """Give the document that a file is; one of several has its number after the name of the file."""
+    found = KINDS[kind](stream, name, encoding)
+    number = 0
+    while True:
+        try:
+            record = next(found, None)
+        except ValueError as error:
+            if on_bad is refuse:
+                raise
+            on_bad(BadRecord(name, str(error)))
+            return
+        if record is None:
+            return
+        number += 1
+        key = f"{name}#{number}" if kind in SEVERAL else name
+        yield key, {"key": key, **record}
 
 
 def _json_line_records(lines: _Lines) -> Records:
@@ -216,16 +229,19 @@ class _JsonBuffer:
 
 
 def _csv_records(lines: _Lines) -> Records:
-    return _table_records(lines, ",")
+    return _table_records(lines, ",;\t|")
 
 
 def _tsv_records(lines: _Lines) -> Records:
     return _table_records(lines, "\t")
 
 
-def _table_records(lines: _Lines, delimiter: str) -> Records:
+def _table_records(lines: _Lines, delimiters: str) -> Records:
+    """Read rows; the delimiter is the one that gives the first line the most fields."""
     csv.field_size_limit(LARGEST_RECORD)
     rows = _Rows(lines)
+    first = rows.peek()
+    delimiter = max(delimiters, key=lambda sign: len(next(csv.reader([first], delimiter=sign), [])))
     # Strict: a quotation mark that is never closed is an error, not one long field.
     reader = csv.reader(rows, delimiter=delimiter, strict=True)
     header: list[str] | None = None
@@ -263,8 +279,16 @@ class _Rows:
     def __init__(self, lines: _Lines) -> None:
         self._lines = lines
         # A lone carriage return also ends a line: old spreadsheets write them.
-        self._source = (piece for line in lines for piece in (_PIECES.findall(line) if b"\r" in line else (line,)))
+        self._source: Iterator[bytes] = (
+            piece for line in lines for piece in (_PIECES.findall(line) if b"\r" in line else (line,))
+        )
         self.begin()
+
+    def peek(self) -> str:
+        """Return the first line, which is read again."""
+        first = next(self._source, b"")
+        self._source = itertools.chain([first] if first else [], self._source)
+        return first.decode("utf-8", "replace")
 
     def begin(self) -> None:
         """Note that a record begins."""
@@ -299,13 +323,21 @@ class _Rows:
 
 
 _TEXT_FORMATS: dict[str, Callable[[_Lines], Records]] = {
-    "txt": _line_records,
+    "lines": _line_records,
     "jsonl": _json_line_records,
     "json": _json_records,
     "csv": _csv_records,
     "tsv": _tsv_records,
-    "md": _whole_record,
 }
-FORMATS = (*_TEXT_FORMATS, "parquet")
-# Other endings of the names of files.
-ENDINGS = {"ndjson": "jsonl", "markdown": "md"}
+FORMATS = (*_TEXT_FORMATS, "parquet", *KINDS)
+# Formats of files that hold several documents, each with a number.
+SEVERAL = ("mbox",)
+# Other endings of the names of files. Files with an ending that is not known are text.
+ENDINGS = {"ndjson": "jsonl", "markdown": "md", "htm": "html", "xhtml": "html", "vtt": "srt", "docm": "docx"}
+# What is neither text nor a format that is read, though it may look like text.
+UNREADABLE = {
+    "rtf": "Save it as .docx.",
+    "doc": "Save it as .docx.",
+    "xls": "Save it as .xlsx.",
+    "ppt": "Save it as .pptx.",
+}

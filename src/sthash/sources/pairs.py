@@ -18,10 +18,10 @@ def open_documents(documents: Any, **fields: Unpack[FieldNames]) -> Iterator[Doc
 
     Parameters
     ----------
-    documents : iterable of str, dict or Document; path object; table
-        A str in an iterable is a text, and a dict is a record. A path object, alone or in an iterable, is a file or a
-        folder, and a table is a pandas or polars DataFrame or an Arrow table; both are read as `read_documents` reads
-        them. A series is a column of texts.
+    documents : iterable of str, dict, dataclass, named tuple or Document; path object; table
+        A str in an iterable is a text; a dict, a dataclass and a named tuple are records. A path object, alone or in an
+        iterable, is a file or a folder, and a table is a pandas or polars DataFrame or an Arrow table; both are read as
+        `read_documents` reads them. A series is a column of texts.
     key, text, label : str, optional
         Which field of a record, or column of a table, holds what; see `SourceFields`.
 

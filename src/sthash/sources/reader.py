@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import IO, Any, cast
 
-from sthash.sources.compression import SUFFIXES, opened
+from sthash.sources.compression import opened
 from sthash.sources.documents import Document
 from sthash.sources.encodings import Encoding
 from sthash.sources.fields import SourceFields
-from sthash.sources.formats import ENDINGS, FORMATS, read_records
+from sthash.sources.folders import folder_files, format_of
+from sthash.sources.formats import FORMATS, read_records
 from sthash.sources.records import LARGEST_RECORD, BadRecord, OnBad, refuse, too_large
 from sthash.sources.vectors import VectorCheck, VectorFile
 from sthash.tables import is_table, table_records
@@ -33,6 +34,7 @@ def read_documents(
     include: Sequence[str] = (),
     exclude: Sequence[str] = (),
     on_bad: OnBad | None = None,
+    on_skip: OnBad | None = None,
     vector_file: str | os.PathLike[str] | None = None,
     width: int | None = None,
     metric: Metric = "cosine",
@@ -42,19 +44,22 @@ def read_documents(
     Parameters
     ----------
     sources : path, table, or iterable of them
-        A path (str or path object) names a folder or a file; ``"-"`` is standard input. A file holds one document
-        (``.md``), or one per line (``.txt``), per JSON object (``.jsonl``; ``.json``, an array of them) or per row
-        (``.csv``, ``.tsv``, ``.parquet``), and may be compressed (``.gz``, ``.xz``, ``.bz2``, ``.zst``). A folder holds
-        one document per file: the path below the folder is the key, the first folder of this path is the label, hidden
-        files are skipped. A table is a pandas or polars DataFrame, or anything with the Arrow stream interface, such as
-        a pyarrow Table.
+        A path (str or path object) names a folder or a file; ``"-"`` is standard input. A file holds one document per
+        JSON object (``.jsonl``; ``.json``, an array of them), per row (``.csv``, ``.tsv``, ``.parquet``) or per message
+        (``.mbox``), or else is one document: text of any kind, ``.md``, ``.html``, ``.eml``, ``.srt``, ``.docx``,
+        ``.odt``, ``.pptx``, ``.xlsx``, ``.epub`` or ``.pdf``. It may be compressed (``.gz``, ``.xz``, ``.bz2``,
+        ``.zst``). A folder holds one document per file: the path below the folder is the key, the first folder of this
+        path is the label, hidden files are skipped, and so are binary files and others that cannot be read. The title
+        of a file, the front matter of Markdown and the header of a message become metadata. A table is a pandas
+        or polars DataFrame, or anything with the Arrow stream interface, such as a pyarrow Table.
     fields : SourceFields
         Which fields hold the key, the text and the label.
     encoding : str, optional
         Encoding of text files; several, separated by commas, are tried in turn. Default: UTF-8, or UTF-16 or UTF-32 if
         detected. A byte order mark always decides.
-    format : {"txt", "jsonl", "json", "csv", "tsv", "md", "parquet"}, optional
-        Format of files whose names do not tell it, and of standard input (``jsonl`` by default).
+    format : {"lines", "jsonl", "json", "csv", "tsv", "parquet", "txt", "md", "html", …}, optional
+        Format of files whatever their names, and of standard input (``jsonl`` by default). ``lines`` is one document
+        per line of text.
     include, exclude : list of str
         Patterns such as ``*.md`` or ``drafts``: which files of a folder to read, and which to skip. A pattern
         without a slash is compared with the names of the file and of the folders above it, one with a slash with the
@@ -62,6 +67,9 @@ def read_documents(
     on_bad : callable, optional
         Called with a `BadRecord` for each record that cannot be read, which is then skipped. By default the first one
         is an error.
+    on_skip : callable, optional
+        Called with a `BadRecord` for each file of a folder that cannot be read. By default this is ``on_bad``, or else
+        one warning for all of them.
     vector_file : path, optional
         A ``.npy`` file of vectors, one row per record of the sources, including skipped ones. For vectors in
         a field of the records see `SourceFields`.
@@ -92,7 +100,15 @@ def read_documents(
     if file is not None:
         fields = replace(fields, text_optional=True)
     reader = _Reader(
-        fields, Encoding.of(encoding), format, tuple(include), tuple(exclude), on_bad or refuse, file, check
+        fields,
+        Encoding.of(encoding),
+        format,
+        tuple(include),
+        tuple(exclude),
+        on_bad or refuse,
+        on_skip or on_bad,
+        file,
+        check,
     )
     return reader.read(cast("Iterable[Any]", [sources] if single else sources))
 
@@ -107,6 +123,7 @@ class _Reader:
     include: tuple[str, ...]
     exclude: tuple[str, ...]
     on_bad: OnBad
+    on_skip: OnBad | None
     file: VectorFile | None
     check: VectorCheck
 
@@ -122,7 +139,7 @@ class _Reader:
                 yield from self._from_folder(Path(source))
             else:
                 path = Path(source)
-                kind = self.format or _kind(path)
+                kind = self.format or format_of(path)
                 with opened(path) as stream:
                     yield from self._from_stream(stream, str(path), kind)
         if self.file is not None:
@@ -183,56 +200,32 @@ class _Reader:
         return replace(document, vector=self.check(vector, f"the vector of {named}"))
 
     def _from_folder(self, folder: Path) -> Iterator[Document]:
-        matched = 0
-        for path in sorted(folder.rglob("*")):
-            parts = path.relative_to(folder).parts
-            if not path.is_file() or any(part.startswith(".") for part in parts) or not self._is_wanted(parts):
-                continue
+        matched, skipped = 0, list[BadRecord]()
+        skip = self.on_skip or skipped.append
+        for file in folder_files(folder, self.include, self.exclude, skip):
             matched += 1
             beside = None if self.file is None else self.file.take()
-            label = parts[0] if len(parts) > 1 else None
-            if "label" in self.fields.required and label is None:
-                raise ValueError(f"{path} has no label. Put it into a folder that has the name of its label.")
+            if "label" in self.fields.required and file.label is None:
+                raise ValueError(f"{file.path} has no label. Put it into a folder that has the name of its label.")
             try:
-                with opened(path) as stream:
-                    records = read_records(stream, str(path), "md", self.encoding, self.on_bad)
-                    texts = [record["text"] for _, record in records]
                 documents = [
-                    self._with_vector(Document("/".join(parts), text, label), beside, str(path)) for text in texts
+                    self._with_vector(document, beside, str(file.path)) for document in file.documents(self.encoding)
                 ]
-            except (ValueError, OSError) as error:
-                if self.on_bad is refuse:
-                    raise
-                self.on_bad(BadRecord(str(path), str(error)))
+            except (ValueError, OSError, ImportError) as error:
+                skip(BadRecord(str(file.path), str(error)))
                 continue
             if self.file is None or beside is not None:
                 yield from documents
+        if skipped:
+            count = f"{len(skipped):,} {'file' if len(skipped) == 1 else 'files'} of {folder}"
+            warnings.warn(
+                f"skipped {count}. The first one: {skipped[0].reason} Pass on_skip= to get all of them.",
+                SkippedFilesWarning,
+                stacklevel=2,
+            )
         if self.include and not matched:
             raise ValueError(f"no file in {folder} matches {' or '.join(self.include)}. Change include (--include).")
 
-    def _is_wanted(self, parts: tuple[str, ...]) -> bool:
-        if self.include and not any(_matches(pattern, parts) for pattern in self.include):
-            return False
-        return not any(_matches(pattern, parts) for pattern in self.exclude)
 
-
-def _matches(pattern: str, parts: tuple[str, ...]) -> bool:
-    wanted = pattern.rstrip("/")
-    if "/" in wanted:
-        path = "/".join(parts)
-        return fnmatchcase(path, wanted) or fnmatchcase(path, f"{wanted}/*")
-    return any(fnmatchcase(part, wanted) for part in parts)
-
-
-def _kind(path: Path) -> str:
-    """Return the format of a file by its name."""
-    suffixes = [suffix.lower() for suffix in path.suffixes]
-    if suffixes and suffixes[-1] in SUFFIXES:
-        suffixes.pop()
-    ending = suffixes[-1].lstrip(".") if suffixes else ""
-    kind = ENDINGS.get(ending, ending)
-    if kind not in FORMATS:
-        raise ValueError(
-            f"{path}: the name does not tell the format. Set format (--format) to one of: {', '.join(FORMATS)}."
-        )
-    return kind
+class SkippedFilesWarning(UserWarning):
+    """Some files of a folder could not be read."""

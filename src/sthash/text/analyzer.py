@@ -63,7 +63,8 @@ class WordAnalyzer:
 
     @cached_property
     def _dropped(self) -> frozenset[str]:
-        return frozenset(map(fold_accents, self.stop_words)) if self.fold_accents else self.stop_words
+        words = frozenset(word.replace("ς", "σ") for word in self.stop_words)  # as the scanner writes it
+        return frozenset(map(fold_accents, words)) if self.fold_accents else words
 
     @cached_property
     def _algorithm(self) -> Any:

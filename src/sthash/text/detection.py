@@ -14,8 +14,10 @@ from sthash.text.stop_words import STOP_WORDS
 _ENOUGH = 100
 # A language is recognized by its stop words if they make up this share, and twice the share of the chosen language's.
 _TELLING_SHARE = 0.15
+# The share that is enough in a script that the chosen language does not have. Arabic joins short words to the next one.
+_SHARE_IN_OTHER_SCRIPT = 0.05
 # Letters of neighbors that share stop words: a text with them is not in the language that the stop words suggest.
-_FOREIGN_LETTERS = {"russian": set("іїєґўјљњћђџ")}
+_FOREIGN_LETTERS = {"russian": set("іїєґўјљњћђџ"), "arabic": set("پچژگکیٹڈڑے")}
 _SCRIPTS = {
     "CJK": "chinese",
     "HIRAGANA": "japanese",
@@ -53,8 +55,7 @@ def guess_language(words: Mapping[str, int], chosen: str) -> str | None:
     }
     best = max(sorted(shares), key=shares.__getitem__)
     if best != chosen and shares[best] >= max(_TELLING_SHARE, 2 * shares.get(chosen, 0)):
-        foreign = _FOREIGN_LETTERS.get(best, set())
-        return "none" if sum(words[word] for word in words if foreign & set(word)) > 0.05 * total else best
+        return _unless_foreign(best, words)
     scripts: Counter[str] = Counter()
     for word, count in words.items():
         scripts[unicodedata.name(word[0], "").partition(" ")[0]] += count
@@ -70,7 +71,17 @@ def guess_language(words: Mapping[str, int], chosen: str) -> str | None:
     # one than Latin: it is some other language.
     latin = scripts["LATIN"] + scripts["DIGIT"]
     is_other = 2 * latin < total and shares.get(chosen, 0) < 0.02
-    return "none" if is_other else None
+    if not is_other:
+        return None
+    return _unless_foreign(best, words) if shares[best] >= _SHARE_IN_OTHER_SCRIPT else "none"
+
+
+def _unless_foreign(language: str, words: Mapping[str, int]) -> str:
+    """Return the language, or "none" if the words have letters that it does not have."""
+    foreign = _FOREIGN_LETTERS.get(language, set())
+    return (
+        "none" if sum(words[word] for word in words if foreign & set(word)) > 0.05 * sum(words.values()) else language
+    )
 
 
 class LanguageWarning(UserWarning):

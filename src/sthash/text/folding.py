@@ -8,7 +8,7 @@ import unicodedata
 _SPELLED_OUT = str.maketrans("øłđðħıŋŧё", "olddhintе") | str.maketrans({"æ": "ae", "œ": "oe", "ß": "ss", "þ": "th"})
 # A mark on a letter of these scripts is an accent or a vowel point. Elsewhere (kana, Thai, Devanagari, the Cyrillic й)
 # it makes another letter.
-_ACCENTED = ("LATIN", "GREEK", "ARABIC", "HEBREW")
+ACCENTED = ("LATIN", "GREEK", "ARABIC", "HEBREW")
 
 
 def fold_accents(word: str) -> str:
@@ -29,6 +29,6 @@ def fold_accents(word: str) -> str:
             if accented:
                 continue
         else:
-            accented = unicodedata.name(character, "").startswith(_ACCENTED)
+            accented = unicodedata.name(character, "").startswith(ACCENTED)
         kept.append(character)
     return unicodedata.normalize("NFC", "".join(kept)) or word

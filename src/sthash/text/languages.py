@@ -12,6 +12,50 @@ from sthash.text.stop_words import CONTENT_WORDS, STOP_WORDS
 UNSPACED_LANGUAGES = ("burmese", "chinese", "japanese", "khmer", "korean", "lao", "thai")
 # Names in Snowball that are algorithms, not languages.
 _VARIANTS = {"dutch_porter", "porter"}
+# ISO 639-1 codes.
+_BY_CODE = {
+    "ar": "arabic",
+    "ca": "catalan",
+    "cs": "czech",
+    "da": "danish",
+    "de": "german",
+    "el": "greek",
+    "en": "english",
+    "eo": "esperanto",
+    "es": "spanish",
+    "et": "estonian",
+    "eu": "basque",
+    "fa": "persian",
+    "fi": "finnish",
+    "fr": "french",
+    "ga": "irish",
+    "hi": "hindi",
+    "hu": "hungarian",
+    "hy": "armenian",
+    "id": "indonesian",
+    "it": "italian",
+    "ja": "japanese",
+    "km": "khmer",
+    "ko": "korean",
+    "lo": "lao",
+    "lt": "lithuanian",
+    "my": "burmese",
+    "nb": "norwegian",
+    "ne": "nepali",
+    "nl": "dutch",
+    "no": "norwegian",
+    "pl": "polish",
+    "pt": "portuguese",
+    "ro": "romanian",
+    "ru": "russian",
+    "sr": "serbian",
+    "sv": "swedish",
+    "ta": "tamil",
+    "th": "thai",
+    "tr": "turkish",
+    "yi": "yiddish",
+    "zh": "chinese",
+}
 
 
 @cache
@@ -28,25 +72,30 @@ def language_names() -> tuple[str, ...]:
 
 
 def check_language(language: object) -> str:
-    """Return the name of a language if it is known."""
-    if not isinstance(language, str) or language not in language_names():
-        raise ValueError(f"language={language!r} is not known. Use one of: {', '.join(language_names())}.")
-    return language
+    """Return the name of a language, which may be given by its ISO 639-1 code.
+
+    Examples
+    --------
+    >>> from sthash.text.languages import check_language
+    >>> check_language("german"), check_language("de")
+    ('german', 'german')
+    """
+    name = _BY_CODE.get(language.lower(), language.lower()) if isinstance(language, str) else ""
+    if name not in language_names():
+        known = ", ".join(language_names())
+        raise ValueError(f"language={language!r} is not known. Use a code such as 'de', or one of: {known}.")
+    return name
 
 
 def language_stemmer(language: str) -> str | None:
     """Return the Snowball algorithm of a language.
 
-    English has the algorithm of Porter (1980), as in the paper.
-
     Examples
     --------
     >>> from sthash.text.languages import language_stemmer
     >>> language_stemmer("english"), language_stemmer("german"), language_stemmer("thai")
-    ('porter', 'german', None)
+    ('english', 'german', None)
     """
-    if language == "english":
-        return "porter"
     return language if language in Stemmer.algorithms() else None
 
 

@@ -27,7 +27,8 @@ class TextOptions:
     Parameters
     ----------
     language : str, default="english"
-        Picks stop words and stemmer; `sthash.text.languages.language_names` lists all. "none" picks neither.
+        Picks stop words and stemmer, by name or ISO 639-1 code; `sthash.text.languages.language_names` lists all.
+        "none" picks neither.
     fold_accents : bool, default=False
         Remove accents first, so that ``café`` and ``cafe`` are one word.
     stop_words : "function words", "auto", name of a language, None or collection of str, default="function words"
@@ -51,7 +52,7 @@ class TextOptions:
     stemmer: str | None = "auto"
 
     def __post_init__(self) -> None:
-        check_language(self.language)
+        object.__setattr__(self, "language", check_language(self.language))
         if not isinstance(self.fold_accents, bool | np.bool_):
             raise TypeError(f"fold_accents={self.fold_accents!r} must be True or False.")
         if self.stop_words is not None and not isinstance(self.stop_words, str):
@@ -82,7 +83,7 @@ class TextOptions:
         return TextVectorizer(
             language=self.language,
             stop_words=self.stop_words,
-            stemmer=self.stemmer,
+            stemmer=check_stemmer(self.stemmer, self.language),
             fold_accents=bool(self.fold_accents),
             **settings,
         )
@@ -104,7 +105,9 @@ def resolve_text_options(text_options: TextOptions | TextVectorizer | None) -> T
         return text_options or TextOptions()
     vectorizer = _checked(text_options)
     refuse_callable(vectorizer, "an index of words")
-    return TextOptions(vectorizer.language, vectorizer.fold_accents, vectorizer.stop_words, vectorizer.stemmer)
+    return TextOptions(
+        vectorizer.language, vectorizer.fold_accents, vectorizer.stop_words, vectorizer.resolved_stemmer()
+    )
 
 
 def refuse_callable(vectorizer: TextVectorizer, holder: str) -> None:

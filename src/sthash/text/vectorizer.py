@@ -27,7 +27,7 @@ from sthash.text.counters import (
     text_batches,
 )
 from sthash.text.detection import warn_of_language
-from sthash.text.languages import check_language
+from sthash.text.languages import check_language, language_stemmer
 from sthash.text.vocabulary import kept_terms, stack, take_columns
 from sthash.text.weighting import WEIGHTINGS, CorpusStatistics, Weighting, weigh
 
@@ -53,7 +53,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     stop_words : "auto", "function words", name of a language, None or collection of str, default="auto"
         "function words" are those that people do not search for; the usual English list also has "system" and "fire".
     stemmer : str or None, default="auto"
-        Name of a Snowball algorithm; for English "auto" is ``porter``.
+        Name of a Snowball algorithm; for English "auto" is ``porter``, as in the paper.
     fold_accents : bool, default=False
         Remove accents first, so that ``café`` and ``cafe`` are one term.
     min_df, max_df : int or float, default=1, 1.0
@@ -224,16 +224,23 @@ class TextVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         mean_length = counts.n_tokens / counts.n_documents
         self.statistics_ = CorpusStatistics(counts.n_documents, counts.document_frequency[kept], mean_length)
         self.stop_words_ = stop_words
-        self.stemmer_ = check_stemmer(self.stemmer, self.language)
+        self.stemmer_ = self.resolved_stemmer()
         return kept
 
+    def resolved_stemmer(self) -> str | None:
+        """Return the name of the Snowball algorithm."""
+        language = check_language(self.language)
+        return "porter" if self.stemmer == "auto" and language == "english" else check_stemmer(self.stemmer, language)
+
     def _resolved_stop_words(self) -> frozenset[str]:
-        return resolve_stop_words(self.stop_words, self.language)
+        return resolve_stop_words(self.stop_words, check_language(self.language))
 
     def _warn_of_language(self, words: Mapping[str, int]) -> None:
         """Warn if the words of the corpus seem to be of another language than the chosen one."""
-        if isinstance(self.stop_words, str) and self.stop_words in ("auto", FUNCTION_WORDS) and self.stemmer == "auto":
-            warn_of_language(words, self.language)
+        language = check_language(self.language)
+        own_stems = self.stemmer in ("auto", language_stemmer(language))
+        if isinstance(self.stop_words, str) and self.stop_words in ("auto", FUNCTION_WORDS) and own_stems:
+            warn_of_language(words, language)
 
     def _validate(self) -> None:
         check_choice("weighting", self.weighting, WEIGHTINGS)
@@ -256,8 +263,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         grow = columns is None
         if callable(self.analyzer):
             return TokenCounter(self.analyzer, {} if columns is None else columns, grow=grow)
-        stemmer = check_stemmer(self.stemmer, self.language)
-        analyzer = WordAnalyzer(stop_words, stemmer, bool(self.fold_accents))
+        analyzer = WordAnalyzer(stop_words, self.resolved_stemmer(), bool(self.fold_accents))
         known = GrowingVocabulary() if columns is None else columns
         return WordCounter(analyzer, known, grow=grow, threads=resolve_threads(self.threads))
 

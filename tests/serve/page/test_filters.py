@@ -65,6 +65,41 @@ def test_a_value_of_a_document_is_a_filter(page):
     assert set(page.locator(".hit .label").all_inner_texts()) == {value}
 
 
+def test_sorted_counted_and_collapsed(sized, folder):
+    page = sized
+    twins = [
+        {"key": f"twin{n}", "text": "One gnugnu and its twin.", "tags": ["far", f"t{n}"], "size": n, "at": {"x": "<b>"}}
+        for n in range(3)
+    ]
+    with Collection.open(folder / "library.sth") as collection:
+        collection.add([*twins, {"key": "other", "text": "Another gnugnu stands in a field.", "size": 7}])
+    page.goto("/")
+    answered(page, lambda: page.fill("#query", "gnugnu"))
+    answered(page, lambda: page.select_option("#sort", "-size"))
+    assert keys(page) == ["other", "twin2", "twin1", "twin0"]
+    assert "sort=-size" in page.url
+    answered(page, lambda: page.click("#collapse"))
+    assert keys(page) == ["other", "twin2"]
+    expect(page.locator(".hit .copies").nth(1)).to_have_text("and 2 near-duplicates")
+    answered(page, lambda: page.click("#narrow > summary"))
+    rows = page.locator("#facet-lists li")
+    expect(rows.filter(has_text="tags").locator(".facet").first).to_contain_text("far")
+    expect(rows.filter(has_text="at.x").locator(".facet bdi")).to_have_text("<b>")
+    assert page.evaluate("document.documentElement.scrollWidth") <= page.viewport_size["width"]
+    answered(page, lambda: rows.filter(has_text="tags").locator(".facet", has_text="t1").click())
+    expect(page.locator("#filters bdi")).to_have_text(["tags contains t1"])
+    assert keys(page) == ["twin1"]
+    link = page.url
+    page.goto("about:blank")
+    answered(page, lambda: page.goto(link))
+    assert keys(page) == ["twin1"]
+    expect(page.locator("#sort")).to_have_value("-size")
+    expect(page.locator("#collapse")).to_have_attribute("aria-checked", "true")
+    expect(page.locator("#facet-lists .facet").first).to_be_visible()
+    with Collection.open(folder / "library.sth") as collection:
+        collection.delete(["other", "twin0", "twin1", "twin2"])
+
+
 CONDITIONS = {
     "label=sport": {"label": ["sport"]},
     "year=2020": {"year": ["2020", 2020]},
@@ -75,12 +110,14 @@ CONDITIONS = {
     "!draft": {"draft": {"not in": ["true", True]}},
     "a=1|a=b": {"a": ["1", 1, "b"]},
     "a!=1|a=b": {"a": {"not in": ["1", 1], "in": ["b"]}},
+    "tags contains cup|tags contains 7": {"tags": {"contains": ["cup", 7]}},
+    'author.name contains "7"': {"author.name": {"contains": ["7"]}},
     "__proto__=1": {"__proto__": ["1", 1]},
 }
 
 
 def test_conditions_mean_the_same_as_on_the_command_line(page):
-    page.goto("/")
+    page.goto("/#how=yes")
     for written, where in CONDITIONS.items():
         parse = "async given => JSON.stringify((await import('/page/filters.js')).toWhere(given))"
         assert json.loads(page.evaluate(parse, written.split("|"))) == where, written
@@ -115,7 +152,7 @@ def test_colors_keep_their_meaning(page):
         legends.append(page.locator("#legend li").all_inner_texts())
     assert len({label for label, _ in seen}) == len(seen)
     assert all(legend == legends[0] for legend in legends)
-    page.goto("/")
+    page.goto("/#how=yes")
     expect(page.locator("#legend li")).to_have_text(legends[0])
 
 

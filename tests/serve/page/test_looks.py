@@ -9,7 +9,7 @@ from support.page import QUERY, answered, ask, keys
 
 
 def test_the_keyboard_does_it_all(page):
-    page.goto("/")
+    page.goto("/#how=yes")
     page.keyboard.press("/")
     expect(page.locator("#query")).to_be_focused()
     answered(page, lambda: page.keyboard.insert_text(QUERY))
@@ -44,7 +44,7 @@ def test_the_keyboard_does_it_all(page):
 def test_narrow_screens_do_not_scroll_sideways(page, width):
     page.set_viewport_size({"width": width, "height": 720})
     wide = "document.documentElement.scrollWidth"
-    page.goto("/")
+    page.goto("/#how=yes")
     expect(page.locator(".start").first).to_be_visible()
     assert page.evaluate(wide) <= width
     ask(page, "zebra")
@@ -103,7 +103,7 @@ def test_text_can_be_read_in_both_themes(page, scheme):
 
 def test_the_theme_can_be_chosen(page):
     page.emulate_media(color_scheme="light", reduced_motion="reduce")
-    page.goto("/")
+    page.goto("/#how=yes")
     paper = "getComputedStyle(document.documentElement).backgroundColor"
     light = page.evaluate(paper)
     page.click("#theme")

@@ -14,7 +14,7 @@ from support.page import HOSTILE, QUERY, answered, ask, keys, numbers, slide
 
 
 def test_hits_as_one_types(page, folder):
-    page.goto("/")
+    page.goto("/#how=yes")
     page.locator("#query").press_sequentially(QUERY, delay=8)
     expect(page.locator("#code code")).to_be_visible()
     with Collection.open(folder / "library.sth") as collection:
@@ -42,7 +42,67 @@ def test_hits_as_one_types(page, folder):
         assert said == f"{hit.distance} of 64 bits differ: {', '.join(map(str, places))}"
     marked = {word.lower() for word in page.locator(".snippet mark").all_inner_texts()}
     assert {"parse", "command", "line"} <= marked
-    assert "10 hits" in page.locator("#status").inner_text()
+    assert f"10 of {hits.total} hits" in page.locator("#status").inner_text()
+
+
+def test_how_hits_are_found_is_told_when_asked_for(sized, folder):
+    page = sized
+    page.goto("/")
+    found = answered(page, lambda: page.fill("#query", QUERY))
+    assert "counts" not in found
+    for part in ("#code", "#histogram", "#map-card", "#ranking", ".hit .strip-holder", ".hit .terms", ".hit .figures"):
+        expect(page.locator(part).first).to_be_hidden()
+    with Collection.open(folder / "library.sth") as collection:
+        hits = collection.search(QUERY, 10, snippet=320)
+    for row, hit in enumerate(hits):
+        snippet = page.locator(".hit .snippet").nth(row)
+        shown = [hit.snippet.text[start:end] for start, end in hit.snippet.spans]
+        assert snippet.locator("mark").all_inner_texts() == shown
+    answered(page, lambda: page.click("#how > summary"))
+    expect(page).to_have_url(re.compile("how=yes"))
+    for part in ("#code", "#histogram", "#map-card", "#ranking", ".hit .strip", ".hit .terms", ".hit .figures"):
+        expect(page.locator(part).first).to_be_visible()
+    expect(page.locator("#found")).to_have_text(
+        "Found in the posting lists, ranked by BM25 and the neighbors of a hit."
+    )
+    page.click("#how > summary")
+    expect(page.locator("#histogram")).to_be_hidden()
+    expect(page).not_to_have_url(re.compile("how=yes"))
+    answered(page, lambda: page.keyboard.press("x"))  # a setting of the ball shows it
+    expect(page.locator("#histogram")).to_be_visible()
+
+
+def test_pages_of_hits(sized, folder):
+    page = sized
+    page.goto("/")
+    found = answered(page, lambda: page.fill("#query", "parse the command line"))
+    expect(page.locator("#previous")).to_be_disabled()
+    answered(page, lambda: page.click("#next"))
+    expect(page.locator("#summary")).to_contain_text(f"11 to 20 of {found['total']} hits")
+    assert page.locator(".hit article").first.get_attribute("aria-label").startswith("11: ")
+    assert "offset=10" in page.url
+    shown = keys(page)
+    page.goto("about:blank")
+    answered(page, lambda: page.go_back())
+    assert keys(page) == shown
+    answered(page, lambda: page.click("#previous"))
+    assert keys(page) == [hit["key"] for hit in found["hits"]]
+    answered(page, lambda: page.goto("/#q=compress&offset=9990"))  # beyond the last page
+    page.wait_for_function("document.querySelectorAll('.hit').length > 0")
+    ask(page, "zebra")
+    expect(page.locator("#pager")).to_be_hidden()
+
+
+def test_titles(page, folder):
+    with Collection.open(folder / "library.sth") as collection:
+        collection.add([{"key": "of/yaks", "text": "A \U0001f600 yakyak eats.", "title": "On <b>yaks</b>"}])
+    page.goto("/")
+    page.fill("#query", "yakyak")
+    expect(page.locator(".hit .key bdi")).to_have_text(["On <b>yaks</b>"])
+    expect(page.locator(".hit .document-key")).to_have_text("of/yaks")
+    expect(page.locator(".hit .snippet mark")).to_have_text(["yakyak"])
+    with Collection.open(folder / "library.sth") as collection:
+        collection.delete("of/yaks")
 
 
 def test_an_answer_that_comes_too_late_is_thrown_away(page):
@@ -114,7 +174,7 @@ def test_re_ranking_shows_what_moves(page, folder):
 def test_one_may_type_before_it_is_known_what_is_served(page):
     held = []
     page.route("**/collections*", lambda route: held.append(route))
-    page.goto("/")
+    page.goto("/#how=yes")
     page.fill("#query", f"{QUERY} {'and so on ' * 500}")  # too long for the address to keep
     page.wait_for_timeout(400)
     assert page.locator(".hit").count() == 0
@@ -124,14 +184,14 @@ def test_one_may_type_before_it_is_known_what_is_served(page):
 
 
 def test_words_that_nobody_knows(page):
-    page.goto("/")
+    page.goto("/#how=yes")
     page.fill("#query", "qqxzqq")
     expect(page.locator("#state")).to_contain_text("No known words")
     assert keys(page) == []
 
 
 def test_a_random_document_and_more_like_it(page, folder):
-    page.goto("/")
+    page.goto("/#how=yes")
     found = answered(page, lambda: page.click("#random"))
     while not found["hits"] or '"' in page.input_value("#query"):  # quotes would mean phrases
         found = answered(page, lambda: page.click("#random"))
@@ -155,7 +215,7 @@ def test_a_random_document_and_more_like_it(page, folder):
 
 
 def test_a_welcome_with_documents_to_start_from(page):
-    page.goto("/")
+    page.goto("/#how=yes")
     first = page.locator(".start strong").first
     expect(first).to_be_visible()
     key = first.inner_text()
@@ -217,7 +277,7 @@ def test_script_in_documents_is_text(page):
 
 
 def test_the_policy_forbids_inline_script_and_other_sites(page, trouble):
-    page.goto("/")
+    page.goto("/#how=yes")
     page.evaluate("document.body.append(Object.assign(document.createElement('script'), {textContent: 'hacked=1'}))")
     assert page.evaluate("typeof hacked") == "undefined"
     assert page.evaluate("fetch('http://localhost:1/').then(() => 'sent', () => 'refused')") == "refused"
@@ -228,7 +288,7 @@ def test_the_policy_forbids_inline_script_and_other_sites(page, trouble):
 
 def test_the_server_goes_and_comes_back(page, folder, trouble):
     with serving(folder / "library.sth") as (address, server):
-        page.goto(address)
+        page.goto(f"{address}/#how=yes")
         answered(page, lambda: page.fill("#query", QUERY))
         before = keys(page)
         server.kill()
@@ -255,7 +315,7 @@ def test_a_busy_server_is_asked_again(page):
     )
     page.fill("#query", QUERY)
     expect(page.locator("#summary")).to_contain_text("The server is busy")
-    expect(page.locator("#summary")).to_contain_text("10 hits")
+    expect(page.locator("#summary")).to_contain_text("10 of ")
     assert "cmd.Cmd.parseline" in keys(page)
 
 
@@ -298,7 +358,7 @@ def test_keys_are_asked_for(page, folder, trouble):
 def test_a_file_is_the_query(page, tmp_path):
     file = tmp_path / "query.txt"
     file.write_text("Compress and decompress a file with gzip, caf\u00e9.", encoding="latin-1")
-    page.goto("/")
+    page.goto("/#how=yes")
     answered(page, lambda: page.set_input_files("#file", file))
     assert page.input_value("#query") == file.read_text(encoding="latin-1")
     drop = """text => { const carried = new DataTransfer();
@@ -353,9 +413,9 @@ def test_documents_on_the_map(page):
 
 
 def test_a_collection_of_vectors(page):
-    page.goto("/")
+    page.goto("/#how=yes")
     page.select_option("#collection", "vectors")
-    expect(page.locator("#facts")).to_have_text("200 documents · 16-bit codes")
+    expect(page.locator("#facts")).to_have_text("200 documents")
     expect(page.locator("#query")).to_have_js_property("readOnly", True)
     expect(page.locator("#add")).to_be_hidden()
     answered(page, lambda: page.click("#random"))
@@ -364,7 +424,7 @@ def test_a_collection_of_vectors(page):
 
 
 def test_a_collection_of_embeddings_is_searched_by_text(page):
-    page.goto("/")
+    page.goto("/#how=yes")
     page.select_option("#collection", "meanings")
     expect(page.locator("#query")).to_have_js_property("readOnly", False)
     answered(page, lambda: page.fill("#query", "cat whisker"))
@@ -372,7 +432,7 @@ def test_a_collection_of_embeddings_is_searched_by_text(page):
 
 
 def test_a_collection_without_codes(page):
-    page.goto("/")
+    page.goto("/#how=yes")
     page.select_option("#collection", "uncoded")
     expect(page.locator("#facts")).to_have_text("60 documents")
     found = answered(page, lambda: page.fill("#query", "cat whisker"))

@@ -26,6 +26,7 @@ from sthash.collection.indexes.index_set import IndexSet
 from sthash.collection.indexes.stored_model import load_model
 from sthash.collection.indexes.words import Words
 from sthash.model import Learning, Model, TextModel, VectorModel
+from sthash.model.learning import LearningLimitError
 from sthash.model.linear import sample
 from sthash.model.vector_model import rows_of
 from sthash.progress import Progress, silent
@@ -78,9 +79,10 @@ def store_documents(
 ) -> int:
     """Store documents, batch by batch; return how many were given."""
     documents, done = Documents(store), 0
+    first = documents.next_id()
     stage = "embedding texts" if source.embedder is not None and source.vectors is None else "reading"
     for batch in source.batches(metric, width):
-        positions, ids, replaced = documents.put([document for document, _ in batch], replace=replace)
+        positions, ids, replaced = documents.put([document for document, _ in batch], first, replace=replace)
         if replaced:
             sink.remove(np.array(sorted(replaced), dtype=np.int64))
         kept = [batch[position] for position in positions]
@@ -186,7 +188,7 @@ def _check_model(
     source: Source, model: Model | None, learning: Learning | None, vector_options: VectorOptions | None
 ) -> None:
     if not source.has_vectors and vector_options is not None:
-        remedy = "Leave it out, or pass vectors or an embedder (--vectors, --embedder)."
+        remedy = "Leave it out, or pass vectors= (--vectors) or embedder= (--embedder)."
         raise TypeError(f"vector_options is for vectors, but these are texts, which are compared by cosine. {remedy}")
     if model is None:
         return
@@ -239,17 +241,25 @@ def learned_model(
     threads: int | None,
     start_from: Codes | None = None,
     strict: bool = False,
+    unasked: bool = False,
 ) -> Model:
     """Learn hash functions from a corpus.
 
     If there is too little to learn from, that is an error if ``strict``; otherwise the model has no hash functions, and
-    all codes are zero. The recipe ``paper`` starts from the present codes, if there are some.
+    all codes are zero. So it is if the limits of learning allow too few documents and learning was ``unasked``. The
+    recipe ``paper`` starts from the present codes, if there are some.
     """
     documents = Documents(store)
     ids = documents.ids()
     recipe: Recipe = "neighbors" if isinstance(corpus, TextCorpus) else "embeddings"
     learning = learning.with_default(recipe)
-    model = _learned(corpus, ids, learning, start_from, report, threads, strict=strict)
+    refused = None
+    try:
+        model = _learned(corpus, ids, learning, start_from, report, threads, strict=strict)
+    except LearningLimitError as error:
+        if not unasked:
+            raise
+        model, refused = _unlearned(corpus, learning, threads), str(error)
     kept = ("sample_size", "seconds", "memory", "random_state")
     model.settings |= {"generation": generation, "learned_of": len(ids), "next_id": documents.next_id()}
     model.settings |= {name: getattr(learning, name) for name in kept}
@@ -257,8 +267,16 @@ def learned_model(
         # `info` can then give its advice without importing the learner.
         model.settings["cost_of_all"] = learning.cost(corpus.size()).rounded()
     else:
-        model.settings["tried_on"] = len(ids)
+        model.settings |= {"tried_on": len(ids), "refused": refused}
     return model
+
+
+def _unlearned(corpus: LearningCorpus, learning: Learning, threads: int | None) -> Model:
+    return corpus.unlearned(learning.new_hasher(threads=threads), **_common(learning, threads))
+
+
+def _common(learning: Learning, threads: int | None) -> dict[str, Any]:
+    return {"scatter": float(learning.scatter), "random_state": learning.random_state, "threads": threads}
 
 
 def _learned(
@@ -274,15 +292,10 @@ def _learned(
     from sthash.hashing.embedding import TooFewDocumentsError
 
     hasher = learning.new_hasher(threads=threads)
-    common: dict[str, Any] = {
-        "scatter": float(learning.scatter),
-        "random_state": learning.random_state,
-        "threads": threads,
-    }
     try:
         corpus.finish()
         if len(ids) == 0:
-            return corpus.unlearned(hasher, **common)
+            return _unlearned(corpus, learning, threads)
         chosen = ids[sample(len(ids), learning.n_documents(corpus.size()), learning.random_state)]
         start = None if start_from is None else start_from.margins(chosen)
         if start is not None and not np.isfinite(start).all():
@@ -291,8 +304,8 @@ def _learned(
     except TooFewDocumentsError:
         if strict:
             raise
-        return corpus.unlearned(hasher, **common)
-    return corpus.model(hasher, learned_on=len(chosen), **common)
+        return _unlearned(corpus, learning, threads)
+    return corpus.model(hasher, learned_on=len(chosen), **_common(learning, threads))
 
 
 class RelearnChanges(TypedDict, total=False):
@@ -308,7 +321,9 @@ class RelearnChanges(TypedDict, total=False):
     random_state: int | None
 
 
-def relearn(store: Store, changes: dict[str, Any], threads: int | None, report: Progress) -> None:
+def relearn(
+    store: Store, changes: dict[str, Any], threads: int | None, report: Progress, *, unasked: bool = False
+) -> None:
     """Learn cells and hash functions from the stored documents, with the present settings except for ``changes``."""
     known = RelearnChanges.__annotations__
     if unknown := set(changes) - set(known):
@@ -346,6 +361,7 @@ def relearn(store: Store, changes: dict[str, Any], threads: int | None, report: 
         start_from=indexes.codes if learned else None,
         # Hash functions are not given up for settings that cannot be met.
         strict=bool(given) and learned,
+        unasked=unasked,
     )
     write_indexes(store, texts, model, threads, report)
 
@@ -372,7 +388,8 @@ def add_documents(
 ) -> int:
     """Store documents and put them into all indexes; return how many were given.
 
-    A collection of texts without hash functions learns them if there are now enough documents.
+    A collection of texts without hash functions learns them if there are now enough documents, and the limits of
+    learning allow it.
     """
     indexes = IndexSet(store, model, threads)
     width = None
@@ -386,7 +403,7 @@ def add_documents(
     done = store_documents(store, source, indexes, indexes.content.metric, width, report, replace=replace_keys)
     indexes.settle(report)
     if indexes.has_codes and not indexes.codes.learned and _is_enough(store, indexes.codes.model):
-        relearn(store, {}, threads, report)
+        relearn(store, {}, threads, report, unasked=True)
     return done
 
 

@@ -125,6 +125,8 @@ def _cost(noted: Any, growth: float) -> Cost | None:
 def advice(now: Snapshot, seen: Seen, limits: Learning) -> str:
     """Say in one sentence whether to relearn, what it costs, and with which command."""
     if not now.codes.learned:
+        if refused := now.codes.model.settings.get("refused"):
+            return f"Searches scan all documents: {refused} Then run: sth relearn COLLECTION"
         return "Too few documents to learn from; searches scan all documents."
     command = "sth relearn COLLECTION"
     if seen.new_documents >= MANY_DOCUMENTS or seen.new_terms >= MANY_TERMS:

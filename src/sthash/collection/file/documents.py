@@ -91,10 +91,12 @@ class Documents:
 
     # Writing
 
-    def put(self, documents: list[Document], *, replace: bool) -> tuple[list[int], list[int], list[int]]:
+    def put(self, documents: list[Document], since: int, *, replace: bool) -> tuple[list[int], list[int], list[int]]:
         """Insert documents.
 
-        A document without a key gets a number that is greater than any number that has been a key here.
+        A document without a key gets a number that is greater than any number that has been a key here. Documents with
+        an id of at least ``since`` came with the same call of the user, which matters to the error for a key that is
+        there already.
 
         Returns
         -------
@@ -123,9 +125,14 @@ class Documents:
         present = {row[1]: found for row in rows if (found := self._find(row[1])) is not None}
         if not replace and (present or len(position_of) < len(rows)):
             clash = next(row[1] for place, row in enumerate(rows) if row[1] in present or position_of[row[1]] != place)
+            if present.get(clash, since) < since:
+                raise ValueError(
+                    f"key {decode_text(clash)!r} is in the collection already. Give the new document another key, or "
+                    "let it replace the old one: use upsert (--replace)."
+                )
             raise ValueError(
                 f"key {decode_text(clash)!r} occurs more than once, but keys are unique. Give one of the documents "
-                "another key, or let the last one replace the others (upsert; replace=True; --replace)."
+                "another key, or let the last one replace the others: use upsert or replace=True (--replace)."
             )
         self.remove(list(present.values()))
         kept = sorted(position_of.values())

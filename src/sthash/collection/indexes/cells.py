@@ -158,7 +158,9 @@ class Cells:
         """Write the vectors of documents; return them, rounded to the precision that they are kept in."""
         rows = entries.vectors
         if rows is None:
-            raise TypeError("this collection is of vectors, but got only documents. Pass vectors= beside them.")
+            raise TypeError(
+                "this collection is of vectors, but got only documents. Pass vectors= (--vectors) beside them."
+            )
         if not len(rows):
             return Rows.dense(rows)
         if not self.n_columns:

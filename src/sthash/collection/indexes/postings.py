@@ -1,4 +1,4 @@
-"""Posting lists: for each word the documents that have it, in segments.
+"""Posting lists: for each term and each form the documents that have it, in segments.
 
 A change writes no list: documents after the last segment are *pending*, and a search reads their counts. When there are
 too many of them, they become a segment. A document that is deleted stays in its lists, and is left out when they are
@@ -7,6 +7,7 @@ read.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator
 
 import numpy as np
@@ -15,10 +16,13 @@ import numpy.typing as npt
 from sthash import _core
 from sthash.arrays import Columns, Ids
 from sthash.checks import resolve_threads
+from sthash.collection.file.documents import Documents
 from sthash.collection.file.segments import Segment, Segments
 from sthash.collection.file.store import Store
 from sthash.collection.indexes.counts import unpacked
+from sthash.collection.indexes.forms import END_FORMS, FIRST_FORM, count_forms
 from sthash.progress import Progress, silent
+from sthash.text.analyzer import WordAnalyzer
 from sthash.vectors.rows import Rows
 
 KIND = "words"
@@ -30,7 +34,9 @@ SEGMENT_BYTES = 1 << 24
 CACHED_BYTES = 1 << 28
 
 
-def settle(store: Store, n_columns: int, threads: int | None = None, report: Progress = silent) -> None:
+def settle(
+    store: Store, n_columns: int, analyzer: WordAnalyzer, threads: int | None = None, report: Progress = silent
+) -> None:
     """Index what has changed, as far as it is due; once at the end of each change."""
     segments = Segments(store, KIND)
     (pending,), *_ = store.execute("SELECT count(*) FROM counts WHERE id >= ?", (segments.end(),))
@@ -38,12 +44,20 @@ def settle(store: Store, n_columns: int, threads: int | None = None, report: Pro
         pending,
         MOST_PENDING,
         SEGMENT_BYTES,
-        lambda first, last: _index(store, first, last, n_columns, threads, report),
+        lambda first, last: _index(store, first, last, n_columns, analyzer, threads, report),
     )
 
 
-def _index(store: Store, first: int, last: int, n_columns: int, threads: int | None, report: Progress) -> None:
-    """Turn the counts of a range of ids into lists, in as many segments as their size asks for."""
+def _index(
+    store: Store,
+    first: int,
+    last: int,
+    n_columns: int,
+    analyzer: WordAnalyzer,
+    threads: int | None,
+    report: Progress,
+) -> None:
+    """Turn the counts and the forms of a range of ids into lists, in as many segments as their size asks for."""
     segments = Segments(store, KIND)
     for segment in segments.all():
         if first <= segment.first and segment.last <= last:
@@ -52,17 +66,29 @@ def _index(store: Store, first: int, last: int, n_columns: int, threads: int | N
     done = 0
     report("posting lists", done, total)
     for ids, contents in _pieces(store, first, last):
-        rows = unpacked(store, contents, n_columns, threads)
-        columns, packed, offsets = _core.pack_postings(
-            rows.indptr, rows.columns, rows.values, ids, n_columns=n_columns, threads=resolve_threads(threads)
-        )
         size = sum(map(len, contents))
-        del rows, contents
-        content, bounds = packed.tobytes(), offsets.tolist()
-        lists = ((column, content[bounds[i] : bounds[i + 1]]) for i, column in enumerate(columns.tolist()))
-        segments.add(int(ids[0]), ids, lists, size)
+        terms = _packed(unpacked(store, contents, n_columns, threads), ids, threads)
+        del contents
+        forms = _packed(_forms(store, ids, analyzer, threads), ids, threads)
+        segments.add(int(ids[0]), ids, itertools.chain(terms, forms), size)
         done += len(ids)
         report("posting lists", done, total)
+
+
+def _packed(rows: Rows, ids: Ids, threads: int | None) -> Iterator[tuple[int, bytes]]:
+    columns, packed, offsets = _core.pack_postings(
+        rows.indptr, rows.columns, rows.values, ids, n_columns=rows.n_columns, threads=resolve_threads(threads)
+    )
+    content, bounds = packed.tobytes(), offsets.tolist()
+    return ((column, content[bounds[i] : bounds[i + 1]]) for i, column in enumerate(columns.tolist()))
+
+
+def _forms(store: Store, ids: Ids, analyzer: WordAnalyzer, threads: int | None) -> Rows:
+    """Return the forms of documents."""
+    rows = count_forms((text for _, text in Documents(store).texts(ids.tolist())), analyzer, threads)
+    if len(rows) != len(ids):
+        raise store.damaged("documents and counts are not of the same documents")
+    return rows
 
 
 def _pieces(store: Store, first: int, last: int) -> Iterator[tuple[Ids, list[bytes]]]:
@@ -87,16 +113,24 @@ class PostingTable:
     ids, lengths : arrays of int64, int32
         Of all documents: their ids, ascending, and their numbers of words.
     n_columns : int
+    analyzer : WordAnalyzer
     threads : int or None
     """
 
     def __init__(
-        self, store: Store, ids: Ids, lengths: npt.NDArray[np.int32], n_columns: int, threads: int | None
+        self,
+        store: Store,
+        ids: Ids,
+        lengths: npt.NDArray[np.int32],
+        n_columns: int,
+        analyzer: WordAnalyzer,
+        threads: int | None,
     ) -> None:
         self._store = store
         self._ids = ids
         self._lengths = lengths
         self._n_columns = n_columns
+        self._analyzer = analyzer
         self._threads = threads
         self._segments = Segments(store, KIND)
         self._all = self._segments.all()
@@ -106,13 +140,13 @@ class PostingTable:
 
     def lists(self, columns: Iterable[int] | Columns) -> _core.PostingLists:
         """Return lists that hold at least these columns."""
-        if self._lists is None or self._full:
+        wanted = set(columns.tolist() if isinstance(columns, np.ndarray) else columns)
+        if self._lists is None or (self._full and not wanted <= self._held):
             self._lists, self._full = self._new_lists(), False
             self._held.clear()
-        wanted = columns.tolist() if isinstance(columns, np.ndarray) else columns
-        lists, missing = self._lists, set(wanted) - self._held
+        lists, missing = self._lists, wanted - self._held
         for column in sorted(missing):
-            if not 0 <= column < self._n_columns:
+            if not (0 <= column < self._n_columns or FIRST_FORM <= column < END_FORMS):
                 raise ValueError(f"column {column} is not that of a term. Take columns from encoded queries.")
             try:
                 lists.put(column, self._parts(column))
@@ -131,7 +165,8 @@ class PostingTable:
         lists = _core.PostingLists(self._ids, self._lengths)
         ids, rows = self._pending()
         try:
-            lists.put_counts(rows.indptr, rows.columns, rows.values, ids)
+            for part in (rows, _forms(self._store, ids, self._analyzer, self._threads)):
+                lists.put_counts(part.indptr, part.columns, part.values, ids)
         except ValueError as error:
             raise self._store.damaged(f"term counts do not fit the documents ({error})") from error
         return lists
@@ -144,15 +179,17 @@ class PostingTable:
         return ids, unpacked(self._store, [content for _, content in pending], self._n_columns, self._threads)
 
 
-def verify(store: Store, ids: Ids, n_columns: int) -> None:
-    """Compare all lists with the counts of the documents."""
+def verify(store: Store, ids: Ids, n_columns: int, analyzer: WordAnalyzer) -> None:
+    """Compare all lists with the counts and the forms of the documents."""
     segments = Segments(store, KIND)
     segments.verify()
     for segment in segments.all():
-        _verify_segment(store, segments, segment, ids, n_columns)
+        _verify_segment(store, segments, segment, ids, n_columns, analyzer)
 
 
-def _verify_segment(store: Store, segments: Segments, segment: Segment, ids: Ids, n_columns: int) -> None:
+def _verify_segment(
+    store: Store, segments: Segments, segment: Segment, ids: Ids, n_columns: int, analyzer: WordAnalyzer
+) -> None:
     own = ids[(ids >= segment.first) & (ids <= segment.last)]
     if not np.array_equal(segments.live_ids(segment), own):
         raise store.damaged("a segment does not know which of its documents are left")
@@ -162,12 +199,16 @@ def _verify_segment(store: Store, segments: Segments, segment: Segment, ids: Ids
     live = np.isin(entries.columns, own)
     listed = _stacked(columns[live], entries.columns[live], entries.values[live])
     between = store.rows("counts", "WHERE id BETWEEN ? AND ? ORDER BY id", (segment.first, segment.last))
-    rows = unpacked(store, [content for _, content in between], n_columns)
-    order = np.argsort(rows.columns, kind="stable")
-    numbers = np.repeat(own, np.diff(rows.indptr))
-    counted = _stacked(rows.columns[order], numbers[order], rows.values[order])
+    counts = unpacked(store, [content for _, content in between], n_columns)
+    both = [_by_column(rows, own) for rows in (counts, _forms(store, own, analyzer, None))]
+    counted = np.concatenate(both, axis=1)
     if not np.array_equal(listed, counted):
         raise store.damaged("posting lists are not those of the documents")
+
+
+def _by_column(rows: Rows, ids: Ids) -> npt.NDArray[np.int64]:
+    order = np.argsort(rows.columns, kind="stable")
+    return _stacked(rows.columns[order], np.repeat(ids, np.diff(rows.indptr))[order], rows.values[order])
 
 
 def _stacked(*parts: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:

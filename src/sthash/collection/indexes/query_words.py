@@ -9,11 +9,15 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from sthash.arrays import Columns
+from sthash.collection.indexes.forms import FormKind, forms_of
 from sthash.index.bm25 import inverse_frequencies
 from sthash.text.scanning import scan_words
 
 # Gives the columns of words, -1 for those that no document has; their frequencies; and which of them are counted.
 LookUp = Callable[[list[str]], tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.bool_]]]
+# Gives the frequencies of forms by their columns.
+FormFrequencies = Callable[[Columns], npt.NDArray[np.int32]]
 
 # Columns of words that have none.
 UNKNOWN_WORD, STOP_WORD = -1, -2
@@ -23,30 +27,44 @@ MOST_CHARACTERS = 40
 
 
 class QueryWord(NamedTuple):
-    """A word of a query.
+    """A word of a query, or a form that is more than its words, such as ``os.path.join``.
 
     Attributes
     ----------
     word : str
-        As it was typed, in lower case.
+        As it was typed, in lower case; empty for a form that is more than its words.
     column : int
         Of its term; `UNKNOWN_WORD` if no document has it, or `STOP_WORD`.
     frequency : int
-        Number of documents that have it.
+        Number of documents that have the term.
     weight : float
-        Its inverse document frequency.
+        The inverse document frequency of the term.
+    kind : FormKind
+    form, form_frequency, form_weight : int, int, float
+        The same of the form that was typed.
     """
 
     word: str
     column: int
     frequency: int = 0
     weight: float = 0.0
+    kind: FormKind = "word"
+    form: int = -1
+    form_frequency: int = 0
+    form_weight: float = 0.0
+
+    @property
+    def list_column(self) -> int:
+        """The column of the list of documents that have the word: of its term, else of its form; -1 if none has it."""
+        return self.column if self.column >= 0 else self.form if self.form_frequency else UNKNOWN_WORD
 
 
 def unused(words: list[QueryWord]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return which of some words are stop words, and which no document has."""
-    ignored = tuple(dict.fromkeys(word.word for word in words if word.column == STOP_WORD))
-    return ignored, tuple(dict.fromkeys(word.word for word in words if word.column == UNKNOWN_WORD))
+    typed = [word for word in words if word.kind == "word"]
+    ignored = tuple(dict.fromkeys(word.word for word in typed if word.column == STOP_WORD))
+    unknown = (word.word for word in typed if word.column == UNKNOWN_WORD and not word.form_frequency)
+    return ignored, tuple(dict.fromkeys(unknown))
 
 
 class QueryWords:
@@ -56,19 +74,24 @@ class QueryWords:
     ----------
     look_up : callable
         See `LookUp`.
+    form_frequencies : callable
+        See `FormFrequencies`.
     n_documents : int
     most : int
         Maximum number of remembered pieces of queries.
     """
 
-    def __init__(self, look_up: LookUp, n_documents: int, most: int = REMEMBERED_PIECES) -> None:
+    def __init__(
+        self, look_up: LookUp, form_frequencies: FormFrequencies, n_documents: int, most: int = REMEMBERED_PIECES
+    ) -> None:
         self._columns_of = look_up
+        self._form_frequencies = form_frequencies
         self._n_documents = n_documents
         self._most = most
         self._known: dict[str, tuple[QueryWord, ...]] = {}
 
     def of(self, texts: list[str]) -> list[list[QueryWord]]:
-        """Return the words of each text, in their order."""
+        """Return the words of each text, in their order, and after those of each piece its other forms."""
         # No word reaches over a space. A text that is not ASCII may have other spaces, and stays whole.
         pieces = [text.split() if text.isascii() else [text] for text in texts]
         known = self._known
@@ -89,9 +112,11 @@ class QueryWords:
         scanned = scan_words(pieces)
         found, numbers = self._look_up(scanned.words), scanned.numbers.tolist()
         bounds = itertools.pairwise(scanned.starts.tolist())
+        forms = [forms_of(piece) for piece in pieces]
+        known = self._known_forms([column for own in forms for _, column in own])
         return {
-            piece: tuple(found[number] for number in numbers[start:end])
-            for piece, (start, end) in zip(pieces, bounds, strict=True)
+            piece: _with_forms([found[number] for number in numbers[start:end]], own, known)
+            for piece, own, (start, end) in zip(pieces, forms, bounds, strict=True)
         }
 
     def _look_up(self, words: list[str]) -> list[QueryWord]:
@@ -99,3 +124,31 @@ class QueryWords:
         columns[~counted] = STOP_WORD
         weights = inverse_frequencies(frequencies, self._n_documents)
         return list(map(QueryWord, words, columns.tolist(), frequencies.tolist(), weights.tolist()))
+
+    def _known_forms(self, columns: list[int]) -> dict[int, tuple[int, float]]:
+        """Return the frequencies and weights of the forms that documents have."""
+        different = np.array(list(dict.fromkeys(columns)), dtype=np.int32)
+        frequencies = self._form_frequencies(different)
+        weights = inverse_frequencies(frequencies, self._n_documents)
+        return {
+            column: (frequency, weight)
+            for column, frequency, weight in zip(
+                different.tolist(), frequencies.tolist(), weights.tolist(), strict=True
+            )
+            if frequency
+        }
+
+
+def _with_forms(
+    words: list[QueryWord], forms: list[tuple[FormKind, int]], known: dict[int, tuple[int, float]]
+) -> tuple[QueryWord, ...]:
+    """Return words with their forms, and behind them the other forms that documents have."""
+    typed = iter(words)
+    whole, others = list[QueryWord](), dict[int, QueryWord]()
+    for kind, column in forms:
+        frequency, weight = known.get(column, (0, 0.0))
+        if kind == "word":
+            whole.append(next(typed)._replace(form=column, form_frequency=frequency, form_weight=weight))
+        elif frequency:
+            others.setdefault(column, QueryWord("", UNKNOWN_WORD, 0, 0.0, kind, column, frequency, weight))
+    return (*whole, *others.values())

@@ -46,6 +46,8 @@ def load_model(store: Store, threads: int | None = None) -> Model:
         n_bits = check_whole("n_bits", settings["n_bits"])
         check_whole("learned_on", settings["learned_on"], least=0)
         check_whole("tried_on", settings.get("tried_on", 0), least=0)
+        if not isinstance(settings.get("refused"), str | None):
+            raise TypeError("refused must be a str or null")
         if not (np.abs(np.array(settings["intercept"], dtype=np.float64)) < LARGEST).all():
             raise ValueError("its intercept is not finite")
         if kind == "text":

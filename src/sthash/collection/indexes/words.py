@@ -1,8 +1,8 @@
 """`Words`: the index of the words of all texts, in the file of a collection.
 
-It holds the open vocabulary, in how many documents each term is, the term counts of each document, posting lists, and
-the number of words of each document. Weights follow from the documents that are there now, so answers after any change
-are those of a fresh build.
+It holds the open vocabulary, in how many documents each term is, the term counts of each document, posting lists of
+terms and of forms, and the number of words of each document. Weights follow from the documents that are there now, so
+answers after any change are those of a fresh build.
 """
 
 from __future__ import annotations
@@ -159,7 +159,7 @@ class Words:
     def settle(self, report: Progress = silent) -> None:
         """Bring lengths and posting lists up to date; once at the end of each change."""
         self._lengths.settle()
-        postings.settle(self._store, next_column(self._store), self._threads, report)
+        postings.settle(self._store, next_column(self._store), self.analyzer, self._threads, report)
 
     # Reading
 
@@ -208,12 +208,12 @@ class Words:
         return self._frequencies.at(columns)
 
     def posting_lists(self, columns: Iterable[int] | Columns) -> _core.PostingLists:
-        """Return the documents per term, by their positions in `ids`, for these columns at least."""
+        """Return the documents per term or form, by their positions in `ids`, for these columns at least."""
         return self._postings.lists(columns)
 
     @cached_property
     def _postings(self) -> PostingTable:
-        return PostingTable(self._store, self.ids, self.lengths, len(self.terms), self._threads)
+        return PostingTable(self._store, self.ids, self.lengths, len(self.terms), self.analyzer, self._threads)
 
     @cached_property
     def spellings(self) -> tuple[list[str], npt.NDArray[np.int32]]:
@@ -234,10 +234,14 @@ class Words:
         columns[held[frequencies[held] == 0]] = -1
         return columns, frequencies, counted
 
+    def form_frequencies(self, forms: Columns) -> npt.NDArray[np.int32]:
+        """Return in how many documents some forms are."""
+        return self.posting_lists(forms).document_frequencies(forms)
+
     @cached_property
     def query_words(self) -> QueryWords:
         """What makes words of queries."""
-        return QueryWords(self.columns_of, len(self))
+        return QueryWords(self.columns_of, self.form_frequencies, len(self))
 
     def unused(self, text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the words of a text that are stop words, and those that no document has."""
@@ -324,4 +328,4 @@ class Words:
             Frequencies(store, n_columns, len(ids)).all(), frequencies
         ):
             raise store.damaged("document frequencies are not those of the documents")
-        postings.verify(store, ids, n_columns)
+        postings.verify(store, ids, n_columns, self.analyzer)

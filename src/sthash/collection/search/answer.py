@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -17,17 +18,20 @@ from sthash.collection.search.by_words import (
     analyze,
     matching_terms,
     prefer_phrases,
+    rank_by_bm25,
     rank_by_words,
     with_expansions,
 )
+from sthash.collection.search.collapsing import collapsed
 from sthash.collection.search.corrections import replace_words, suggest
+from sthash.collection.search.fields import FieldColumn, field_columns
 from sthash.collection.search.filters import has_field, ids_where
 from sthash.collection.search.fusion import CANDIDATES, fused
 from sthash.collection.search.hit import Hit
 from sthash.collection.search.hits import HitRanking, Hits, Reading, Strategy
-from sthash.collection.search.matching import matching
+from sthash.collection.search.matching import matches, matching
 from sthash.collection.search.options import SearchOptions
-from sthash.collection.search.query import ParsedQuery, parse_query, plain_reading
+from sthash.collection.search.query import ParsedQuery, Quoted, parse_query, plain_reading
 from sthash.collection.search.ranking import DEFAULTS, Allowed
 from sthash.collection.search.snippets import Highlighter
 from sthash.collection.snapshot import Snapshot
@@ -65,6 +69,8 @@ class Query:
     words : AnalyzedQuery or None
     source : {"words", "content", "both"}
         Where candidates come from.
+    matches : callable or None
+        Says which documents match, as a byte per document; None unless all candidates come from words.
     """
 
     given: Any
@@ -74,6 +80,7 @@ class Query:
     source: Source = "content"
     reading: Reading = "plain"
     error: str = ""
+    matches: Callable[[], Allowed] | None = None
 
 
 def answer(snapshot: Snapshot, queries: list[Any], options: SearchOptions) -> list[Hits]:
@@ -93,7 +100,7 @@ def answer_like(snapshot: Snapshot, number: int, options: SearchOptions) -> Hits
         raise ValueError(f"ranking={options.ranking!r} is for texts, but this search is by key. Leave it out.")
     allowed = None if options.where is None else ids_where(snapshot, options.where)
     whole = options.whole
-    ranked = rank_like(snapshot, number, whole.k, whole, allowed).after(options.offset)
+    ranked = _page(snapshot, None, lambda width: [rank_like(snapshot, number, width, whole, allowed)], options)[0]
     terms: list[tuple[str, ...]] = []
     if options.explain:
         _add_distances(snapshot, [ranked], lambda _: snapshot.codes.encode_stored(number))
@@ -101,7 +108,12 @@ def answer_like(snapshot: Snapshot, number: int, options: SearchOptions) -> Hits
         terms = matching_terms(snapshot.words, AnalyzedQuery(columns.tolist(), values.tolist(), 0), ranked.ids)
     hits = _hits(snapshot, [ranked], [terms])[0]
     _add_snippets(snapshot, hits, "", options)
-    return Hits(hits, strategy=strategy_of(snapshot, options), ranking=_ranking_of(snapshot, "content", options))
+    return Hits(
+        hits,
+        strategy=strategy_of(snapshot, options),
+        ranking=_ranking_of(snapshot, "content", options),
+        facets=_facets(snapshot, None, ranked, options),
+    )
 
 
 def _check(snapshot: Snapshot, options: SearchOptions) -> None:
@@ -117,18 +129,27 @@ def _check(snapshot: Snapshot, options: SearchOptions) -> None:
 
 
 def _answer_batch(snapshot: Snapshot, given: list[Any], options: SearchOptions, allowed: Ids | None) -> list[Hits]:
-    answers = _ranked_hits(snapshot, _planned(snapshot, given, options), options, allowed)
+    queries = _planned(snapshot, given, options)
+    answers = _ranked_hits(snapshot, queries, options, allowed)
     if options.syntax == "auto":
-        empty = [place for place, hits in enumerate(answers) if not hits and hits.reading == "strict"]
+        empty = [
+            place
+            for place, hits in enumerate(answers)
+            if not hits and hits.reading == "strict" and not (options.offset and hits.total)
+        ]
         relaxed = _planned(snapshot, [given[place] for place in empty], options, relaxed=True)
         for place, hits in zip(empty, _ranked_hits(snapshot, relaxed, options, allowed), strict=True):
             answers[place] = hits
-    if options.explain or options.correct:
-        for hits in answers:
+    if options.correct is None:
+        wrong = [_is_poor(query, hits) for query, hits in zip(queries, answers, strict=True)]
+    else:
+        wrong = [options.correct] * len(answers)
+    for hits, corrected in zip(answers, wrong, strict=True):
+        if hits.unknown and (options.explain or corrected):
             hits.suggestions = suggest(snapshot, hits.unknown)
-    if not options.correct:
+    places = [place for place, hits in enumerate(answers) if hits.suggestions and wrong[place]]
+    if not places:
         return answers
-    places = [place for place, hits in enumerate(answers) if hits.suggestions]
     chosen = [{word: known[0] for word, known in answers[place].suggestions.items()} for place in places]
     texts = [replace_words(given[place], own) for place, own in zip(places, chosen, strict=True)]
     again = _planned(snapshot, texts, options)
@@ -145,6 +166,12 @@ def _planned(snapshot: Snapshot, given: list[Any], options: SearchOptions, *, re
     for query in queries:
         query.source = "words" if query.error else _plan(snapshot, query, options)
     return queries
+
+
+def _is_poor(query: Query, hits: Hits) -> bool:
+    """Whether words that no document has are so many of a query, or all of them, that they should be corrected."""
+    known = 0 if query.words is None else len(query.words.columns)
+    return any(word.isalpha() for word in hits.unknown) and (not hits or len(hits.unknown) >= known)
 
 
 # Parse
@@ -174,6 +201,8 @@ def _parsed(snapshot: Snapshot, given: list[Any], options: SearchOptions, *, rel
         query.words = words
         if query.parsed is not None and query.parsed.prefixes:
             with_expansions(snapshot.words, words, query.parsed.prefixes)
+        if query.parsed is None and by_words and words.has_stop_words_only:
+            query.parsed = ParsedQuery(query.text or "", None, (Quoted(query.text or ""),))
     return queries
 
 
@@ -212,8 +241,43 @@ def _ranked_hits(snapshot: Snapshot, queries: list[Query], options: SearchOption
     if allowed is not None:
         mask = np.zeros(len(snapshot), dtype=np.uint8)
         mask[snapshot.positions(allowed)] = 1
+    whole = options.whole
+
+    def ranking(width: int) -> list[Ranked]:
+        return _ranked(snapshot, queries, whole if width == whole.k else replace(whole, k=width), allowed, mask)
+
+    ranked = _page(snapshot, queries, ranking, options)
+    if options.explain:
+        wanted = [query.given if query.text is None else query.text for query in queries]
+        known = [
+            own if snapshot.takes_texts or query.text is None else None
+            for query, own in zip(queries, ranked, strict=True)
+        ]
+        _add_distances(snapshot, known, lambda places: snapshot.encode([wanted[place] for place in places]))
+    terms = [_terms(snapshot, query, own, options) for query, own in zip(queries, ranked, strict=True)]
+    answers = []
+    for query, own, hits in zip(queries, ranked, _hits(snapshot, ranked, terms), strict=True):
+        _add_snippets(snapshot, hits, query.text or "", options)
+        answers.append(
+            Hits(
+                hits,
+                ignored=query.words.ignored if query.words else (),
+                unknown=query.words.unknown if query.words else (),
+                strategy=_strategy(snapshot, query, options),
+                ranking=_ranking_of(snapshot, query.source, options),
+                reading=query.reading,
+                error=query.error,
+                total=_total(query),
+                facets=_facets(snapshot, query, own, options),
+            )
+        )
+    return answers
+
+
+def _ranked(
+    snapshot: Snapshot, queries: list[Query], options: SearchOptions, allowed: Ids | None, mask: Allowed | None
+) -> list[Ranked]:
     own_ids: dict[int, Ids] = {}
-    offset, options = options.offset, options.whole
     by_words = _by_words(snapshot, queries, options, mask, own_ids)
     by_content: dict[int, Ranked] = {}
     groups: dict[Any, list[int]] = {}
@@ -232,30 +296,92 @@ def _ranked_hits(snapshot: Snapshot, queries: list[Query], options: SearchOption
             ranked.append(Ranked([number for number, _ in best], [score for _, score in best]))
         else:
             ranked.append((by_words if query.source == "words" else by_content)[place])
-    ranked = [own.after(offset) for own in ranked] if offset else ranked
-    if options.explain:
-        wanted = [query.given if query.text is None else query.text for query in queries]
-        known = [
-            own if snapshot.takes_texts or query.text is None else None
+    return ranked
+
+
+# Pages: sorted, collapsed and cut
+
+
+def _page(
+    snapshot: Snapshot,
+    queries: list[Query] | None,
+    ranking: Callable[[int], list[Ranked]],
+    options: SearchOptions,
+) -> list[Ranked]:
+    """Return the hits of a page; ``ranking(width)`` gives the best documents of each query, or of a key."""
+    width, sort, descending = options.whole.k, None, False
+    if options.sort is not None:
+        descending = options.sort.startswith("-")
+        (sort,) = field_columns(snapshot, [options.sort.removeprefix("-")], "sort")
+
+    def best(width: int) -> list[Ranked]:
+        ranked = ranking(width)
+        if sort is None or queries is None:
+            return ranked
+        return [
+            own if query.matches is None else _by_field(snapshot, query, query.matches, sort, descending, width)
             for query, own in zip(queries, ranked, strict=True)
         ]
-        _add_distances(snapshot, known, lambda places: snapshot.encode([wanted[place] for place in places]))
-    terms = [_terms(snapshot, query, own, options) for query, own in zip(queries, ranked, strict=True)]
-    answers = []
-    for query, hits in zip(queries, _hits(snapshot, ranked, terms), strict=True):
-        _add_snippets(snapshot, hits, query.text or "", options)
-        answers.append(
-            Hits(
-                hits,
-                ignored=query.words.ignored if query.words else (),
-                unknown=query.words.unknown if query.words else (),
-                strategy=_strategy(snapshot, query, options),
-                ranking=_ranking_of(snapshot, query.source, options),
-                reading=query.reading,
-                error=query.error,
-            )
-        )
-    return answers
+
+    ranked = collapsed(snapshot, best, width) if options.collapse else best(width)
+    ranked = [own.after(options.offset) for own in ranked] if options.offset else ranked
+    if sort is None:
+        return ranked
+    return [
+        own
+        if queries is not None and queries[place].matches is not None
+        else _in_order(snapshot, own, sort, descending)
+        for place, own in enumerate(ranked)
+    ]
+
+
+def _by_field(
+    snapshot: Snapshot,
+    query: Query,
+    matches: Callable[[], Allowed],
+    sort: FieldColumn,
+    descending: bool,
+    width: int,
+) -> Ranked:
+    """Return the first of all documents that match, by the values of a field, with their scores by BM25."""
+    chosen = sort.sorted(np.flatnonzero(matches()), descending=descending)[:width]
+    scores: dict[int, float] = {}
+    if query.words is not None and query.words.columns and len(chosen):
+        mask = np.zeros(len(snapshot), dtype=np.uint8)
+        mask[chosen] = 1
+        found = rank_by_bm25(snapshot, [query.words], len(chosen), mask)
+        scores = dict(zip(found.positions[0].tolist(), found.scores[0].tolist(), strict=True))
+    positions = chosen.tolist()
+    return Ranked(snapshot.ids[chosen].tolist(), [scores.get(position, 0.0) for position in positions])
+
+
+def _in_order(snapshot: Snapshot, ranked: Ranked, sort: FieldColumn, descending: bool) -> Ranked:
+    """Sort the hits of a search that has no number of matches."""
+    positions = snapshot.positions(ranked.ids)
+    place = {position: number for number, position in enumerate(positions.tolist())}
+    return ranked.at([place[position] for position in sort.sorted(positions, descending=descending).tolist()])
+
+
+def _facets(
+    snapshot: Snapshot, query: Query | None, ranked: Ranked, options: SearchOptions
+) -> dict[str, dict[Any, int]]:
+    """Count the values of fields over the documents that match or, where all do, over the hits."""
+    if not options.facets:
+        return {}
+    if query is not None and query.matches is not None:
+        chosen = query.matches()
+    else:
+        chosen = np.zeros(len(snapshot), dtype=np.uint8)
+        chosen[snapshot.positions(ranked.ids)] = 1
+    columns = field_columns(snapshot, options.facets, "facets")
+    return {name: column.counts(chosen) for name, column in zip(options.facets, columns, strict=True)}
+
+
+def _total(query: Query) -> Callable[[], int] | int | None:
+    matches = query.matches
+    if matches is None:
+        return 0 if query.source == "words" else None
+    return lambda: int(np.count_nonzero(matches()))
 
 
 def _by_words(
@@ -275,20 +401,25 @@ def _by_words(
         first, allowed = queries[group[0]], mask
         own = [query.words for place in group if (query := queries[place]).words is not None]
         width = options.k if first.source == "words" else max(options.k, CANDIDATES)
-        if first.parsed is not None:
-            if first.parsed.demand is not None:
-                try:
-                    allowed = matching(snapshot, first.parsed.demand, mask)
-                except ValueError as error:  # a field that no document has
-                    first.error, found[group[0]] = str(error), Ranked([], [])
-                    own_ids[group[0]] = snapshot.ids[:0]
-                    continue
-                own_ids[group[0]] = snapshot.ids[allowed > 0]
-            if first.parsed.demand is not None and not own[0].columns and first.source == "words":
+        if first.parsed is not None and first.parsed.demand is not None:
+            try:
+                met = matching(snapshot, first.parsed.demand, mask)
+            except ValueError as error:  # a field that no document has
+                first.error, found[group[0]] = str(error), Ranked([], [])
+                own_ids[group[0]] = snapshot.ids[:0]
+                continue
+            own_ids[group[0]] = snapshot.ids[met > 0]
+            if own[0].is_empty and first.source == "words":
                 # Nothing to rank by, as in label:sport: the first documents.
-                first_ids = own_ids[group[0]][: options.k].tolist() if _has_fields(first) else []
+                met = met if _has_fields(first) else np.zeros_like(met)
+                first.matches = partial(np.copy, met)
+                first_ids = snapshot.ids[met > 0][: options.k].tolist()
                 found[group[0]] = Ranked(first_ids, [0.0] * len(first_ids))
                 continue
+            allowed = met
+        if first.source == "words":
+            for place, words in zip(group, own, strict=True):
+                queries[place].matches = matches(snapshot.words, words.found_by, allowed)
         phrases = first.parsed.phrases if first.parsed is not None else ()
         wide = max(width, DEFAULTS.n_candidates(width)) if phrases else width
         ranking = rank_by_words(snapshot, own, wide, graph=graph, allowed=allowed)
@@ -318,7 +449,8 @@ def _strategy(snapshot: Snapshot, query: Query, options: SearchOptions) -> Strat
 def _ranking_of(snapshot: Snapshot, source: Source, options: SearchOptions) -> HitRanking:
     if source == "content":
         return snapshot.content.metric if options.rerank else "codes"
-    return "hybrid" if source == "both" else "bm25" if options.ranking == "bm25" else "graph"
+    # The scores of documents that are sorted by a field are those of BM25.
+    return "hybrid" if source == "both" else "bm25" if options.ranking == "bm25" or options.sort else "graph"
 
 
 # Explanations
@@ -361,6 +493,10 @@ def _hits(snapshot: Snapshot, ranked: list[Ranked], terms: list[list[tuple[str, 
                 hit.distance = distance
         for hit, shared in zip(hits, own_terms, strict=False):
             hit.terms = shared
+        if own.copies is not None:
+            names = snapshot.documents.names([number for some in own.copies for number in some])
+            for hit, some in zip(hits, own.copies, strict=True):
+                hit.copies = tuple(names[number][0] for number in some)
         answers.append(hits)
     return answers
 

@@ -21,11 +21,21 @@ from sthash.vectors.rows import Rows
 
 @dataclass(slots=True)
 class Ranked:
-    """The documents of one query, best first: ids, scores and, if codes had a part, distances in bits."""
+    """The documents of one query, best first.
+
+    Attributes
+    ----------
+    ids, scores : lists of int, float
+    distances : list of int or None
+        In bits, if codes had a part.
+    copies : list of lists of int or None
+        Ids of near-duplicates of each document, if hits are collapsed.
+    """
 
     ids: list[int]
     scores: list[float]
     distances: list[int] | None = None
+    copies: list[list[int]] | None = None
 
     def after(self, offset: int) -> Ranked:
         """Return the documents without the first ones."""
@@ -37,6 +47,7 @@ class Ranked:
             [self.ids[place] for place in places],
             [self.scores[place] for place in places],
             None if self.distances is None else [self.distances[place] for place in places],
+            None if self.copies is None else [self.copies[place] for place in places],
         )
 
 

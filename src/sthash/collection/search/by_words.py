@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from sthash.collection.indexes.query_words import QueryWord, unused
+from sthash.arrays import Positions
+from sthash.collection.indexes.forms import FormKind
+from sthash.collection.indexes.query_words import STOP_WORD, QueryWord, unused
 from sthash.collection.indexes.words import Words
 from sthash.collection.search.matching import expansions, with_phrase
 from sthash.collection.search.query import Quoted
-from sthash.collection.search.ranking import DEFAULTS, Allowed, RankedPositions, rank_by_graph
+from sthash.collection.search.ranking import DEFAULTS, Allowed, RankedPositions, Scores, rank_by_graph
 from sthash.collection.snapshot import Snapshot
 from sthash.index.bm25 import Bm25, inverse_frequencies
 from sthash.model.encoded import shared_columns
@@ -22,6 +24,15 @@ MOST_RANKED_EXPANSIONS = 64
 # A phrase that is not required raises the score of a document that has it; of many phrases, the first ones do.
 PREFERENCE = 1.5
 MOST_PREFERRED = 8
+# What a document gets for a stem, and beside it for the form that was typed.
+STEM, FORM = 0.8, 0.2
+# For a name such as os.path.join as a whole, for the words inside RunUntilComplete, for a word without its accents, and
+# for a stop word beside other words, in a query that has few words.
+NAME, PART, PLAIN, STOP = 2.0, 0.5, 0.1, 0.1
+SHARES: dict[FormKind, float] = {"word": 1.0, "name": NAME, "part": PART, "plain": PLAIN}
+FEW_WORDS = 6
+# Of longer queries, the terms say enough.
+MOST_WORDS_WITH_FORMS = 64
 
 
 @dataclass(slots=True)
@@ -32,6 +43,11 @@ class AnalyzedQuery:
     ----------
     columns, weights : lists of int, float
         Of the terms, by ascending column; a term weighs its inverse frequency times its count in the query.
+    forms, form_weights : lists of int, float
+        The same of forms: words exactly as they were typed, names, and stop words.
+    n_stop_words : int
+        So many of the forms, the last ones, are of stop words that stand beside other words. A document that has
+        nothing else of the query is not found by them.
     entries : int
         Entries of the posting lists of all terms.
     ignored, unknown : tuple of str
@@ -43,30 +59,63 @@ class AnalyzedQuery:
     entries: int
     ignored: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
+    forms: list[int] = field(default_factory=list)
+    form_weights: list[float] = field(default_factory=list)
+    n_stop_words: int = 0
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no document has a word of it."""
+        return not self.columns and not self.forms
+
+    @property
+    def found_by(self) -> list[int]:
+        """The columns of the lists whose documents are found; others do not have what a hit needs."""
+        return self.columns + self.forms[: len(self.forms) - self.n_stop_words]
+
+    @property
+    def has_stop_words_only(self) -> bool:
+        """Whether it is made of several stop words, such as "to be or not to be"."""
+        return not self.columns and not self.unknown and len(self.forms) > 1
 
 
 def analyze(words: Words, texts: list[str]) -> list[AnalyzedQuery]:
     """Return the words of each text."""
-    analyzed = []
-    for own in words.query_words.of(texts):
-        found, counts, others = dict[int, QueryWord](), dict[int, int](), list[QueryWord]()
-        for word in own:
-            column = word.column
-            if column < 0:
-                others.append(word)
-            else:
-                found[column] = word
-                counts[column] = counts.get(column, 0) + 1
-        columns = sorted(found)
-        query = AnalyzedQuery(
-            columns,
-            [counts[column] * found[column].weight for column in columns],
-            sum([found[column].frequency for column in columns]),
-        )
-        if others:
-            query.ignored, query.unknown = unused(others)
-        analyzed.append(query)
-    return analyzed
+    return [_weighted(own) for own in words.query_words.of(texts)]
+
+
+def _weighted(words: list[QueryWord]) -> AnalyzedQuery:
+    n_words = sum([word.kind == "word" for word in words])
+    with_forms = n_words <= MOST_WORDS_WITH_FORMS
+    has_content = any(word.column >= 0 or (word.column != STOP_WORD and word.form_frequency > 0) for word in words)
+    stop = 1.0 if not has_content else STOP if n_words <= FEW_WORDS else 0.0
+    terms, forms, stops = dict[int, float](), dict[int, float](), dict[int, float]()
+    entries, others = 0, list[QueryWord]()
+    for word in words:
+        if word.column >= 0:
+            if word.column not in terms:
+                entries += word.frequency
+            is_number = word.word[0].isdigit()
+            terms[word.column] = terms.get(word.column, 0.0) + (1.0 if is_number else STEM) * word.weight
+            share = FORM
+        elif word.column == STOP_WORD:
+            others.append(word)
+            share = stop
+        else:
+            others.append(word)
+            share = SHARES[word.kind]
+        if share and with_forms and word.form_frequency:
+            own = stops if word.column == STOP_WORD else forms
+            own[word.form] = own.get(word.form, 0.0) + share * word.form_weight
+    columns = sorted(terms)
+    query = AnalyzedQuery(columns, [terms[column] for column in columns], entries)
+    query.forms, query.form_weights = [*forms, *stops], [*forms.values(), *stops.values()]
+    query.n_stop_words = len(stops) if has_content else 0
+    if others:
+        query.ignored, query.unknown = unused(others)
+        if not has_content:
+            query.ignored = ()
+    return query
 
 
 def rank_by_words(
@@ -86,9 +135,9 @@ def rank_by_bm25(
 ) -> RankedPositions:
     """Return the k best documents of each query by BM25, exactly; only those whose byte in ``allowed`` is set."""
     words = snapshot.words
-    bounds = [0, *itertools.accumulate([len(query.columns) for query in queries])]
-    columns = np.array([column for query in queries for column in query.columns], dtype=np.int32)
-    weights = np.array([weight for query in queries for weight in query.weights], dtype=np.float32)
+    bounds = [0, *itertools.accumulate([len(query.columns) + len(query.forms) for query in queries])]
+    columns = np.array([column for query in queries for column in query.columns + query.forms], dtype=np.int32)
+    weights = np.array([weight for query in queries for weight in query.weights + query.form_weights], np.float32)
     positions, scores = words.posting_lists(columns).search(
         np.array(bounds, dtype=np.int64),
         columns,
@@ -100,7 +149,29 @@ def rank_by_bm25(
         allowed=allowed,
         threads=snapshot.threads,
     )
+    for query, own_positions, own_scores in zip(queries, positions, scores, strict=True):
+        if query.n_stop_words:
+            _leave_out_stop_words_alone(words, query, own_positions, own_scores, bm25)
     return RankedPositions(positions, scores)
+
+
+def _leave_out_stop_words_alone(
+    words: Words, query: AnalyzedQuery, positions: Positions, scores: Scores, bm25: Bm25
+) -> None:
+    """Take those documents out of a ranking that have stop words of a query and nothing else of it."""
+    most = sum(query.form_weights[-query.n_stop_words :]) * (bm25.k1 + 1)
+    doubtful = (positions >= 0) & (scores <= most)
+    if not doubtful.any():
+        return
+    columns = query.found_by
+    lists = words.posting_lists(columns)
+    having = np.zeros(len(words), dtype=bool)
+    for column in columns:
+        having[lists.positions(column)] = True
+    kept = ~doubtful | having[positions]
+    count = int(kept.sum())
+    positions[:count], scores[:count] = positions[kept], scores[kept]
+    positions[count:], scores[count:] = -1, 0
 
 
 def matching_terms(words: Words, query: AnalyzedQuery, ids: list[int], most: int = 5) -> list[tuple[str, ...]]:

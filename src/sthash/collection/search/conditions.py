@@ -20,7 +20,7 @@ COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     ">": operator.gt,
     ">=": operator.ge,
 }
-OPERATORS = ("=", "!=", *COMPARISONS, "in", "not in", "exists")
+OPERATORS = ("=", "!=", *COMPARISONS, "in", "not in", "contains", "exists")
 OWN_FIELDS = ("key", "label")
 PREFIX = "metadata."
 MOST_LISTED = 40
@@ -65,6 +65,8 @@ def _checked_operand(field: str, sign: Any, value: Any) -> Any:
             raise TypeError(f"{place} must be a str, because every {field} is one.")
         return value
     several = _are_several(value)
+    if sign == "contains":
+        return _checked_values(field, value if several else [value])
     if several != (sign in ("in", "not in")):
         raise TypeError(f"{place} must be {'one value' if several else 'a list of values'}.")
     return _checked_values(field, value)
@@ -110,9 +112,9 @@ class Condition:
         Of the field: ``key`` or ``label`` of the document if ``own`` is set, otherwise a field of its metadata.
     own : bool
     sign : str
-        ``in``, ``not in``, ``exists``, or a comparison. Equality is ``in`` with one value.
+        ``in``, ``not in``, ``contains``, ``exists``, or a comparison. Equality is ``in`` with one value.
     values : tuple
-        The values of ``in`` and ``not in``; otherwise one value.
+        The values of ``in``, ``not in`` and ``contains``; otherwise one value.
     """
 
     name: str
@@ -127,10 +129,16 @@ class Condition:
     @property
     def kinds(self) -> set[str]:
         """Kinds of the values, of which a document must have one; empty if any kind will do."""
-        return set() if self.sign == "exists" else {kind_of(value) for value in self.values} - {"null"}
+        if self.sign == "exists":
+            return set()
+        kinds = {kind_of(value) for value in self.values} - {"null"}
+        return kinds | {"list"} if kinds and self.sign in ("contains", "in", "not in") else kinds
 
     def holds(self, there: bool, value: Any) -> bool:
-        """Whether the condition holds for the value of a field, or for a document that does not have the field."""
+        """Whether the condition holds for the value of a field, or for a document that does not have the field.
+
+        A list is ``in`` if one of its values is. It is neither less nor greater than anything.
+        """
         if self.sign == "exists":
             return (there and value is not None) == bool(self.values[0])
         if self.sign in COMPARISONS:
@@ -138,7 +146,10 @@ class Condition:
             if not there or isinstance(value, bool) or kind_of(value) != kind_of(bound):
                 return False
             return bool(COMPARISONS[self.sign](value, bound))
-        found: bool = there and not isinstance(value, list | dict) and value in self._values
+        if self.sign == "contains":
+            return there and all(wanted in values_of(value) for wanted in self.values)
+        several = value if isinstance(value, list) else [value]
+        found: bool = there and any(not isinstance(each, list | dict) and each in self._values for each in several)
         return found == (self.sign == "in")
 
 
@@ -165,8 +176,11 @@ class Filter:
         """Whether a document meets all conditions."""
         own = {"key": key, "label": label}
         for condition in self.conditions:
-            fields = own if condition.own else metadata
-            if not condition.holds(condition.name in fields, fields.get(condition.name)):
+            if condition.own:
+                there, value = True, own[condition.name]
+            else:
+                there, value = field_value(metadata, condition.name)
+            if not condition.holds(there, value):
                 return False
         return True
 
@@ -181,14 +195,16 @@ class Filter:
             if held is None:
                 raise ValueError(
                     f"where has the field {condition.name!r}, which no document has. "
-                    f"The documents have: {_listed(known)}."
+                    f"The documents have: {known.listed()}."
                 )
             present = sorted(held - {"null"})
             if present:
+                remedy = "Compare numbers with numbers, and strings with strings (in quotes on the command line)."
                 raise TypeError(
-                    f"where compares the field {condition.name!r} with a {' or a '.join(sorted(condition.kinds))}, "
-                    f"but the documents have a {' or a '.join(present)} there. "
-                    "Compare numbers with numbers, and strings with strings (in quotes on the command line)."
+                    f"where compares the field {condition.name!r} with a "
+                    f"{' or a '.join(sorted(condition.kinds - {'list'}))}, "
+                    f"but the documents have {' or '.join(map(_with_article, present))} there. "
+                    f"{'Use contains for the values of a list.' if 'list' in present else remedy}"
                 )
 
 
@@ -196,14 +212,66 @@ class FieldKinds(dict[str, set[str]]):
     """The fields that the metadata of documents have, and of which kinds their values are."""
 
     def add(self, metadata: Mapping[str, Any]) -> None:
-        """Take note of the fields of a document."""
-        for name, value in metadata.items():
-            self.setdefault(name, set()).add(kind_of(value))
+        """Take note of the fields of a document, also of those inside of others."""
+        inner: list[tuple[str, Mapping[str, Any], str | None]] = [("", metadata, None)]
+        while inner:
+            outer, fields, kind = inner.pop()
+            for name, value in fields.items():
+                path = f"{outer}{name}"
+                self.setdefault(path, set()).add(kind or kind_of(value))
+                if isinstance(value, dict):
+                    inner.append((f"{path}.", value, kind))
+                elif isinstance(value, list):
+                    inner.extend((f"{path}.", each, "list") for each in value if isinstance(each, dict))
+
+    def listed(self) -> str:
+        """Return the names of the fields, as conditions spell them, for a message."""
+        spelled = [
+            f"{PREFIX}{name}" if name in OWN_FIELDS or name.startswith(PREFIX) else name for name in sorted(self)
+        ]
+        shown = [*OWN_FIELDS, *spelled][:MOST_LISTED]
+        more = len(spelled) + len(OWN_FIELDS) - len(shown)
+        return ", ".join(map(repr, shown)) + (f" and {more} more" if more else "")
 
     def suits(self, condition: Condition) -> bool:
         """Whether some document has the field with a value of the right kind."""
         held = self.get(condition.name)
         return held is not None and (not condition.kinds or not held.isdisjoint(condition.kinds))
+
+
+def field_value(metadata: Mapping[str, Any], name: str) -> tuple[bool, Any]:
+    """Return whether there is a field, and its value; ``author.name`` is the field ``name`` inside of ``author``.
+
+    A field with just this name comes first. Inside of a list of objects, the values of all of them are a list.
+
+    Examples
+    --------
+    >>> from sthash.collection.search.conditions import field_value
+    >>> field_value({"author": {"name": "Ada"}}, "author.name")
+    (True, 'Ada')
+    >>> field_value({"authors": [{"name": "Ada"}, {"name": "Alan"}]}, "authors.name")
+    (True, ['Ada', 'Alan'])
+    """
+    if name in metadata:
+        return True, metadata[name]
+    dot = name.find(".")
+    while dot >= 0:
+        outer, rest = metadata.get(name[:dot]), name[dot + 1 :]
+        if isinstance(outer, dict):
+            there, value = field_value(outer, rest)
+            if there:
+                return True, value
+        elif isinstance(outer, list):
+            within = [field_value(each, rest) for each in outer if isinstance(each, dict)]
+            if any(there for there, _ in within):
+                return True, [value for there, found in within if there for value in values_of(found)]
+        dot = name.find(".", dot + 1)
+    return False, None
+
+
+def values_of(value: Any) -> list[Any]:
+    """Return the values of a field: those of a list, or the one."""
+    return value if isinstance(value, list) else [value]
 
 
 def kind_of(value: Any) -> str:
@@ -224,8 +292,5 @@ def _conditions(field: str, wanted: Any) -> Iterable[Condition]:
         yield Condition(name, own, {"=": "in", "!=": "not in"}.get(sign, sign), values)
 
 
-def _listed(known: FieldKinds) -> str:
-    spelled = [f"{PREFIX}{name}" if name in OWN_FIELDS or name.startswith(PREFIX) else name for name in sorted(known)]
-    shown = [*OWN_FIELDS, *spelled][:MOST_LISTED]
-    more = len(spelled) + len(OWN_FIELDS) - len(shown)
-    return ", ".join(map(repr, shown)) + (f" and {more} more" if more else "")
+def _with_article(kind: str) -> str:
+    return f"an {kind}" if kind == "object" else f"a {kind}"

@@ -40,6 +40,19 @@ def _word_of(term: str, words: list[str]) -> str:
     return next((word for start in beginnings for word in words if word.startswith(start)), term)
 
 
+def title_of(hit: Hit) -> str | None:
+    """Return the title of a hit: the field ``title`` of its metadata, if it is a text.
+
+    Examples
+    --------
+    >>> from sthash.collection import Hit, title_of
+    >>> title_of(Hit("a", "Once upon a time", None, {"title": "A tale"}, 1.0))
+    'A tale'
+    """
+    title = hit.metadata.get("title")
+    return title.strip() or None if isinstance(title, str) else None
+
+
 def hits_html(hits: Sequence[Hit], words: Mapping[str, Sequence[str]] | None = None) -> str:
     """Return hits as an HTML table, preceded by notes on the words of the query.
 
@@ -57,7 +70,10 @@ def hits_html(hits: Sequence[Hit], words: Mapping[str, Sequence[str]] | None = N
 
 
 def _row(hit: Hit) -> tuple[str, ...]:
-    text = hit.text[:MOST_CHARACTERS] + ("…" if len(hit.text) > MOST_CHARACTERS else "")
+    if hit.snippet is not None:
+        text = hit.snippet.text
+    else:
+        text = hit.text[:MOST_CHARACTERS] + ("…" if len(hit.text) > MOST_CHARACTERS else "")
     words = ", ".join(matched_words(hit))
     return (
         f"{hit.score:.3f}",

@@ -15,7 +15,15 @@ import numpy as np
 from sthash.arrays import Ids
 from sthash.checksums import encode_text
 from sthash.collection.file.documents import Documents
-from sthash.collection.search.conditions import COMPARISONS, Condition, FieldKinds, Filter, Where
+from sthash.collection.search.conditions import (
+    COMPARISONS,
+    Condition,
+    FieldKinds,
+    Filter,
+    Where,
+    field_value,
+    kind_of,
+)
 from sthash.collection.snapshot import Snapshot
 
 # SQLite refuses objects that are nested deeper than its own limit, although they are sound.
@@ -25,6 +33,8 @@ READABLE_ENTRIES = f"json_each(CASE WHEN {READABLE} THEN CAST(metadata AS TEXT) 
 GIVEN = "(SELECT value FROM json_each(?))"
 GIVEN_BYTES = "(SELECT CAST(value AS BLOB) FROM json_each(?))"
 TYPES = {"string": ["text"], "number": ["integer", "real", "true", "false"], "list": ["array"], "object": ["object"]}
+HAS_ONE_OF = f"EXISTS (SELECT 1 FROM {{}} WHERE entry.key IN {GIVEN})"  # noqa: S608
+ITEMS = "json_each(CASE WHEN entry.type = 'array' THEN entry.value ELSE '[]' END) AS item"
 MOST_STATEMENTS = 50  # SQLite bounds the depth of an expression; `Filter` sees to the other conditions
 UNREADABLE = re.compile("[\0\ud800-\udfff]")
 
@@ -41,7 +51,7 @@ def ids_where(snapshot: Snapshot, where: Where) -> Ids:
     found = [
         number
         for number, read in documents.where(" AND ".join(statements), tuple(arguments))
-        if chosen.accepts(read.key, read.label, read.metadata())
+        if chosen.accepts(read.key, read.label, read.shared_metadata)
     ]
     return np.array(found, dtype=np.int64)
 
@@ -59,7 +69,7 @@ def _check_fields(documents: Documents, chosen: Filter) -> None:
         return
     known, count = FieldKinds(), 0
     for _, read in documents.where("1", ()):
-        known.add(read.metadata())
+        known.add(read.shared_metadata)
         count += 1
     if count:
         chosen.check(known)
@@ -68,6 +78,12 @@ def _check_fields(documents: Documents, chosen: Filter) -> None:
 def _some_document_has(documents: Documents, condition: Condition) -> bool:
     if not _is_comparable(condition.name):
         return False
+    if "." in condition.name:
+        return any(
+            there and (not condition.kinds or kind_of(value) in condition.kinds)
+            for _, read in documents.where(HAS_ONE_OF.format(READABLE_ENTRIES), (_outer_names(condition.name),))
+            for there, value in [field_value(read.shared_metadata, condition.name)]
+        )
     types = json.dumps([kind for name in condition.kinds for kind in TYPES[name]])
     right = f"AND entry.type IN {GIVEN}" if condition.kinds else ""
     arguments = (encode_text(condition.name), *([types] if right else []))
@@ -90,20 +106,33 @@ def _statement(condition: Condition) -> tuple[str, list[Any]]:
             return f"{name} IS NOT NULL", []
         if sign in COMPARISONS:
             return f"{name} {sign} ?", [encode_text(values[0])]
+        if sign == "contains" and len(values) != 1:
+            return everything
         chosen = f"{name} IN {GIVEN_BYTES}"
         return f"({chosen} OR {name} IS NULL)" if null else chosen, [given]
+    if "." in name:
+        return f"CASE WHEN {READABLE} THEN {HAS_ONE_OF.format(ENTRIES)} ELSE 1 END", [_outer_names(name)]
     arguments: list[Any] = [encode_text(name)]
-    if sign == "exists":
+    if sign == "contains":
+        wanted = f"item.value IN {GIVEN}" + (" OR item.value IS NULL" if null else "")
+        right = f"entry.type != 'array' OR EXISTS (SELECT 1 FROM {ITEMS} WHERE {wanted})"  # noqa: S608
+        arguments.append(given)
+    elif sign == "exists":
         right = "1"
     elif sign in COMPARISONS:
         # Not "less" but "at most", because SQLite may read two different numbers as one.
         right = f"entry.value {sign[0]}= {GIVEN}"
         arguments.append(given)
     else:
-        right = f"entry.value IN {GIVEN}" + (" OR entry.value IS NULL" if null else "")
+        right = f"entry.value IN {GIVEN} OR entry.type = 'array'" + (" OR entry.value IS NULL" if null else "")
         arguments.append(given)
     holds = f"EXISTS (SELECT 1 FROM {ENTRIES} WHERE entry.key = CAST(? AS TEXT) AND ({right}))"  # noqa: S608
     return f"CASE WHEN {READABLE} THEN {holds} ELSE 1 END", arguments
+
+
+def _outer_names(name: str) -> str:
+    """Return, as JSON, the names of fields that a field can be inside of, and its own."""
+    return json.dumps([name[:place] for place, character in enumerate(name) if character == "."] + [name])
 
 
 def _is_comparable(value: Any) -> bool:

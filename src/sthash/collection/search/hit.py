@@ -26,6 +26,8 @@ class Hit:
         The terms that made it match, the most important first; empty unless ``explain`` was set.
     snippet : Snippet or None
         The passage with most words of the query; None unless ``snippet`` was set.
+    copies : tuple of str
+        Keys of near-duplicates that it stands for; empty unless ``collapse`` was set.
     """
 
     key: str
@@ -36,3 +38,4 @@ class Hit:
     distance: int | None = None
     terms: tuple[str, ...] = ()
     snippet: Snippet | None = None
+    copies: tuple[str, ...] = ()

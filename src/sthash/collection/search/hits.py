@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, Self
 
 from sthash.collection.search.hit import Hit
@@ -22,9 +22,10 @@ class Hits(list[Hit]):
     unknown : tuple of str
         Words of the query that no document has.
     suggestions : dict of str to tuple of str
-        For an unknown word, known words that are spelled almost like it; only if ``explain`` or ``correct`` was set.
+        For an unknown word, known words that are spelled almost like it; only with ``explain``, or if it was
+        corrected.
     corrected : dict of str to str
-        For an unknown word, the known one that was searched for in its place; only if ``correct`` was set.
+        For an unknown word, the known one that was searched for in its place.
     strategy : {"postings", "codes", "cells", "both"}
         Where the documents were looked for: in posting lists, in a ball of codes, in cells of vectors, or in posting
         lists and cells.
@@ -35,6 +36,11 @@ class Hits(list[Hit]):
         was read as words, with its phrases preferred.
     error : str
         What is wrong with a query of ``search_many`` that ``syntax="strict"`` could not read; else empty.
+    total : int or None
+        Number of documents that match: that have a word of the query or, if it has operators, meet them, and that meet
+        ``where``. None where vectors or codes were compared, which rank all documents. Counted when it is first read.
+    facets : dict of str to dict
+        For each field of ``facets``, in how many of the documents that match each value is, the most common first.
 
     Examples
     --------
@@ -56,6 +62,8 @@ class Hits(list[Hit]):
         ranking: HitRanking = "cosine",
         reading: Reading = "plain",
         error: str = "",
+        total: int | Callable[[], int] | None = None,
+        facets: Mapping[str, Mapping[Any, int]] | None = None,
     ) -> None:
         super().__init__(hits)
         self.ignored = tuple(ignored)
@@ -66,6 +74,25 @@ class Hits(list[Hit]):
         self.ranking = ranking
         self.reading: Reading = reading
         self.error = error
+        self._total = total
+        self.facets = {name: dict(counts) for name, counts in facets.items()} if facets else {}
+
+    @property
+    def total(self) -> int | None:
+        """Number of documents that match."""
+        if callable(self._total):
+            self._total = self._total()
+        return self._total
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_total": self.total}
+
+    def facet_lists(self) -> dict[str, list[dict[str, Any]]]:
+        """Return the facets with lists in place of dicts, because keys of JSON are strings."""
+        return {
+            name: [{"value": value, "count": count} for value, count in counts.items()]
+            for name, counts in self.facets.items()
+        }
 
     def checked(self) -> Self:
         """Return the hits; ValueError if the query could not be read."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import assert_never
 
 import numpy as np
 
 from sthash.arrays import Ids
-from sthash.collection.indexes.query_words import STOP_WORD
+from sthash.collection.indexes.forms import FIRST_FORM
 from sthash.collection.indexes.words import Words
+from sthash.collection.search.conditions import PREFIX, field_value, values_of
 from sthash.collection.search.filters import ids_where
 from sthash.collection.search.phrases import Phrase, holds_phrases
 from sthash.collection.search.query import Every, Field, Node, Prefix, Quoted, Some, Without, Word
@@ -31,7 +33,7 @@ def matching(snapshot: Snapshot, node: Node, within: Allowed | None) -> Allowed:
 
 
 def _matching(snapshot: Snapshot, node: Node, within: Allowed) -> Allowed | None:
-    """Return which documents meet a demand; None if it has stop words only, which demand nothing."""
+    """Return which documents meet a demand; None if it has no words, and demands nothing."""
     match node:
         case Word(text):
             columns = columns_of(snapshot.words, text)
@@ -73,7 +75,7 @@ def _cost(node: Node) -> int:
 
 
 def with_phrase(snapshot: Snapshot, quoted: Quoted, within: Allowed) -> Allowed | None:
-    """Return which documents have a phrase; None if it has stop words only.
+    """Return which documents have a phrase; None if it has no words.
 
     The posting lists say which documents have all of its words, and the texts of these whether they stand together.
     """
@@ -93,13 +95,13 @@ def with_phrase(snapshot: Snapshot, quoted: Quoted, within: Allowed) -> Allowed 
 
 
 def columns_of(words: Words, text: str) -> list[int]:
-    """Return the columns of the words of a text without its stop words; -1 for a word that no document has."""
-    return [word.column for word in words.query_words.of([text])[0] if word.column != STOP_WORD]
+    """Return the columns of the words of a text, those of stop words are of forms; -1 if no document has a word."""
+    return [word.list_column for word in words.query_words.of([text])[0] if word.kind == "word"]
 
 
 def expansions(words: Words, prefix: str) -> list[int]:
     """Return the columns of words that begin with a prefix, and of the word that it is itself."""
-    own = [column for column in columns_of(words, prefix) if column >= 0]
+    own = [column for column in columns_of(words, prefix) if 0 <= column < FIRST_FORM]
     return sorted({*own, *words.terms.beginning_with(prefix.lower(), MOST_EXPANSIONS)})
 
 
@@ -111,11 +113,20 @@ def _having_all(words: Words, columns: list[int], within: Allowed) -> Allowed:
 
 
 def _having_any(words: Words, columns: list[int]) -> Allowed:
-    having = np.zeros(len(words), dtype=np.uint8)
-    if columns:
-        lists = words.posting_lists(columns)
-        for column in columns:
-            having[lists.positions(column)] = 1
+    return matches(words, columns, None)()
+
+
+def matches(words: Words, columns: list[int], within: Allowed | None) -> Callable[[], Allowed]:
+    """Return what tells which documents have one of some terms; it can be asked after the file was closed."""
+    lists, count = words.posting_lists(columns) if columns else None, len(words)
+
+    def having() -> Allowed:
+        found = np.zeros(count, dtype=np.uint8)
+        if lists is not None:
+            for column in columns:
+                found[lists.positions(column)] = 1
+        return found if within is None else found & within
+
     return having
 
 
@@ -127,9 +138,9 @@ def _with_field(snapshot: Snapshot, name: str, value: Word | Prefix | Quoted) ->
     found = list[int]()
     for number, read in snapshot.documents.where("1", ()):
         own = {"key": read.key, "label": read.label}
-        held = own[name] if name in own else read.shared_metadata.get(name.removeprefix("metadata."))
-        values = held if isinstance(held, list) else [held]
-        if any(_is_in(wanted, str(one), prefix=isinstance(value, Prefix)) for one in values if one is not None):
+        held = own[name] if name in own else field_value(read.shared_metadata, name.removeprefix(PREFIX))[1]
+        prefix = isinstance(value, Prefix)
+        if any(_is_in(wanted, str(one), prefix=prefix) for one in values_of(held) if one is not None):
             found.append(number)
     ids: Ids = np.array(found, dtype=np.int64)
     having[snapshot.positions(ids)] = 1

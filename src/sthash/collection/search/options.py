@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, TypedDict, get_args
 
@@ -23,10 +24,13 @@ class SearchKeywords(TypedDict, total=False):
     factor: int
     explain: bool
     ranking: Ranking
-    correct: bool
+    correct: bool | None
     syntax: Syntax
     offset: int
     snippet: int
+    sort: str | None
+    facets: Sequence[str]
+    collapse: bool
 
 
 @dataclass(frozen=True)
@@ -59,8 +63,9 @@ class SearchOptions:
         ``hybrid``, for collections of vectors opened with an embedder, fuses ``graph`` and ``cosine`` (or ``ip``) by
         ranks. ``auto`` is ``hybrid`` for a text there, and ``graph`` for a text elsewhere; but ``cosine`` or ``ip`` for
         a whole document, for a vector or a key, and with ``radius`` or ``rerank=False``.
-    correct : bool
-        Search for the closest known word in place of a word that no document has.
+    correct : bool or None
+        Whether to search for the closest known word in place of one that no document has. None does it if nothing was
+        found, or if such words are at least half of the query; ``hits.corrected`` names them.
     syntax : {"auto", "plain", "strict"}
         How to read a text (docs/queries.md). ``plain`` reads words only. ``strict`` reads the query language; a query
         that is malformed is a ValueError, or in ``search_many`` an empty answer with an ``error``. ``auto`` reads the
@@ -71,22 +76,34 @@ class SearchOptions:
         the border of two pages may be on both or on none; ``bm25`` has no such borders.
     snippet : int
         Number of characters of the snippet of each hit, the passage that has most words of the query; 0 for none.
+    sort : str, optional
+        Field to sort by, with a minus for descending order: ``"-year"``. All documents that match are sorted, by the
+        names that ``where`` has; documents without the field come last. Numbers come before strings. Searches by
+        vectors or codes, which rank all documents, sort their k hits.
+    facets : sequence of str
+        Fields whose values are counted over all documents that match (`Hits.facets`): the 100 most common values of
+        each. Searches by vectors or codes count over their hits.
+    collapse : bool
+        Return one hit per group of near-duplicates, the best one. They are compared as `near_duplicates` does it by
+        default: their cosine is at least 0.9. `Hit.copies` has the keys of the others among the first candidates.
 
     Notes
     -----
     ``where`` maps fields to conditions, which must all hold. ``key`` and ``label`` are those of the document; any other
-    name is a field of its metadata. ``metadata.NAME`` is the field NAME too, for names that are taken, such as
-    ``metadata.label``. A condition is one of:
+    name is a field of its metadata. ``author.name`` is the field ``name`` inside of ``author``, which may also be a
+    list of objects. ``metadata.NAME`` is the field NAME too, for names that are taken, such as ``metadata.label``. A
+    condition is one of:
 
     - a value (str, number, bool or None): the field has this value. None is JSON's null, or no label;
     - a list of values, of any length: the field has one of them;
     - a dict of operators, which must all hold: ``=``, ``!=``, ``<``, ``<=``, ``>``, ``>=``; ``in`` and ``not in`` with
-      a list; ``exists`` with True or False.
+      a list; ``contains`` with a value, or a list of values, all of which the list in the field has; ``exists`` with
+      True or False.
 
     ``!=`` and ``not in`` are the opposites of ``=`` and ``in``: a document without the field meets them. A field
-    exists if it is there and not null. Numbers compare with numbers, and strings with strings, by their code points. A
-    bool equals 0 or 1, but is neither less nor greater than anything. A key or a label is a string; a number that it
-    is compared with is converted to a string.
+    exists if it is there and not null. A list meets ``=`` and ``in`` if one of its values does. Numbers compare with
+    numbers, and strings with strings, by their code points. A bool equals 0 or 1, but is neither less nor greater than
+    anything; nor is a list. A key or a label is a string; a number that it is compared with is converted to a string.
 
     A field that no document has is a ValueError that lists the fields. A value of a kind that no document has in this
     field is a TypeError. In a collection without documents nothing is an error.
@@ -101,7 +118,8 @@ class SearchOptions:
     ...     "year": {">=": 2020, "<": 2024},
     ...     "language": ["en", "de"],
     ...     "draft": {"!=": True},
-    ...     "author": {"exists": True},
+    ...     "author.name": {"exists": True},
+    ...     "tags": {"contains": ["cup", "final"]},
     ... }
     >>> SearchOptions(where=where).where == where
     True
@@ -114,10 +132,13 @@ class SearchOptions:
     factor: int = 500
     explain: bool = False
     ranking: Ranking = "auto"
-    correct: bool = False
+    correct: bool | None = None
     syntax: Syntax = "auto"
     offset: int = 0
     snippet: int = 0
+    sort: str | None = None
+    facets: Sequence[str] = ()
+    collapse: bool = False
 
     def __post_init__(self) -> None:
         # More than any collection has: kernels count with 64 bits, and with 32 bits within a code.
@@ -127,6 +148,11 @@ class SearchOptions:
             object.__setattr__(self, "radius", min(check_whole("radius", self.radius, least=0), LARGEST))
         object.__setattr__(self, "offset", min(check_whole("offset", self.offset, least=0), LARGEST - self.k))
         object.__setattr__(self, "snippet", min(check_whole("snippet", self.snippet, least=0), LARGEST))
+        if self.correct is not None and not isinstance(self.correct, bool):
+            raise TypeError(f"correct={self.correct!r} must be True, False or None.")
+        object.__setattr__(self, "facets", _field_names("facets", self.facets))
+        if self.sort is not None:
+            _field_names("sort", [self.sort])
         check_choice("ranking", self.ranking, RANKINGS)
         check_choice("syntax", self.syntax, SYNTAXES)
         if self.syntax == "strict" and (self.by_codes or self.ranking in ("cosine", "ip")):
@@ -147,6 +173,11 @@ class SearchOptions:
         return self.radius is not None or not self.rerank
 
     @property
+    def reads_fields(self) -> bool:
+        """Whether fields of all documents have to be read."""
+        return self.where is not None or self.sort is not None or bool(self.facets)
+
+    @property
     def whole(self) -> SearchOptions:
         """The options of the ranking that a page is cut from."""
         return replace(self, k=self.offset + self.k, offset=0) if self.offset else self
@@ -154,3 +185,11 @@ class SearchOptions:
     def keywords(self) -> dict[str, Any]:
         """Give all fields by name, to pass them on: ``search(query, **options.keywords())``."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
+
+
+def _field_names(option: str, given: Any) -> tuple[str, ...]:
+    names = (given,) if isinstance(given, str) else tuple(given)
+    for name in names:
+        if not isinstance(name, str) or not name.removeprefix("-"):
+            raise ValueError(f"{option} has {name!r}, which is no field. Use the name of a field, such as 'year'.")
+    return tuple(dict.fromkeys(names))

@@ -10,9 +10,11 @@ import numpy.typing as npt
 from sthash.text.analyzer import WordAnalyzer
 from sthash.text.scanning import scan_words
 
+Term = tuple[str, bool]
+
 
 class Phrase:
-    """Terms in their order. A stop word inside is a gap: some word must stand there, whichever.
+    """Terms in their order. A stop word stands for itself.
 
     Parameters
     ----------
@@ -23,24 +25,22 @@ class Phrase:
 
     Attributes
     ----------
-    terms : list of (str or None)
-        None for a gap; the first and the last are terms.
+    terms : list of (str, bool)
+        Each with whether it is the stem of a word; if not, it is a stop word.
 
     Examples
     --------
     >>> from sthash.collection.search.phrases import Phrase
     >>> from sthash.text.analyzer import WordAnalyzer
     >>> Phrase("the birds of prey", WordAnalyzer(frozenset({"the", "of"}), "porter")).terms
-    ['bird', None, 'prei']
+    [('the', False), ('bird', True), ('of', False), ('prei', True)]
     """
 
     def __init__(self, text: str, analyzer: WordAnalyzer, slop: int = 0) -> None:
         self.slop = slop
         scanned = scan_words([text])
-        stems, counted = analyzer.terms(scanned.words)
-        terms = [stems[number] if counted[number] else None for number in scanned.numbers.tolist()]
-        known = [place for place, term in enumerate(terms) if term is not None]
-        self.terms = terms[known[0] : known[-1] + 1] if known else []
+        terms = _terms(scanned.words, analyzer)
+        self.terms = [terms[number] for number in scanned.numbers.tolist()]
 
 
 def holds_phrases(texts: list[str], phrases: list[Phrase], analyzer: WordAnalyzer) -> npt.NDArray[np.bool_]:
@@ -49,18 +49,13 @@ def holds_phrases(texts: list[str], phrases: list[Phrase], analyzer: WordAnalyze
     if not texts or not phrases:
         return held
     scanned = scan_words(texts)
-    stems, counted = analyzer.terms(scanned.words)
-    numbers: dict[str, int] = {}
+    numbers: dict[Term, int] = {}
     for phrase in phrases:
         for term in phrase.terms:
-            if term is not None:
-                numbers.setdefault(term, len(numbers))
-    of_word = np.array(
-        [numbers.get(stem, -1) if counts else -1 for stem, counts in zip(stems, counted.tolist(), strict=True)],
-        dtype=np.int64,
-    )
+            numbers.setdefault(term, len(numbers))
+    of_word = np.array([numbers.get(term, -1) for term in _terms(scanned.words, analyzer)], dtype=np.int64)
     terms = of_word[scanned.numbers] if len(of_word) else np.zeros(0, dtype=np.int64)
-    wanted = [[None if term is None else numbers[term] for term in phrase.terms] for phrase in phrases]
+    wanted = [[numbers[term] for term in phrase.terms] for phrase in phrases]
     for place, (start, end) in enumerate(itertools.pairwise(scanned.starts.tolist())):
         for number, phrase_terms in enumerate(wanted):
             slop = phrases[number].slop
@@ -69,20 +64,27 @@ def holds_phrases(texts: list[str], phrases: list[Phrase], analyzer: WordAnalyze
     return held
 
 
-def _has(terms: npt.NDArray[np.int64], wanted: list[int | None]) -> bool:
+def _terms(words: list[str], analyzer: WordAnalyzer) -> list[Term]:
+    stems, counted = analyzer.terms(words)
+    return [
+        (stem, True) if counts else (word, False)
+        for word, stem, counts in zip(words, stems, counted.tolist(), strict=True)
+    ]
+
+
+def _has(terms: npt.NDArray[np.int64], wanted: list[int]) -> bool:
     places = len(terms) - len(wanted) + 1
     if places <= 0:
         return not wanted
     here = np.ones(places, dtype=bool)
     for offset, term in enumerate(wanted):
-        if term is not None:
-            here &= terms[offset : offset + places] == term
+        here &= terms[offset : offset + places] == term
     return bool(here.any())
 
 
-def _is_near(terms: npt.NDArray[np.int64], wanted: list[int | None], slop: int) -> bool:
+def _is_near(terms: npt.NDArray[np.int64], wanted: list[int], slop: int) -> bool:
     """Whether some span has all wanted terms, and at most ``slop`` words more than these."""
-    missing = {term: wanted.count(term) for term in wanted if term is not None}
+    missing = {term: wanted.count(term) for term in wanted}
     places = np.flatnonzero(np.isin(terms, list(missing)))
     n_missing, first, width = sum(missing.values()), 0, len(wanted) + slop
     for last in places.tolist():

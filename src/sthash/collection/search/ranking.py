@@ -48,7 +48,7 @@ class RankingParameters:
     candidates: int = 300
     seeds: int = 50
     neighbors: int = 5
-    smoothing: float = 0.3
+    smoothing: float = 0.4
     feedback_documents: int = 10
     feedback: float = 0.1
 

@@ -74,7 +74,7 @@ class Highlighter:
     def snippet(self, text: str, size: int) -> Snippet:
         """Return the passage of about ``size`` characters that has most of the words of the query."""
         found = self._matches(text)
-        start = self._best_start(found, size)
+        start = max(0, min(self._best_start(found, size), len(text) - size))
         start, end = _whole_words(text, start, start + size)
         spans = tuple((left - start, right - start) for left, right, _ in found if start <= left and right <= end)
         return Snippet(text[start:end], spans, start)

@@ -29,16 +29,18 @@ export function showDocument(found, { terms = [], like, only, remove = null }) {
   showLabel(part(".label"), found.label);
   const entries = Object.entries(found.metadata ?? {});
   const said = (value) => (typeof value === "string" ? value : JSON.stringify(value));
-  const valueOf = (name, value) => {
+  const valueOf = (name, value, sign) => {
     const shown = make("bdi", {}, said(value));
     if (value === null || typeof value === "object" || said(value).length > 100) return shown;
-    const wanted = condition(name, value);
+    const wanted = condition(name, value, sign);
     const choose = () => (dialog.close(), only(wanted));
     return make("button", { type: "button", class: "only", title: `Only documents with ${wanted}`, onclick: choose }, shown);
   };
+  const valuesOf = (name, value) =>
+    Array.isArray(value) ? value.map((one) => valueOf(name, one, " contains ")) : [valueOf(name, value)];
   part(".metadata").replaceChildren(
     ...entries.map(([name, value]) =>
-      make("div", {}, make("dt", {}, make("bdi", {}, name)), make("dd", {}, valueOf(name, value))),
+      make("div", {}, make("dt", {}, make("bdi", {}, name)), make("dd", {}, ...valuesOf(name, value))),
     ),
   );
   const rest = found.text.length - SHOWN_AT_ONCE;

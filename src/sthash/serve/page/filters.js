@@ -1,8 +1,8 @@
 // Filters: conditions as people write them, as the API takes them, and as the page shows them.
 import { $, make } from "./dom.js";
 
-const HELP = "Write FIELD=VALUE, FIELD!=VALUE, FIELD>=VALUE, FIELD in A,B, FIELD exists, FIELD or !FIELD.";
-const OPERATOR = /^(.*?)(?:\s*(!=|>=|<=|==?|>|<)\s*|\s+(not\s+in|in)\s+)(.*)$/su;
+const HELP = "Write FIELD=VALUE, FIELD!=VALUE, FIELD>=VALUE, FIELD in A,B, FIELD contains VALUE, FIELD exists, FIELD or !FIELD.";
+const OPERATOR = /^(.*?)(?:\s*(!=|>=|<=|==?|>|<)\s*|\s+(not\s+in|in|contains)\s+)(.*)$/su;
 const EXISTS = /^(.+?)\s+(not\s+)?exists$/su;
 
 /** Return what a word can stand for: itself as text first, what it looks like last. */
@@ -26,6 +26,7 @@ function parts(condition) {
   if (!found) return [field, text.startsWith("!") ? "not in" : "in", ["true", true]];
   const value = found[4].trim();
   if (!value && found[3]) throw new Error(`“${text}” has no value. ${HELP}`);
+  if (found[3] === "contains") return [field, "contains", [meanings(value).at(-1)]];
   if (found[3]) return [field, found[3].replace(/\s+/gu, " "), listed(value)];
   if (found[2] === "!=") return [field, "not in", meanings(value)];
   if (found[2].startsWith("=")) return [field, "in", meanings(value)];
@@ -47,10 +48,10 @@ export function toWhere(conditions) {
   return wanted;
 }
 
-/** Return the condition that a field has a value. */
-export function condition(field, value) {
+/** Return the condition that a field has a value or, with the sign " contains ", that its list has it. */
+export function condition(field, value, sign = "=") {
   const plain = typeof value !== "string" || (meanings(value).length === 1 && !/^\s|\s$|^$|"/u.test(value));
-  return `${field}=${plain ? value : `"${value}"`}`;
+  return `${field}${sign}${plain ? value : `"${value}"`}`;
 }
 
 /** Show the filters. `remove(position)` is called when one is taken away. */

@@ -41,27 +41,17 @@ export function marked(text, terms) {
   return parts;
 }
 
-const SHOWN = 420;
-const SEEN = 300; // about this many characters fit into the visible lines
-
-/** Return the first start position from which most of the different matching words are visible. */
-function bestPlace(text, words) {
-  const found = [...text.matchAll(words)].slice(0, 2000);
-  let [best, most] = [0, 0];
-  found.forEach((first, at) => {
-    const seen = new Set();
-    for (let next = at; next < found.length && found[next].index < first.index + SEEN; next += 1)
-      seen.add(found[next][0].toLowerCase());
-    if (seen.size > most) [best, most] = [first.index, seen.size];
-  });
-  return best;
-}
-
-/** Return a part of a text that shows why it matched. */
-export function snippet(text, terms) {
-  const flat = text.slice(0, 200_000).replace(/\s+/gu, " ").trim();
-  const words = pattern(terms);
-  const first = words && flat.length > SEEN ? bestPlace(flat, words) : 0;
-  const start = first > SEEN / 2 ? flat.lastIndexOf(" ", first - 40) + 1 : 0;
-  return `${start ? "… " : ""}${flat.slice(start, start + SHOWN)}${start + SHOWN < flat.length ? " …" : ""}`;
+/** Return the snippet of a hit as text nodes and <mark> elements. Its spans count characters, not UTF-16 units. */
+export function passage(hit) {
+  const { text, spans, start } = hit.snippet;
+  const characters = [...text];
+  const between = (from, to) => characters.slice(from, to).join("").replace(/\s+/gu, " ");
+  const parts = [start ? "… " : ""];
+  let end = 0;
+  for (const [left, right] of spans) {
+    parts.push(between(end, left), make("mark", {}, between(left, right)));
+    end = right;
+  }
+  parts.push(between(end), start + characters.length < [...hit.text.trimEnd()].length ? " …" : "");
+  return parts;
 }

@@ -2,7 +2,7 @@
 import { bitsOf, strip } from "./bits.js";
 import { showMove } from "./changes.js";
 import { $, calm, make, plural } from "./dom.js";
-import { marked, snippet } from "./highlight.js";
+import { passage } from "./highlight.js";
 import { showLabel } from "./labels.js";
 
 const list = () => $("hits");
@@ -11,12 +11,17 @@ function fill(item, hit, rank, query, move, answer) {
   const part = (selector) => item.querySelector(selector);
   item.dataset.key = hit.key;
   part(".rank").textContent = rank + 1;
-  part(".key bdi").textContent = hit.key;
+  const title = typeof hit.metadata.title === "string" ? hit.metadata.title.trim() : "";
+  part(".key bdi").textContent = title || hit.key;
+  part(".document-key").hidden = !title;
+  part(".document-key bdi").textContent = hit.key;
   showLabel(part(".label"), hit.label);
+  part(".copies").hidden = !hit.copies.length;
+  part(".copies").textContent = `and ${plural(hit.copies.length, "near-duplicate")}`;
+  part(".copies").title = hit.copies.slice(0, 20).join(", ");
   showMove(part(".move"), move);
-  const text = snippet(hit.text, hit.terms);
-  part(".snippet").replaceChildren(...(text ? marked(text, hit.terms) : [make("em", {}, "no text")]));
-  part(".strip-holder").replaceChildren(...(query ? [strip(bitsOf(hit.code, query.length), query)] : []));
+  part(".snippet").replaceChildren(...(hit.snippet.text ? passage(hit) : [make("em", {}, "no text")]));
+  part(".strip-holder").replaceChildren(...(query && hit.code ? [strip(bitsOf(hit.code, query.length), query)] : []));
   part(".terms").replaceChildren(...hit.terms.map((term) => make("li", {}, make("bdi", {}, term))));
   part(".cosine dd").textContent = hit.score.toFixed(3);
   // Other scores than cosines have no largest value: the first hit is the measure.
@@ -26,22 +31,22 @@ function fill(item, hit, rank, query, move, answer) {
   part(".meter span").style.width = `${Math.max(0, Math.min(1, share)) * 100}%`;
   part(".distance").hidden = hit.distance === null;
   part(".distance dd").textContent = hit.distance === null ? "" : plural(hit.distance, "bit");
-  part("article").setAttribute("aria-label", `${rank + 1}: ${hit.key}`);
+  part("article").setAttribute("aria-label", `${rank + 1}: ${title || hit.key}`);
 }
 
 /**
- * Show the hits of an answer. `actions` has open(hit), like(key) and point(key or null).
+ * Show the hits of an answer, which come after `offset` others. `actions` has open(hit), like(key) and point(key or null).
  *
  * Items are reused by key, so that a hit visibly moves and keeps the focus.
  */
-export function showHits(answer, changes, actions) {
+export function showHits(answer, offset, changes, actions) {
   const query = answer.code && bitsOf(answer.code, answer.n_bits);
   const old = new Map([...list().children].map((item) => [item.dataset.key, item]));
   const tops = new Map([...old].map(([key, item]) => [key, item.offsetTop]));
   const focused = document.activeElement?.closest?.(".hit")?.dataset.key;
   const items = answer.hits.map((hit, rank) => {
     const item = old.get(hit.key) ?? $("hit-template").content.firstElementChild.cloneNode(true);
-    fill(item, hit, rank, query, changes?.moves.get(hit.key), answer);
+    fill(item, hit, offset + rank, query, changes?.moves.get(hit.key), answer);
     item.querySelector(".key").onclick = () => actions.open(hit);
     item.querySelector(".more").onclick = () => actions.like(hit.key);
     item.onmouseenter = item.onfocusin = () => actions.point(hit.key);

@@ -3,7 +3,8 @@ import { announceAnswer, showCode, showSummary, summarize } from "./answer.js";
 import * as api from "./api.js";
 import { compare, showChanges } from "./changes.js";
 import { askKey, showAdd, showDocument, showHelp, startDialogs } from "./dialogs.js";
-import { $, announce, debounced, make, number, plural, toast } from "./dom.js";
+import { $, announce, debounced, make, plural, toast } from "./dom.js";
+import { counted as countedFields, forgetFields, learnFields, showFacets, showSort } from "./facets.js";
 import { startDrop } from "./files.js";
 import { showFilters, startFilters, toWhere } from "./filters.js";
 import { clearHits, fade, markHit, showHits, showSkeleton } from "./hits.js";
@@ -18,6 +19,7 @@ import { showWords } from "./words.js";
 const PAUSE = { typing: 160, sliding: 50 };
 const SAME_GESTURE = 900; // ms: changes within this time are compared with the hits before the first of them
 const TRY_AGAIN = 4000;
+const SNIPPET = 320; // characters
 
 const state = fresh();
 let known = []; // the collections
@@ -51,12 +53,14 @@ async function search({ silent = false } = {}) {
   }
   const mine = new AbortController();
   running = mine;
-  const { k, radius, rerank } = state;
+  const { k, offset, radius, rerank } = state;
   const ranking = ranked() ? state.ranking : "auto";
   const what = state.key === null ? { text: state.text } : { key: state.key };
   const waiting = setTimeout(() => silent || busy(true), 150);
   try {
-    const body = { ...what, k, radius, rerank, ranking, where: toWhere(state.filters), explain: true, view: true };
+    const body = { ...what, k, offset, radius, rerank, ranking, where: toWhere(state.filters), explain: true };
+    Object.assign(body, { snippet: SNIPPET, view: state.how, sort: state.sort || null, collapse: state.collapse });
+    if (state.narrow) body.facets = countedFields();
     const onBusy = (seconds) => summarize(`The server is busy. Next try in ${plural(seconds, "second")} …`);
     const found = await api.search(state.collection, body, { signal: mine.signal, onBusy });
     if (mine === running) show(found);
@@ -84,17 +88,22 @@ function show(found) {
   setCounts(found);
   setAnswer(found);
   clearState();
-  showHits(found, changes, { open, like, point: pointAt });
+  const learned = learnFields(found.hits);
+  showHits(found, state.offset, changes, { open, like, point: pointAt });
+  showFacets(found.facets, only);
+  $("narrow").hidden = !found.hits.length;
   showChanges(changes, baseline.what);
   showCode(found);
   showSummary(found, state);
   showWords(found, state.text, (text) => ask({ text }));
   showControls();
   // A query without a known word has no place on the map, and no ball around it holds a document.
-  const unlike = found.code === null ? found.unknown.length + found.ignored.length > 0 : found.place === null;
+  const unlike = found.code == null ? found.unknown.length + found.ignored.length > 0 : found.place === null;
   const about = { found, filtered: state.filters.length > 0 && !unlike, clear: () => filter([]) };
-  if (!found.hits.length) showNoHits(unlike ? null : nearest() ?? 0, state.radius, setRadius, about);
+  if (!found.hits.length && state.offset) turn(-Math.ceil(state.offset / state.k)); // fewer than when the link was made
+  else if (!found.hits.length) showNoHits(unlike ? null : nearest() ?? 0, state.radius, setRadius, about);
   announceAnswer();
+  if (learned && state.narrow) search({ silent: true }); // with counts of the new fields
 }
 
 function fail(error) {
@@ -117,6 +126,7 @@ async function rest() {
   setAnswer(null);
   showCode(null);
   showWords(null);
+  $("narrow").hidden = $("pager").hidden = true;
   showControls();
   summarize("");
   showChanges(null);
@@ -139,6 +149,10 @@ async function rest() {
 
 function showControls() {
   showBall(state.radius ?? answer?.radius_used ?? null, state.radius === null, bits());
+  $("how").open = state.how;
+  $("narrow").open = state.narrow;
+  $("collapse").setAttribute("aria-checked", String(state.collapse));
+  showSort(state.sort);
   $("rerank").setAttribute("aria-checked", String(state.rerank));
   $("count").value = state.k;
   $("ranking").value = ranked() ? state.ranking : "auto";
@@ -151,7 +165,7 @@ function showControls() {
 
 /** Set another query. `step` adds it to the history of the browser; `typed` waits for more input. */
 function ask(what, { step = true, typed = false } = {}) {
-  Object.assign(state, { text: "", key: null }, what);
+  Object.assign(state, { text: "", key: null, offset: 0 }, what);
   baseline.hits = null;
   if (!typed) $("query").value = state.text;
   remember(state, known.length > 1, { step });
@@ -165,17 +179,26 @@ function change(settings, what) {
   const now = performance.now();
   if (answer && (now - baseline.at > SAME_GESTURE || !baseline.hits)) baseline.hits = answer.hits;
   Object.assign(baseline, { at: now, what });
-  Object.assign(state, settings);
+  Object.assign(state, { offset: 0 }, settings);
   remember(state, known.length > 1);
   showControls();
   later.sliding();
 }
 
-const setRadius = (radius) => change({ radius }, radius === null ? "Auto radius:" : `Radius ${radius}:`);
+const setRadius = (radius) => change({ radius, how: true }, radius === null ? "Auto radius:" : `Radius ${radius}:`);
 const filter = (filters) => change({ filters }, filters.length ? `Only ${filters.join(", ")}:` : "Without filters:");
 const only = (condition) => state.filters.includes(condition) || filter([...state.filters, condition]);
 const setRanking = (ranking) => change({ ranking }, `Ranked by ${$("ranking").selectedOptions[0].text}:`);
-const setRerank = (rerank) => change({ rerank }, rerank ? "Re-ranked by vectors:" : "By distance alone:");
+/** Show another page of hits. */
+function turn(by) {
+  state.offset = Math.max(0, state.offset + by * state.k);
+  baseline.hits = null;
+  remember(state, known.length > 1, { step: true });
+  search().then(() => $("results").focus());
+}
+const setSort = (sort) => change({ sort }, sort ? `Sorted by ${sort.replace(/^-/u, "")}:` : "By relevance:");
+const setCollapse = (collapse) => change({ collapse }, collapse ? "Without near-duplicates:" : "With near-duplicates:");
+const setRerank = (rerank) => change({ rerank, how: true }, rerank ? "Re-ranked by vectors:" : "By distance alone:");
 
 function widen(by) {
   if (!coded()) return;
@@ -250,8 +273,7 @@ async function put(given) {
 function showFacts() {
   const one = collection();
   const told = one?.documents != null; // null if its file cannot be read
-  const codes = one?.n_bits ? ` · ${number(one.n_bits)}-bit codes` : "";
-  $("facts").textContent = told ? `${plural(one.documents, "document")}${codes}` : "";
+  $("facts").textContent = told ? plural(one.documents, "document") : "";
 }
 
 /** Switch to another collection. */
@@ -269,6 +291,7 @@ function enter(name) {
   $("add").hidden = !writable || vectors;
   showFacts();
   forgetColors();
+  forgetFields();
   setCorpus(null);
   answer = null;
   withoutBall();
@@ -342,12 +365,29 @@ function wire() {
     change({ k: COUNTS[$("count").selectedIndex] }, `${$("count").value} hits:`),
   );
   $("ranking").addEventListener("change", () => setRanking($("ranking").value));
+  $("sort").addEventListener("change", () => setSort($("sort").value));
+  $("previous").addEventListener("click", () => turn(-1));
+  $("next").addEventListener("click", () => turn(1));
+  $("collapse").addEventListener("click", () => setCollapse(!state.collapse));
+  $("narrow").addEventListener("toggle", () => {
+    if ($("narrow").open === state.narrow) return;
+    state.narrow = $("narrow").open;
+    remember(state, known.length > 1);
+    if (state.narrow) search();
+  });
   $("collection").addEventListener("change", () => {
     enter($("collection").value);
-    ask({ radius: null, filters: [] });
+    ask({ radius: null, filters: [], sort: "" });
   });
   $("add").addEventListener("click", () => showAdd(state.key === null ? state.text : "", put));
   $("help").addEventListener("click", showHelp);
+  $("how").addEventListener("toggle", () => {
+    if ($("how").open === state.how) return;
+    state.how = $("how").open;
+    remember(state, known.length > 1);
+    if (state.how) search();
+    setAnswer(answer); // the map had no size
+  });
   if (matchMedia("(max-width: 60rem)").matches) $("map-card").open = false;
   $("map-card").addEventListener("toggle", () => setAnswer(answer));
   window.addEventListener("popstate", follow);

@@ -8,9 +8,15 @@ export const RANKINGS = ["auto", "graph", "bm25", "cosine"];
 
 const MAX_FILTERS = 16; // fields, as in limits.py
 
-/** text: the query; key: the document that is the query, or null; radius: null for auto; filters: conditions. */
+/**
+ * text: the query; key: the document that is the query, or null; filters: conditions; sort: a field, with a minus for
+ * descending order, or ""; narrow, how: whether the page shows counts per value, and how hits were found; radius: null
+ * for auto.
+ */
 export function fresh() {
-  return { collection: null, text: "", key: null, k: 10, radius: null, rerank: true, ranking: "auto", filters: [] };
+  const query = { collection: null, text: "", key: null, k: 10, offset: 0, filters: [] };
+  const view = { sort: "", collapse: false, narrow: false };
+  return { ...query, ...view, how: false, radius: null, rerank: true, ranking: "auto" };
 }
 
 const whole = (value) => (/^\d{1,4}$/.test(value ?? "") ? Number(value) : null);
@@ -18,13 +24,20 @@ const whole = (value) => (/^\d{1,4}$/.test(value ?? "") ? Number(value) : null);
 export function fromFragment(fragment) {
   const given = new URLSearchParams(fragment.replace(/^#/, ""));
   const k = whole(given.get("k"));
+  const radius = whole(given.get("radius"));
+  const rerank = given.get("rerank") !== "no";
   return {
     collection: given.get("in"),
     text: given.get("q") ?? "",
     key: given.get("like"),
     k: COUNTS.includes(k) ? k : fresh().k,
-    radius: whole(given.get("radius")),
-    rerank: given.get("rerank") !== "no",
+    offset: whole(given.get("offset")) ?? 0,
+    sort: given.get("sort") ?? "",
+    collapse: given.get("collapse") === "yes",
+    narrow: given.get("narrow") === "yes",
+    radius,
+    rerank,
+    how: given.get("how") === "yes" || radius !== null || !rerank,
     ranking: RANKINGS.includes(given.get("rank")) ? given.get("rank") : fresh().ranking,
     filters: given.getAll("where").slice(0, MAX_FILTERS),
   };
@@ -35,6 +48,11 @@ export function toFragment(state, several) {
   if (several && state.collection) said.set("in", state.collection);
   if (state.key !== null) said.set("like", state.key);
   else if (state.text && state.text.length <= MAX_LINK_CHARACTERS) said.set("q", state.text);
+  if (state.offset) said.set("offset", state.offset);
+  if (state.sort) said.set("sort", state.sort);
+  if (state.collapse) said.set("collapse", "yes");
+  if (state.narrow) said.set("narrow", "yes");
+  if (state.how) said.set("how", "yes");
   if (state.radius !== null) said.set("radius", state.radius);
   if (!state.rerank) said.set("rerank", "no");
   if (state.ranking !== fresh().ranking) said.set("rank", state.ranking);

@@ -55,12 +55,12 @@ export function showNoHits(nearest, radius, widen, { found, filtered, clear }) {
     return;
   }
   if (nearest === null && found.ignored.length && !found.unknown.length) {
-    const why = "All words of the query are too common to search for. Add one that tells what it is about.";
+    const why = "Add a word that tells what it is about.";
     show("none", make("h2", {}, "Only common words"), make("p", {}, why));
     return;
   }
   if (nearest === null) {
-    const why = "The collection knows none of these words. Try other words, or more of them.";
+    const why = "Try other words, or more of them.";
     show("none", make("h2", {}, "No known words"), make("p", {}, why));
     return;
   }

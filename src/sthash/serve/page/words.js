@@ -2,6 +2,10 @@
 import { $, make } from "./dom.js";
 
 const MANY = 12;
+const READ_AS = {
+  strict: "Read with its operators.",
+  relaxed: "No document meets the operators of the query. It was read as words.",
+};
 
 function list(words) {
   const some = words.slice(0, MANY).flatMap((word, at) => [at ? ", " : "", make("bdi", {}, word)]);
@@ -12,14 +16,16 @@ function list(words) {
 export function showWords(found, text, search) {
   const lines = [];
   const suggestions = Object.entries(found?.suggestions ?? {}).filter(([, known]) => known.length);
-  if (found?.unknown?.length) lines.push(make("li", { class: "unknown" }, "In no document: ", ...list(found.unknown)));
+  const unknown = (found?.unknown ?? []).filter((word) => !found.suggestions?.[word]?.length);
+  if (READ_AS[found?.reading]) lines.push(make("li", { class: "reading" }, READ_AS[found.reading]));
+  if (unknown.length) lines.push(make("li", { class: "unknown" }, "In no document: ", ...list(unknown)));
   for (const [word, known] of suggestions.slice(0, MANY)) {
     const choices = known.map((one) =>
       make("button", { type: "button", class: "suggestion", onclick: () => search(replaced(text, word, one)) }, make("bdi", {}, one)),
     );
-    lines.push(make("li", { class: "suggested" }, "Instead of ", make("bdi", {}, word), ": ", ...choices));
+    lines.push(make("li", { class: "suggested" }, "In no document: ", make("bdi", {}, word), ". Did you mean ", ...choices, "?"));
   }
-  if (suggestions.length) {
+  if (suggestions.length > 1) {
     const meant = suggestions.reduce((query, [word, [first]]) => replaced(query, word, first), text);
     const link = make("button", { type: "button", class: "meant", onclick: () => search(meant) }, make("bdi", {}, meant));
     lines.push(make("li", {}, "Search for ", link, " instead"));

@@ -1,0 +1,96 @@
+"""Folders: one document per file, and what is known of a file without reading it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from sthash.sources.compression import SUFFIXES, opened
+from sthash.sources.documents import Document
+from sthash.sources.encodings import Encoding
+from sthash.sources.formats import ENDINGS, FORMATS, SEVERAL, UNREADABLE, read_records
+from sthash.sources.kinds import KINDS
+from sthash.sources.records import BadRecord, OnBad
+
+
+@dataclass(frozen=True)
+class FolderFile:
+    """A file of a folder."""
+
+    path: Path
+    parts: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """The path below the folder, which is the key of the document."""
+        return "/".join(self.parts)
+
+    @property
+    def label(self) -> str | None:
+        """The first folder of the path."""
+        return self.parts[0] if len(self.parts) > 1 else None
+
+    def documents(self, encoding: Encoding) -> Iterator[Document]:
+        """Read the file: one document, or those of a mailbox."""
+        kind = format_of(self.path)
+        with opened(self.path) as stream:
+            records = read_records(stream, str(self.path), kind if kind in KINDS else "txt", encoding)
+            for number, (_, record) in enumerate(records, 1):
+                key = f"{self.name}#{number}" if kind in SEVERAL else self.name
+                yield Document(key, record["text"], self.label, record["metadata"])
+
+
+def folder_files(
+    folder: Path, include: Sequence[str] = (), exclude: Sequence[str] = (), on_skip: OnBad = lambda _: None
+) -> list[FolderFile]:
+    """Return the files of a folder and of those in it, sorted, without hidden ones; links to folders are not followed.
+
+    Parameters
+    ----------
+    folder : Path
+    include, exclude : list of str
+        Patterns; see `read_documents`.
+    on_skip : callable
+        Called with a `BadRecord` for each folder that cannot be opened.
+    """
+    found: list[tuple[tuple[str, ...], str]] = []
+
+    def note(error: OSError) -> None:
+        on_skip(BadRecord(str(error.filename), f"{error.filename} cannot be opened ({error.strerror})."))
+
+    # Strings, because path objects take longer than the disk when there are many files.
+    top = os.fspath(folder)
+    for above, folders, files in os.walk(top, onerror=note):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        parts = Path(above).relative_to(folder).parts
+        found += [((*parts, name), os.path.join(above, name)) for name in files if not name.startswith(".")]  # noqa: PTH118
+    return [
+        FolderFile(Path(path), parts)
+        for parts, path in sorted(found)
+        if (not include or any(_matches(pattern, parts) for pattern in include))
+        and not any(_matches(pattern, parts) for pattern in exclude)
+        and os.path.isfile(path)  # noqa: PTH113
+    ]
+
+
+def _matches(pattern: str, parts: tuple[str, ...]) -> bool:
+    wanted = pattern.rstrip("/")
+    if "/" in wanted:
+        path = "/".join(parts)
+        return fnmatchcase(path, wanted) or fnmatchcase(path, f"{wanted}/*")
+    return any(fnmatchcase(part, wanted) for part in parts)
+
+
+def format_of(path: Path) -> str:
+    """Return the format of a file by its name."""
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    if suffixes and suffixes[-1] in SUFFIXES:
+        suffixes.pop()
+    ending = suffixes[-1].lstrip(".") if suffixes else ""
+    if ending in UNREADABLE:
+        raise ValueError(f"{path}: .{ending} files are not read. {UNREADABLE[ending]}")
+    kind = ENDINGS.get(ending, ending)
+    return kind if kind in FORMATS else "txt"

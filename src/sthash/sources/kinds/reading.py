@@ -1,0 +1,67 @@
+"""What the readers of single files share: whole files, bounded, and their text."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator
+from typing import IO, Any
+
+from sthash.sources.encodings import Encoding, plain_stream
+from sthash.sources.records import LARGEST_RECORD, too_large
+
+KindReader = Callable[[IO[bytes], str, Encoding], Iterator[dict[str, Any]]]
+
+_HEAD_BYTES = 8192
+# Of the bytes of a text: tabs, line ends, form feeds, backspaces and escapes are the control characters that logs have.
+_CONTROLS = bytes(set(range(32)) - {8, 9, 10, 12, 13, 27}) + b"\x7f"
+_MOST_CONTROLS = 0.02
+
+
+def whole(stream: IO[bytes], name: str) -> bytes:
+    """Read a file that is one document."""
+    content = stream.read(LARGEST_RECORD + 1)
+    if len(content) > LARGEST_RECORD:
+        raise ValueError(too_large(name).reason)
+    return content
+
+
+def decoded(content: bytes, name: str, encoding: Encoding) -> str:
+    """Return the text of a file; bytes that are no text are an error."""
+    stream, found = plain_stream(io.BytesIO(content), name, encoding)
+    plain = stream.read()
+    if is_binary(plain):
+        raise ValueError(f"{name} is binary, not text. Convert it to text, or name it in exclude (--exclude).")
+    try:
+        return found.decode(plain)
+    except UnicodeDecodeError as error:
+        raise ValueError(found.problem(name, plain, 0, error)) from error
+
+
+def is_binary(content: bytes) -> bool:
+    r"""Whether bytes are no text in any encoding: text has no zero bytes, and hardly any control characters.
+
+    Examples
+    --------
+    >>> from sthash.sources.kinds.reading import is_binary
+    >>> is_binary(b"caf\xe9 au lait"), is_binary(b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR")
+    (False, True)
+    """
+    head = content[:_HEAD_BYTES]
+    controls = len(head) - len(head.translate(None, _CONTROLS))
+    return b"\0" in head or controls > _MOST_CONTROLS * len(head)
+
+
+def squeezed(pieces: Iterator[str]) -> str:
+    """Join lines: spaces at their ends go, and more than one empty line becomes one."""
+    lines: list[str] = []
+    for piece in pieces:
+        line = piece.strip()
+        if line or (lines and lines[-1]):
+            lines.append(line)
+    return "\n".join(lines).strip()
+
+
+def record(text: str, **about: Any) -> dict[str, Any]:
+    """Make a record of a text and what is known about it; what is empty is left out."""
+    known = {name: value for name, value in about.items() if value not in (None, "", [])}
+    return {"text": text, "metadata": known}
