@@ -106,7 +106,10 @@ def test_fields(both):
 
 
 def test_milvus_compares_what_it_can():
-    assert filter_expression({"a": 1}) == '(metadata["a"] in [1] or metadata["a"] == true)'
+    assert filter_expression({"a": 1}) == (
+        '(metadata["a"] in [1] or metadata["a"] == true or json_contains(metadata["a"], true) '
+        'or json_contains_any(metadata["a"], [1]))'
+    )
     assert filter_expression({"a": ["x", 'y"', 2.5, False]}) == (
         r'(metadata["a"] in ["x", "y\""] or metadata["a"] in [0] or metadata["a"] in [2.5] or metadata["a"] == false)'
     )
