@@ -113,6 +113,8 @@ def test_hits_say_how_they_came_about(still, file, options):
         expected = about(file.search(query, 3, **asked))
         if default_ranking(still) == "cosine":
             expected |= {"suggestions": {}, "corrected": {}}
+            if query == "the of":  # Milvus does not store stop words
+                expected["ignored"] = ("the", "of")
         assert about(hits) == about(still.search(query, 3, **options)) == expected
     first, second, *_ = answers
     assert (first.ignored, first.unknown) == (("the", "of", "a"), ())
