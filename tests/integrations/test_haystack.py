@@ -4,7 +4,9 @@ import random
 
 import pytest
 
-pytest.importorskip("haystack", reason="haystack is not installed; pip install 'sthash[haystack]'")
+from support.components import require
+
+require("Haystack")
 from haystack import Document, Pipeline
 from haystack.document_stores.errors import DuplicateDocumentError
 from haystack.document_stores.types import DuplicatePolicy

@@ -1,10 +1,10 @@
 """LangChain's own tests of vector stores and retrievers, and what they leave out."""
 
-import sys
-
 import pytest
 
-pytest.importorskip("langchain_tests", reason="langchain-tests is not installed; pip install 'sthash[dev]'")
+from support.components import require
+
+require("LangChain and its tests")
 from langchain_core.documents import Document
 from langchain_core.embeddings import DeterministicFakeEmbedding
 from langchain_tests.integration_tests import RetrieversIntegrationTests, VectorStoreIntegrationTests

@@ -2,7 +2,9 @@
 
 import pytest
 
-pytest.importorskip("llama_index.core", reason="llama-index-core is not installed; pip install 'sthash[llama-index]'")
+from support.components import require
+
+require("LlamaIndex")
 from llama_index.core import StorageContext, VectorStoreIndex
 from llama_index.core.embeddings import MockEmbedding
 from llama_index.core.schema import Document, NodeRelationship, RelatedNodeInfo, TextNode

@@ -13,6 +13,7 @@ from sthash.extras import install_command
 from sthash.sources import SourceFields, read_documents
 from sthash.sources.kinds import archives
 from sthash.sources.reader import SkippedFilesWarning
+from support.components import require
 
 SENTENCE = "The lighthouse keeper counted ninety ships & two whales."
 ESCAPED = SENTENCE.replace("&", "&amp;")
@@ -158,7 +159,8 @@ def test_mailboxes(tmp_path):
 
 
 def pdf(password=None, text=SENTENCE):
-    pypdf = pytest.importorskip("pypdf", reason="pypdf is not installed; pip install 'sthash[files]'")
+    require("pypdf")
+    import pypdf
     from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject
 
     writer = pypdf.PdfWriter()

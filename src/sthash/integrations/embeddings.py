@@ -22,6 +22,7 @@ class GivenVectors:
         self._of_thread = threading.local()
 
     def __call__(self, texts: list[str]) -> Any:
+        """Return one vector per text."""
         given = getattr(self._of_thread, "vector", None)
         if given is not None:
             return [given] * len(texts)

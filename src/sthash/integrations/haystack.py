@@ -36,8 +36,8 @@ class SthashDocumentStore:
     path : str, optional
         The file; it is created if there is none. Without a path the collection is temporary.
     embedding_dim : int, optional
-        Number of values of an embedding. Without it, the collection is one of texts, which are found by their words, and
-        embeddings are not stored.
+        Number of values of an embedding. Without it, the collection is one of texts, which are found by their words,
+        and embeddings are not stored.
 
     Examples
     --------
@@ -57,8 +57,8 @@ class SthashDocumentStore:
         if path is not None and Path(path).exists():
             self.collection = Collection.open(path, embedder=embedder)
         else:
-            # Documents without an embedding have the vector zero, of which there is no cosine: unit vectors are compared
-            # by inner product instead, which is the same.
+            # Documents without an embedding have the vector zero, of which there is no cosine: unit vectors are
+            # compared by inner product instead, which is the same.
             options = None if embedding_dim is None else VectorOptions(metric="ip")
             self.collection = Collection.create(path, [], embedder=embedder, vector_options=options)
 
@@ -94,15 +94,17 @@ class SthashDocumentStore:
                 raise ValueError(f"the document {document.id} has a blob or a sparse embedding, which is not stored.")
             if document.embedding is not None and self._dim not in (None, len(document.embedding)):
                 raise ValueError(
-                    f"the document {document.id} has an embedding of {len(document.embedding)} values, but the store was "
-                    f"made for {self._dim}. Pass another embedding_dim."
+                    f"the document {document.id} has an embedding of {len(document.embedding)} values, but the store "
+                    f"was made for {self._dim}. Pass another embedding_dim."
                 )
         if policy == DuplicatePolicy.SKIP:
             own = [document for document in own if document.id not in self.collection]
         elif policy != DuplicatePolicy.OVERWRITE:
             twice = next((document.id for document in own if document.id in self.collection), None)
             if twice is not None:
-                raise DuplicateDocumentError(f"there is a document with the id {twice!r} already. Choose another policy.")
+                raise DuplicateDocumentError(
+                    f"there is a document with the id {twice!r} already. Choose another policy."
+                )
         last = list({document.id: document for document in own}.values())
         if last:
             vectors = None if self._dim is None else [_unit(document.embedding, self._dim) for document in last]
@@ -167,9 +169,7 @@ class SthashRetriever:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the arguments that the retriever was made with, for a pipeline that is saved."""
-        return default_to_dict(
-            self, document_store=self._store.to_dict(), filters=self._filters, top_k=self._top_k
-        )
+        return default_to_dict(self, document_store=self._store.to_dict(), filters=self._filters, top_k=self._top_k)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> SthashRetriever:

@@ -47,9 +47,7 @@ class SthashVectorStore(VectorStore):
     [Document(id='b', metadata={}, page_content='Water the plants.')]
     """
 
-    def __init__(
-        self, path: str | Path | None = None, embedding: Embeddings | None = None, **options: Any
-    ) -> None:
+    def __init__(self, path: str | Path | None = None, embedding: Embeddings | None = None, **options: Any) -> None:
         self._embedding = embedding
         self._vectors = None if embedding is None else GivenVectors(embedding.embed_documents)
         named = type(embedding)
@@ -123,7 +121,9 @@ class SthashVectorStore(VectorStore):
     ) -> list[Document]:
         """Return k of the ``fetch_k`` best documents that differ from each other; they are embedded once more."""
         if self._embedding is None:
-            raise ValueError("a collection of texts has no vectors to tell documents apart. Pass collapse=True instead.")
+            raise ValueError(
+                "a collection of texts has no vectors to tell documents apart. Pass collapse=True instead."
+            )
         found = self.similarity_search(query, fetch_k, **kwargs)
         vectors = self._embedding.embed_documents([document.page_content for document in found])
         asked = np.array(self._embedding.embed_query(query), dtype=np.float32)

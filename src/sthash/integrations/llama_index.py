@@ -120,9 +120,7 @@ class SthashVectorStore(BasePydanticVectorStore):
         """Delete all nodes."""
         self._collection.delete([key for key, _ in self._about()])
 
-    def get_nodes(
-        self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None
-    ) -> list[BaseNode]:
+    def get_nodes(self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None) -> list[BaseNode]:
         """Return the nodes with these ids that meet the filters, without their embeddings."""
         keys = self._chosen(node_ids, filters)
         if keys is None:
