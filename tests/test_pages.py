@@ -4,16 +4,26 @@ import re
 
 import pytest
 
+from support.components import installed, require
 from support.pages import NO_PROGRAM, PAGES, blocks, name_of, runner
 
 # Blocks that cannot run here, by something that they contain. Nothing else is left out.
 NOT_RUN = {
+    "docs/coming-from.md": {"from txtai import": "PyTorch"},
     "docs/reproducing.md": {"sth reproduce": "the paper's corpora may not be distributed"},
     "docs/scores.md": {"ng20.tfidf.mat": "the corpora of the literature may not be distributed"},
     "docs/scaling.md": {
         "http://milvus:19530": "a Milvus server",
         ".fit(table)": "a table on a cluster; see the tutorial",
     },
+}
+if not installed("chromadb"):
+    NOT_RUN["docs/coming-from.md"]["import chromadb"] = "what only the benchmarks need is not among the tests' packages"
+    NOT_RUN["docs/coming-from.md"]["news.search(vectors[0], k=3"] = "it compares with Chroma"
+# What pages need beside our own dependencies.
+NEEDS = {
+    "docs/coming-from.md": ("benchmark peers",),
+    "docs/integrations.md": ("LangChain and its tests", "LlamaIndex", "Haystack", "Hugging Face datasets", "MCP"),
 }
 # Pages whose blocks another test runs, because they need more than this one has.
 OTHERS = {
@@ -31,6 +41,7 @@ def left_out(name, block):
 @pytest.mark.parametrize("page", WITH_CODE, ids=name_of)
 def test_the_code_of_the_page_runs(page, tmp_path, capsys, request):
     name, found = name_of(page), blocks(page.read_text(encoding="utf-8"))
+    require(*NEEDS.get(name, ()))
     assert {block.language for block in found} <= {"python", "sh", *NO_PROGRAM}
     code = [block for block in found if block.language in ("python", "sh") and not left_out(name, block)]
     if any("spark" in block.body for block in code):
