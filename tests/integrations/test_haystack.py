@@ -93,7 +93,7 @@ def test_a_pipeline_that_is_saved(tmp_path):
     store.collection.close()
     again = Pipeline.loads(pipeline.dumps(), unsafe=True)
     assert again.run(given)["retriever"]["documents"] == first
-    again.get_component("retriever")._store.collection.close()
+    again.get_component("retriever")._documents.collection.close()
 
 
 def test_what_is_refused(store):

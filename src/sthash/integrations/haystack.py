@@ -165,11 +165,11 @@ class SthashRetriever:
     ) -> None:
         if not isinstance(document_store, SthashDocumentStore):
             raise ValueError(f"document_store is a {type(document_store).__name__}. Pass a SthashDocumentStore.")
-        self._store, self._filters, self._top_k = document_store, filters, top_k
+        self._documents, self._filters, self._top_k = document_store, filters, top_k
 
     def to_dict(self) -> dict[str, Any]:
         """Return the arguments that the retriever was made with, for a pipeline that is saved."""
-        return default_to_dict(self, document_store=self._store.to_dict(), filters=self._filters, top_k=self._top_k)
+        return default_to_dict(self, document_store=self._documents.to_dict(), filters=self._filters, top_k=self._top_k)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> SthashRetriever:
@@ -189,7 +189,7 @@ class SthashRetriever:
     ) -> dict[str, list[Document]]:
         """Retrieve documents."""
         k = self._top_k if top_k is None else top_k
-        return {"documents": self._store.search(query, query_embedding, filters or self._filters, k)}
+        return {"documents": self._documents.search(query, query_embedding, filters or self._filters, k)}
 
 
 def _check(filters: dict[str, Any] | None) -> None:
