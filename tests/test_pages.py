@@ -1,6 +1,7 @@
 """The documentation tells the truth: the code of every page runs, in order, and prints what the page shows."""
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -49,6 +50,14 @@ def test_the_code_of_the_page_runs(page, tmp_path, capsys, request):
     with runner(name, tmp_path, capsys) as running:
         for block in code:
             running.run(block)
+
+
+def test_the_code_of_the_readme_can_be_run_again(tmp_path, capsys):
+    (page,) = (page for page in PAGES if name_of(page) == "README.md")
+    code = [block for block in blocks(page.read_text(encoding="utf-8")) if block.language in ("python", "sh")]
+    with runner("README.md", tmp_path, capsys) as running:
+        for block in code * 2:
+            running.run(replace(block, output=None))
 
 
 def test_what_is_not_run_is_there():
