@@ -22,18 +22,21 @@ def origin(folder, **about):
 
 
 @pytest.mark.parametrize(
-    ("prefix", "installer", "command"),
+    ("folder", "marker", "installer", "command"),
     [
-        ("/usr", "pip", "pip install 'sthash[files]'"),
-        ("/opt/conda", "conda", "pip install 'sthash[files]'"),
-        ("/home/ann/app/.venv", "uv", "uv pip install 'sthash[files]'"),
-        ("/home/ann/.local/share/uv/tools/sthash", "uv", "uv tool install 'sthash[files]'"),
-        ("/home/ann/.cache/uv/archive-v0/x7_a", "uv", "uvx --from 'sthash[files]' sth"),
-        ("/home/ann/.local/share/pipx/venvs/sthash", "pip", "pipx install --force 'sthash[files]'"),
+        ("venv", "pyvenv.cfg", "pip", "pip install 'sthash[files]'"),
+        ("conda", "conda-meta", "conda", "pip install 'sthash[files]'"),
+        ("app/.venv", "pyvenv.cfg", "uv", "uv pip install 'sthash[files]'"),
+        ("uv/tools/sthash", "uv-receipt.toml", "uv", "uv tool install 'sthash[files]'"),
+        ("cache/archive-v0/x7_a", "pyvenv.cfg", "uv", "uvx --from 'sthash[files]' sth"),
+        ("pipx/venvs/sthash", "pipx_metadata.json", "pip", "pipx install --force 'sthash[files]'"),
     ],
 )
-def test_by_the_way_it_was_installed(monkeypatch, prefix, installer, command):
-    monkeypatch.setattr(sys, "prefix", prefix)
+def test_by_the_way_it_was_installed(monkeypatch, tmp_path, folder, marker, installer, command):
+    prefix = tmp_path / folder
+    prefix.mkdir(parents=True)
+    (prefix / marker).touch()
+    monkeypatch.setattr(sys, "prefix", str(prefix))
     monkeypatch.setattr(importlib.metadata, "distribution", lambda _: Installed(INSTALLER=f"{installer}\n"))
     assert install_command("files") == command
 
@@ -41,10 +44,13 @@ def test_by_the_way_it_was_installed(monkeypatch, prefix, installer, command):
 def test_from_a_folder(monkeypatch, tmp_path):
     clone = tmp_path / "my clone"
     clone.mkdir()
+    wheel = tmp_path / "sthash-1-py3-none-any.whl"
+    wheel.touch()
     monkeypatch.setattr(sys, "prefix", "/usr")
     for about, command in (
         (origin(clone), f"pip install '{clone}[mcp]'"),
         (origin(clone, dir_info={"editable": True}), f"pip install -e '{clone}[mcp]'"),
+        (origin(wheel), f"pip install '{wheel}[mcp]'"),
         (origin(tmp_path / "gone"), "pip install 'sthash[mcp]'"),
         ('{"url": "https://example.org/x.whl"}', "pip install 'sthash[mcp]'"),
         ("[broken", "pip install 'sthash[mcp]'"),

@@ -18,17 +18,17 @@ def install_command(extra: str) -> str:
     source, editable, installer = _origin()
     wanted = f"{'-e ' if editable else ''}'{source}[{extra}]'"
     prefix = Path(sys.prefix)
-    if "pipx" in prefix.parts:
+    if (prefix / "pipx_metadata.json").exists():
         return f"pipx install --force {wanted}"
-    if {"uv", "tools"} <= set(prefix.parts):
+    if (prefix / "uv-receipt.toml").exists():
         return f"uv tool install {wanted}"
-    if {"uv", "archive-v0"} <= set(prefix.parts) or {"uv", "environments-v2"} <= set(prefix.parts):
+    if prefix.parent.name.startswith(("archive-v", "environments-v")):  # in the cache of uv
         return f"uvx --from {wanted} sth"
     return f"uv pip install {wanted}" if installer == "uv" else f"pip install {wanted}"
 
 
 def _origin() -> tuple[str, bool, str]:
-    """Return what was installed (a name or a folder), whether it can be edited there, and by which program."""
+    """Return what was installed (a name, a folder or a file), whether it can be edited there, and by which program."""
     # Here, because they take longer to import than most commands to run.
     import json
     from importlib.metadata import PackageNotFoundError, distribution
@@ -45,5 +45,5 @@ def _origin() -> tuple[str, bool, str]:
         url, editable = urlsplit(origin.get("url", "")), origin.get("dir_info", {}).get("editable", False)
     except (ValueError, AttributeError, TypeError):
         return "sthash", False, installer
-    folder = url2pathname(url.path) if url.scheme == "file" else ""
-    return (folder, bool(editable), installer) if Path(folder or "?").is_dir() else ("sthash", False, installer)
+    path = url2pathname(url.path) if url.scheme == "file" else ""
+    return (path, bool(editable), installer) if Path(path or "?").exists() else ("sthash", False, installer)
