@@ -274,6 +274,12 @@ def test_dialects_of_csv(tmp_path, delimiter):
     assert (document.key, document.text, document.metadata) == ("a", "one, two; three", {"year": "2010"})
 
 
+def test_a_csv_file_that_states_its_delimiter(tmp_path):
+    (tmp_path / "a.csv").write_bytes("sep=;\r\nid;text\r\na;one, two, three\r\nb;four\r\n".encode("utf-16"))
+    found = list(read_documents(tmp_path / "a.csv"))
+    assert [(document.key, document.text) for document in found] == [("a", "one, two, three"), ("b", "four")]
+
+
 def test_nested_and_several_fields():
     record = {"title": "A", "body": {"en": "B", "de": None}, "tags": ["x"]}
     for text, wanted in {"body.en": "B", "title,body.en": "A\n\nB", "body.de": "", "title, body.de": "A"}.items():
