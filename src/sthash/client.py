@@ -28,6 +28,7 @@ from sthash.collection import (
 )
 from sthash.duplicates import DuplicateKeywords, DuplicateOptions, Duplicates
 from sthash.duplicates.similarity_join import SimilarPairs
+from sthash.extras import install_command
 from sthash.progress import Progress, silent
 from sthash.serve import limits
 from sthash.sources import Document, FieldNames, paired, with_fields
@@ -79,7 +80,7 @@ class Client(ByKey):
         try:
             import httpx2
         except ImportError as error:
-            raise ImportError(f"sthash.Client needs the extra: pip install 'sthash[client]' ({error}).") from error
+            raise ImportError(f"sthash.Client needs the extra: {install_command('client')} ({error}).") from error
         headers = {"authorization": f"Bearer {api_key}"} if api_key is not None else {}
         parameters = {"collection": collection} if collection is not None else {}
         self._failures: tuple[type[Exception], ...] = (httpx2.TransportError,)

@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from sthash.cli import main
+from sthash.extras import install_command
 from sthash.reproduction import report
 from sthash.reproduction.conditions import load_conditions
 from sthash.reproduction.report.claims import FAILS, HOLDS, PARTLY, judge, share_above
@@ -156,7 +157,7 @@ def test_what_the_command_cannot_do_is_one_line(sth, experiments, tmp_path, monk
         assert message in captured.err
         assert captured.err.count("\n") == 1
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    assert "pip install 'sthash[plot]'" in sth(status=1).err
+    assert install_command("plot") in sth(status=1).err
     assert not (tmp_path / "reproduction").exists()
 
 

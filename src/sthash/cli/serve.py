@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from sthash.cli.embedders import EmbedderOptions
+from sthash.extras import install_command
 
 
 def serve(
@@ -57,7 +58,7 @@ def serve(
         from sthash.serve import serve as run
     except ImportError as error:
         raise ImportError(
-            f"sth serve needs packages that are missing ({error}). Run: pip install 'sthash[serve]'"
+            f"sth serve needs packages that are missing ({error}). Run: {install_command('serve')}"
         ) from error
 
     def ready(address: str) -> None:

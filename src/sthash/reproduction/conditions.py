@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from sthash.extras import install_command
 from sthash.reproduction.datasets import DatasetError
 
 EXPERIMENTS = Path(__file__).with_name("experiments")
@@ -172,7 +173,7 @@ def _read(path: Path) -> dict[str, Any]:
         import yaml
     except ImportError as error:
         raise ImportError(
-            "the conditions of the experiments are YAML files and need PyYAML. Install it: pip install 'sthash[plot]'."
+            f"the conditions of the experiments are YAML files and need PyYAML. Install it: {install_command('plot')}."
         ) from error
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))

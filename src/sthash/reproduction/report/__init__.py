@@ -11,6 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from sthash import __version__
+from sthash.extras import install_command
 from sthash.files import replacing
 from sthash.reproduction.report import better_codes, claims, figures, known_scores, sections
 from sthash.reproduction.report.markup import html_page, table
@@ -34,7 +35,7 @@ def check_tools() -> None:
     """Refuse to start without a library that the report needs after half an hour."""
     missing = [name for name in ("matplotlib", "yaml", "markdown_it") if importlib.util.find_spec(name) is None]
     if missing:
-        raise ImportError(f"sth reproduce needs {' and '.join(missing)}. Install: pip install 'sthash[plot]'.")
+        raise ImportError(f"sth reproduce needs {' and '.join(missing)}. Install: {install_command('plot')}.")
 
 
 def write_report(run: Run, outcome: Outcome, folder: Path) -> WrittenReport:
