@@ -91,7 +91,9 @@ class Batcher:
         try:
             await self._answer([pending])
         except TakesLongError:  # the others need not wait for it
-            task = asyncio.create_task(self._give([pending], self._searcher.slowly(partial(_search, [pending]))))
+            task = asyncio.create_task(
+                self._give([pending], self._searcher.slowly(partial(_search, [pending]), may_wait=True))
+            )
             self._slow.add(task)
             task.add_done_callback(self._slow.discard)
 

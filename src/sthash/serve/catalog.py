@@ -93,7 +93,7 @@ class ServedCollection:
         self.write_worker = Worker(name, path, limits.in_flight, limits, turns, folder, opening)
         # For what takes long after all has been read: changes need not wait for it.
         self.comparisons = JobThread(name, MAX_SLOW_JOBS, limits.seconds)
-        self.searcher = Searcher(self.search_worker, self.slow_worker)
+        self.searcher = Searcher(self.search_worker, self.slow_worker, limits.seconds)
         self.batcher = Batcher(self.searcher, observe)
         self.map_axes = MapAxes()
         self.map_cache = Cache()

@@ -144,7 +144,9 @@ async def search_many(body: schemas.SearchManyRequest, served: RequestedCollecti
         job = partial(_slice, queries=queries, options=options, left=left, limit=served.limits.answer_bytes)
         try:
             found, described, seconds = await (
-                searcher.slowly(job) if is_slow else searcher.quickly(job, QUICK_SECONDS)
+                searcher.slowly(job, may_wait=not options.reads_fields)
+                if is_slow
+                else searcher.quickly(job, QUICK_SECONDS)
             )
         except TakesLongError:
             is_slow, size = True, 1

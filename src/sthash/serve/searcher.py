@@ -6,7 +6,9 @@ search begins among the quick ones, with little time. One that does not make it 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import TypeVar
 
 from sthash.collection import Collection, Snapshot
@@ -14,7 +16,9 @@ from sthash.deadline import time_limit
 from sthash.serve.workers import Worker
 
 Result = TypeVar("Result")
-QUICK_SECONDS = 0.25
+QUICK_SECONDS = 0.5
+# A search that was stopped before this process has computed for so long would have been quick on a machine at rest.
+BUSY_SHARE = 0.5
 
 
 class TakesLongError(Exception):
@@ -27,11 +31,14 @@ class Searcher:
     Parameters
     ----------
     quick, slow : Worker
+    seconds : float
+        Longest time of any request.
     """
 
-    def __init__(self, quick: Worker, slow: Worker) -> None:
+    def __init__(self, quick: Worker, slow: Worker, seconds: float) -> None:
         self._quick = quick
         self._slow = slow
+        self._seconds = seconds
         self._version: int | None = None  # of the state that the quick worker has searched before
 
     async def run(self, job: Callable[[Snapshot], Result]) -> Result:
@@ -39,32 +46,45 @@ class Searcher:
         try:
             return await self.quickly(job, QUICK_SECONDS)
         except TakesLongError:
-            return await self.slowly(job)
+            return await self.slowly(job, may_wait=True)
 
     async def quickly(self, job: Callable[[Snapshot], Result], seconds: float) -> Result:
         """Run searches among the quick ones, or raise `TakesLongError` after some seconds."""
 
         def limited(collection: Collection) -> Result:
-            with collection.snapshot() as snapshot:
-                if (
-                    snapshot.version != self._version
-                ):  # what is new must be read first, and whoever comes first reads it
-                    result = job(snapshot)
-                    self._version = snapshot.version
-                    return result
-                try:
-                    with time_limit(seconds):
-                        return job(snapshot)
-                except TimeoutError as error:
+            start = time.process_time()
+            try:
+                return self._search(collection, job, seconds)
+            except TimeoutError as error:
+                if time.process_time() - start >= BUSY_SHARE * seconds:
                     raise TakesLongError from error
+            return self._search(collection, job, None)  # not the search was slow, but the machine
 
         return await self._quick.run(limited)
 
-    async def slowly(self, job: Callable[[Snapshot], Result]) -> Result:
-        """Run searches among the slow requests."""
+    def _search(self, collection: Collection, job: Callable[[Snapshot], Result], seconds: float | None) -> Result:
+        has_begun = False
+        try:
+            # The limit is outermost, so that the collection says TimeoutError whatever it interrupts there.
+            with self._limit(seconds), collection.snapshot() as snapshot:
+                has_begun, is_known = True, snapshot.version == self._version
+                # The first search of a state has to read what is new.
+                with nullcontext() if is_known else time_limit(self._seconds):
+                    result = job(snapshot)
+                self._version = snapshot.version
+                return result
+        finally:
+            if not has_begun:
+                self._version = None
+
+    def _limit(self, seconds: float | None) -> AbstractContextManager[None]:
+        return nullcontext() if self._version is None or seconds is None else time_limit(seconds)
+
+    async def slowly(self, job: Callable[[Snapshot], Result], *, may_wait: bool = False) -> Result:
+        """Run searches among the slow requests; those that began among the quick ones may wait there."""
 
         def snapped(collection: Collection) -> Result:
             with collection.snapshot() as snapshot:
                 return job(snapshot)
 
-        return await self._slow.run(snapped)
+        return await self._slow.run(snapped, may_wait=may_wait)

@@ -120,11 +120,11 @@ class JobThread:
         """Whether no job runs or waits."""
         return self._waiting == 0
 
-    async def compute(self, job: Callable[[], Result]) -> Result:
-        """Run a job in the thread, for the client of this request."""
+    async def compute(self, job: Callable[[], Result], *, may_wait: bool = False) -> Result:
+        """Run a job in the thread, for the client of this request; ``may_wait`` however many others wait."""
         if self._closed:
             raise ApiError(503, "collection_unavailable", "the collection has been closed.", "Try again later.")
-        if self._waiting >= self._max_waiting:
+        if self._waiting >= self._max_waiting and not may_wait:
             raise ApiError(503, "busy", "too many such requests are waiting.", "Try again in a moment.")
         end = time.monotonic() + self._seconds
 
@@ -198,10 +198,10 @@ class Worker(JobThread):
         self._collection: Collection | None = None
         self._file: tuple[int, int] | None = None
 
-    async def run(self, job: Callable[[Collection], Result]) -> Result:
+    async def run(self, job: Callable[[Collection], Result], *, may_wait: bool = False) -> Result:
         """Run a job in the thread. Errors that the client may see are raised as `ApiError`."""
         end = time.monotonic() + self._seconds
-        return await self.compute(lambda: self._run(job, end))
+        return await self.compute(lambda: self._run(job, end), may_wait=may_wait)
 
     async def change(self, job: Callable[[Collection], Result]) -> Result:
         """Run a job that changes the file. A change counts only if the file at the path is still the same one."""

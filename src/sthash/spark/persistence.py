@@ -2,7 +2,7 @@
 
 The layout is Spark's: ``metadata/`` holds class, uid and params as JSON. Beside it lies ``model.safetensors``, which
 `sthash.load` reads. A folder is written under another name and renamed when it is whole. An old model is renamed
-before, and deleted after: there is a whole model at every moment, at the path or beside it, where `ModelReader` finds it.
+before, and deleted after: there is a whole model at every moment, at the path or beside it, where `ModelReader` looks.
 """
 
 from __future__ import annotations
