@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from typing import TypeVar
 
 from sthash.collection import Collection, Snapshot
@@ -17,8 +17,8 @@ from sthash.serve.workers import Worker
 
 Result = TypeVar("Result")
 QUICK_SECONDS = 0.5
-# A search that was stopped before this process has computed for so long would have been quick on a machine at rest.
-BUSY_SHARE = 0.5
+# If this process has computed for less than this share of the time, the machine is busy, and a search gets more time.
+BUSY_SHARE, BUSY_FACTOR = 0.5, 4.0
 
 
 class TakesLongError(Exception):
@@ -58,15 +58,18 @@ class Searcher:
             except TimeoutError as error:
                 if time.process_time() - start >= BUSY_SHARE * seconds:
                     raise TakesLongError from error
-            return self._search(collection, job, None)  # not the search was slow, but the machine
+            try:  # not the search was slow, but the machine
+                return self._search(collection, job, BUSY_FACTOR * seconds)
+            except TimeoutError as error:
+                raise TakesLongError from error
 
         return await self._quick.run(limited)
 
-    def _search(self, collection: Collection, job: Callable[[Snapshot], Result], seconds: float | None) -> Result:
+    def _search(self, collection: Collection, job: Callable[[Snapshot], Result], seconds: float) -> Result:
         has_begun = False
         try:
             # The limit is outermost, so that the collection says TimeoutError whatever it interrupts there.
-            with self._limit(seconds), collection.snapshot() as snapshot:
+            with nullcontext() if self._version is None else time_limit(seconds), collection.snapshot() as snapshot:
                 has_begun, is_known = True, snapshot.version == self._version
                 # The first search of a state has to read what is new.
                 with nullcontext() if is_known else time_limit(self._seconds):
@@ -76,9 +79,6 @@ class Searcher:
         finally:
             if not has_begun:
                 self._version = None
-
-    def _limit(self, seconds: float | None) -> AbstractContextManager[None]:
-        return nullcontext() if self._version is None or seconds is None else time_limit(seconds)
 
     async def slowly(self, job: Callable[[Snapshot], Result], *, may_wait: bool = False) -> Result:
         """Run searches among the slow requests; those that began among the quick ones may wait there."""
