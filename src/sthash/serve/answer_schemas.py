@@ -255,10 +255,17 @@ class StatsAnswer(BaseModel):
 
 
 class HealthAnswer(BaseModel):
-    """The server works."""
+    """The server is alive."""
 
     status: Literal["ok"]
     version: str
+
+
+class ReadyAnswer(BaseModel):
+    """Every collection opens and answers."""
+
+    status: Literal["ready"]
+    collections: int
 
 
 class ErrorBody(BaseModel):
