@@ -1,5 +1,6 @@
 #include "join/similarity_join.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -66,8 +67,11 @@ class SimilarityJoin::Impl {
           most_pairs_(problem.most_pairs),
           threads_(threads),
           rows_(rarest_first(problem.rows, problem.n_columns, chosen_, threads, stop)),
+          marks_(problem.marks),
           joined_(problem.n_chosen) {
         for (const int64_t row : chosen_) squares_.push_back(problem.squares[row]);
+        if (marks_)
+            for (const int64_t row : chosen_) has_pairs_.push_back(row % 2 == 0 || problem.squares[row - 1] > 0);
         cut_prefixes();
         const bool all = problem.measure == Measure::containment;
         lists_ = ColumnLists(rows_, all ? rows_.ends() : prefix_end_.data());
@@ -137,8 +141,23 @@ class SimilarityJoin::Impl {
         for (const int32_t other : alike_.of(row)) look_at(other);
     }
 
+    // Whether two rows of `Wording` are to be compared: runs of characters are if one of the texts has no pairs of words.
+    bool comparable(size_t row, size_t other) const {
+        return chosen_[row] % 2 == 0 || !has_pairs_[row] || !has_pairs_[other];
+    }
+
+    bool apart(size_t row, size_t other, double product) const {
+        const int64_t left = chosen_[row] / 2, right = chosen_[other] / 2;
+        const Difference difference{chosen_[row] % 2 == 0, std::llround(squares_[row] - product),
+                                    std::llround(squares_[other] - product)};
+        return kept_apart(marks_.items + marks_.indptr[left], marks_.items + marks_.indptr[left + 1],
+                          marks_.items + marks_.indptr[right], marks_.items + marks_.indptr[right + 1], difference,
+                          marks_.keep_numbers);
+    }
+
     // Adds up the product of two rows, the rarest columns first, as long as it can still be large enough.
     void compare(size_t row, int32_t other, std::vector<Found>& found) const {
+        if (marks_ && !comparable(row, static_cast<size_t>(other))) return;
         const double left = squares_[row], right = squares_[other];
         const double needed = score_.needed(left, right) * (1 - kRounding);
         int64_t a = rows_.begin(row), b = rows_.begin(other);
@@ -154,8 +173,10 @@ class SimilarityJoin::Impl {
             if (missing > 0 && missing * missing > rest_a * rest_b * (1 + kRounding) + kRounding * needed * needed)
                 return;
         }
-        const double score = score_.of(product, left, right);
-        if (score >= score_.threshold) found.push_back({other, score});
+        double score = score_.of(product, left, right);
+        if (marks_) score = std::min(score, kNearlyOne);
+        if (score < score_.threshold) return;
+        if (!marks_ || !apart(row, static_cast<size_t>(other), product)) found.push_back({other, score});
     }
 
     // Lists the best pairs of a row; of the others only those that join rows not joined yet.
@@ -192,6 +213,8 @@ class SimilarityJoin::Impl {
     size_t listed_ = 0;
     int threads_;
     RankedRows rows_;
+    Marks marks_;
+    std::vector<bool> has_pairs_;
     std::vector<int64_t> prefix_end_;
     ColumnLists lists_;
     int64_t longest_ = 0;
