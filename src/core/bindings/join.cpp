@@ -32,7 +32,7 @@ void start(SharedJoin* self, const RowArrays& rows, Vector<int64_t> chosen, Vect
            std::optional<Vector<int64_t>> marks_indptr, std::optional<Vector<uint64_t>> marks, bool keep_numbers,
            Threads threads) {
     check(!rows.is_dense(), "The rows must be sparse. Pass dense rows to HammingIndex.");
-    check(rows.n_rows() <= kMostRows, "A join takes at most 2147483647 rows. Join fewer rows at once.");
+    check(chosen.size() < size_t{1} << 30, "A join takes at most 1073741823 rows. Join fewer rows at once.");
     check(squares.size() == rows.n_rows(), "Each row needs its squared length. Pass equally many of both.");
     check(measure >= 0 && measure <= 2, "measure must be 0 (cosine), 1 (Jaccard) or 2 (containment).");
     check(threshold > 0, "threshold must be above 0. Nearly all pairs would reach it.");

@@ -48,7 +48,8 @@ SetIndex::Match SetIndex::find(const uint64_t* items, size_t count, const Accept
     // The order of items that are equally rare does not matter: all that is similar enough is found in any.
     std::sort(lists.begin(), lists.end());
     // A similar set has at least so many of the items, and therefore one of the others and one more.
-    const auto needed = static_cast<size_t>(std::ceil(threshold_ * static_cast<double>(count - whole_) - 1e-9));
+    const double size = static_cast<double>(count - whole_) + common_;
+    const auto needed = static_cast<size_t>(std::max(std::ceil(threshold_ * size - common_ - 1e-9), 0.0));
     const size_t prefix = count - std::max<size_t>(needed, 1) + 1;
     Match best;
     for (size_t place = 0; place < prefix; ++place) {
@@ -73,16 +74,16 @@ SetIndex::Match SetIndex::find(const uint64_t* items, size_t count, const Accept
 double SetIndex::similarity(const uint64_t* items, size_t count, size_t set, size_t& shared) const {
     const uint64_t* const other = items_.data() + bounds_[set];
     const auto other_count = static_cast<size_t>(bounds_[set + 1] - bounds_[set]);
-    const double smaller = static_cast<double>(std::min(count, other_count) - whole_);
+    const double smaller = static_cast<double>(std::min(count, other_count) - whole_) + common_;
     const double larger =
-        static_cast<double>((measure_ == Measure::jaccard ? std::max(count, other_count) : count) - whole_);
+        static_cast<double>((measure_ == Measure::jaccard ? std::max(count, other_count) : count) - whole_) + common_;
     if (smaller < threshold_ * larger * (1 - 1e-9)) return 0;
     shared = 0;
     for_each_shared(items, count, other, other_count, [&](size_t, size_t) { ++shared; });
     const size_t either = measure_ == Measure::jaccard ? count + other_count - shared : count;
     if (!whole_) return static_cast<double>(shared) / static_cast<double>(either);
     if (shared == count && shared == other_count) return 1;
-    return std::min(static_cast<double>(shared) / static_cast<double>(either - 2), kNearlyOne);
+    return std::min((static_cast<double>(shared) + common_) / (static_cast<double>(either - 2) + common_), kNearlyOne);
 }
 
 void SetIndex::add(const uint64_t* items, size_t count) {
@@ -103,7 +104,7 @@ void SetIndex::add(const uint64_t* items, size_t count) {
 
 void SetIndex::truncate(size_t count) {
     if (count >= size()) return;
-    SetIndex first(measure_, threshold_, whole_);
+    SetIndex first(measure_, threshold_, common_);
     for (size_t set = 0; set < count; ++set)
         first.add(items_.data() + bounds_[set], static_cast<size_t>(bounds_[set + 1] - bounds_[set]));
     *this = std::move(first);

@@ -22,10 +22,10 @@ class SetIndex {
     // Whether a set is accepted as similar, with the number of items that only the one looked for and only it have.
     using Accept = std::function<bool(size_t set, int64_t only_left, int64_t only_right)>;
 
-    // Measure::jaccard, or containment of the set that is looked for in one that is there. If `whole`, one item of each
-    // set stands for the whole of it, and counts for equality only.
-    SetIndex(Measure measure, double threshold, bool whole = false)
-        : measure_(measure), threshold_(threshold), whole_(whole) {}
+    // Measure::jaccard, or containment of the set that is looked for in one that is there. If there are `common` items
+    // that all sets have besides, one item of each set stands for the whole of it, and counts for equality only.
+    SetIndex(Measure measure, double threshold, double common = 0)
+        : measure_(measure), threshold_(threshold), common_(common), whole_(common > 0) {}
 
     size_t size() const { return bounds_.size() - 1; }
     const std::vector<int64_t>& bounds() const { return bounds_; }
@@ -60,6 +60,7 @@ class SetIndex {
 
     Measure measure_;
     double threshold_;
+    double common_;
     bool whole_;
     std::vector<int64_t> bounds_{0};
     std::vector<uint64_t> items_;
@@ -84,8 +85,8 @@ class TextIndex {
  public:
     TextIndex(double threshold, bool keep_numbers)
         : keep_numbers_(keep_numbers),
-          pairs_(Measure::jaccard, threshold, true),
-          runs_(Measure::jaccard, threshold, true) {}
+          pairs_(Measure::jaccard, threshold, kCommonPairs),
+          runs_(Measure::jaccard, threshold, kCommonRuns) {}
 
     size_t size() const { return pairs_.size(); }
     SetIndex::Match find(const TextSets& text);

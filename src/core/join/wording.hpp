@@ -17,6 +17,11 @@ namespace sthash::join {
 //
 // The marks of text i are the words that decide what it says, [marks_indptr[i], marks_indptr[i + 1]): first the
 // number of all words and a hash of the last one, then numbers, negations, names and, of short texts, all other words, ascending.
+//
+// Texts are compared by Jaccard as if all of them had a few more items, so that a single word of a short text does not
+// weigh too much: so many in sets of pairs, and so many in sets of runs.
+inline constexpr double kCommonPairs = 7, kCommonRuns = 10;
+
 struct Wording {
     std::vector<int64_t> indptr;
     std::vector<uint64_t> items;

@@ -20,6 +20,8 @@ from sthash.vectors.rows import Rows
 if TYPE_CHECKING:
     from sthash.text import TextOptions, TextVectorizer
 
+SETS_PER_TEXT = 2  # of pairs of words, and of runs of characters
+COMMON_ITEMS = (7.0, 10.0)  # as in join/wording.hpp
 # The table of words is cleared when it has this many bytes; hashes do not depend on it.
 MOST_WORD_BYTES = 256 << 20
 
@@ -58,6 +60,9 @@ class ComparableRows:
         products, squares = (X @ X.T).toarray(), self.squares[rows]
         if measure == "cosine":
             return products / np.sqrt(squares[:, None] * squares)  # type: ignore[no-any-return]
+        if measure == "wording":
+            common = np.array(COMMON_ITEMS)[rows % SETS_PER_TEXT]
+            products, squares = products + (products > 0) * common, squares + common
         if measure in ("jaccard", "wording"):
             return products / (squares[:, None] + squares - products)  # type: ignore[no-any-return]
         return products / np.minimum(squares[:, None], squares)  # type: ignore[no-any-return]
@@ -113,7 +118,6 @@ def set_rows(indptr: Positions, items: npt.NDArray[np.uint64], threads: int | No
 
 
 SetsOfTexts = tuple[Positions, npt.NDArray[np.uint64], Positions, npt.NDArray[np.uint64]]
-SETS_PER_TEXT = 2  # of pairs of words, and of runs of characters
 
 
 def wording_sets(texts: Iterable[str], threads: int | None) -> SetsOfTexts:

@@ -13,7 +13,7 @@ from sthash.checks import check_choice
 
 Measure = Literal["wording", "cosine", "jaccard", "containment"]
 MEASURES: tuple[str, ...] = get_args(Measure)
-DEFAULT_THRESHOLDS = {"wording": 0.62, "cosine": 0.9, "jaccard": 0.8, "containment": 0.8}
+DEFAULT_THRESHOLDS = {"wording": 0.75, "cosine": 0.9, "jaccard": 0.8, "containment": 0.8}
 # Below this threshold, the number of pairs is estimated first.
 LOW_THRESHOLD = 0.5
 # As the kernels number them; wording is compared as sets are.
