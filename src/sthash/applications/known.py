@@ -20,8 +20,8 @@ def known_copies(
     """Tell for each text, or vector, whether a collection has a near-duplicate of it, and which.
 
     Nothing is added. Each is compared with documents of the collection, not with the others: a text by its wording with
-    the 20 documents whose vectors are nearest, a vector by cosine. Candidates are found through codes or cells. A collection with ``metric="ip"`` is refused, because it ranks
-    by inner products.
+    the 20 documents whose vectors are nearest, a vector by cosine. Candidates are found through codes or cells. A
+    collection with ``metric="ip"`` is refused, because it ranks by inner products.
 
     Parameters
     ----------

@@ -73,10 +73,10 @@ class Deduplicator:
 
     Notes
     -----
-    It takes about 40 bytes of memory per different pair of words or shingle, or 4 per value of a vector. A blank text is always new, and
-    so is a zero vector. Where a shingle is in more than 1,000 texts, the latest of them are compared. Vectors are
-    compared if their sketches are close: 99 in 100 of those that just reach the threshold are found, and more of the
-    closer ones.
+    It takes about 40 bytes of memory per different pair of words or shingle, or 4 per value of a vector. A blank text
+    is always new, and so is a zero vector. Where a shingle is in more than 1,000 texts, the latest of them are
+    compared. Vectors are compared if their sketches are close: 99 in 100 of those that just reach the threshold are
+    found, and more of the closer ones.
 
     Examples
     --------

@@ -67,10 +67,10 @@ def near_duplicates(
     measure : {"wording", "cosine", "jaccard", "containment"}, optional
         Default: "wording" for texts, "cosine" for vectors. ``wording`` compares all words, in pairs of neighbors, and
         short texts and drawings by their characters. Texts that differ only in numbers, in names that are not spelled
-        alike, or by a negation are kept apart; see the notes. ``cosine`` of the TF-IDF vectors, or of embeddings, even in a collection with ``metric="ip"``. ``jaccard``: the
-        number of word shingles that both have, divided by the number that at least one has; for nearly verbatim copies.
-        ``containment``: the share of the shingles of one document that the other one has; for quotations, and for
-        documents that became part of larger ones.
+        alike, or by a negation are kept apart; see the notes. ``cosine`` of the TF-IDF vectors, or of embeddings, even
+        in a collection with ``metric="ip"``. ``jaccard``: the number of word shingles that both have, divided by the
+        number that at least one has; for nearly verbatim copies. ``containment``: the share of the shingles of one
+        document that the other one has; for quotations, and for documents that became part of larger ones.
     grouping : {"connected", "complete"}, default="connected"
         "connected" groups include documents that are linked only through others. In "complete" groups every pair
         reaches the threshold.
@@ -119,7 +119,8 @@ def near_duplicates(
         return documents.near_duplicates(**options.keywords())
     if radius is not None:
         raise TypeError("texts have no codes that a radius could apply to. Leave radius= out, or pass a Collection.")
-    options = options.settled(of_vectors=vectors is not None)
+    # What a text becomes matters for its vector only.
+    options = options.settled(of_vectors=vectors is not None or text_options is not None)
     if vectors is not None:
         return _in_vectors(documents, vectors, text, options, threads)
     if documents is None:
@@ -153,8 +154,8 @@ def _in_texts(
 
 def result_of(documents: Documents, keys: Sequence[Any], found: SimilarPairs, options: DuplicateOptions) -> Duplicates:
     """Return what was found with these options, whose measure is settled."""
-    assert options.measure is not None
-    return Duplicates(documents, keys, found, options.measure, options.least, options.grouping)
+    measure, threshold = check_measure(options.measure, options.threshold)
+    return Duplicates(documents, keys, found, measure, threshold, options.grouping)
 
 
 def compared_texts(texts: Iterable[str], options: DuplicateOptions, threads: int | None) -> ComparableRows:

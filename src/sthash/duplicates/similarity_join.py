@@ -73,8 +73,9 @@ def similar_rows(
 ) -> SimilarPairs:
     """Find all pairs of sparse rows that are similar enough, exactly, by prefix filtering.
 
-    With ``keep_numbers`` texts are kept apart if they differ in any number. Rows are looked for from the chosen one ``first_query`` on. If there are more than ``most_pairs``, not all are
-    listed, but ``pairs_per_document`` and those that join further documents.
+    With ``keep_numbers`` texts are kept apart if they differ in any number. Rows are looked for from the chosen one
+    ``first_query`` on. If there are more than ``most_pairs``, not all are listed, but ``pairs_per_document`` and those
+    that join further documents.
     """
     plenty = MANY_PAIRS + PAIRS_PER_DOCUMENT // 10 * len(rows.chosen) if most_pairs is None else most_pairs
     marks_indptr, marks = (None, None) if rows.marks is None else rows.marks

@@ -25,6 +25,7 @@ from sthash.collection import (
     answer_like,
     gathered,
     named,
+    settled,
 )
 from sthash.duplicates import DuplicateOptions, Pair
 from sthash.duplicates.detection import Material, compared

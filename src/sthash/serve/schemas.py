@@ -190,7 +190,7 @@ class DuplicatesParameters(BaseModel):
         ge=limits.MIN_DUPLICATES_THRESHOLD,
         le=1,
         allow_inf_nan=False,
-        description="Similarity that two documents must have; by default 0.75 for wording, 0.9 for cosine, 0.8 for the others.",
+        description="Least similarity; by default 0.75 for wording, 0.9 for cosine, 0.8 for the others.",
     )
     measure: Measure | None = Field(
         None, description="What is compared: wording (default for texts), cosine of vectors, or sets of shingles."
