@@ -52,6 +52,9 @@ class WordTable:
 
 FIRST_FORM: int
 
+def wording(
+    texts: list[str], *, threads: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint64], npt.NDArray[np.int64], npt.NDArray[np.uint64]]: ...
 def count_forms(
     texts: list[str], *, stemmed: bool, stop_words: npt.NDArray[np.int32], threads: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.int32]]: ...
@@ -241,6 +244,9 @@ class SimilarityJoin:
         first_query: int = 0,
         most_per_row: int,
         most_pairs: int,
+        marks_indptr: npt.NDArray[np.int64] | None = None,
+        marks: npt.NDArray[np.uint64] | None = None,
+        keep_numbers: bool = False,
         threads: int,
     ) -> None: ...
     def next(self) -> tuple[_Ids, _Ids, npt.NDArray[np.float64]]: ...
@@ -263,6 +269,35 @@ class SetIndex:
     def add(self, indptr: npt.NDArray[np.int64], items: npt.NDArray[np.uint64]) -> None: ...
     def truncate(self, count: int) -> None: ...
     def sets(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint64]]: ...
+
+class TextIndex:
+    def __init__(self, *, threshold: float, keep_numbers: bool) -> None: ...
+    def __len__(self) -> int: ...
+    def find(
+        self,
+        indptr: npt.NDArray[np.int64],
+        items: npt.NDArray[np.uint64],
+        marks_indptr: npt.NDArray[np.int64],
+        marks: npt.NDArray[np.uint64],
+    ) -> tuple[_Ids, npt.NDArray[np.float64]]: ...
+    def find_or_add(
+        self,
+        indptr: npt.NDArray[np.int64],
+        items: npt.NDArray[np.uint64],
+        marks_indptr: npt.NDArray[np.int64],
+        marks: npt.NDArray[np.uint64],
+    ) -> tuple[_Ids, npt.NDArray[np.float64]]: ...
+    def add(
+        self,
+        indptr: npt.NDArray[np.int64],
+        items: npt.NDArray[np.uint64],
+        marks_indptr: npt.NDArray[np.int64],
+        marks: npt.NDArray[np.uint64],
+    ) -> tuple[_Ids, npt.NDArray[np.float64]]: ...
+    def truncate(self, count: int) -> None: ...
+    def texts(
+        self,
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint64], npt.NDArray[np.int64], npt.NDArray[np.uint64]]: ...
 
 def shingle_sets(
     starts: npt.NDArray[np.int64],

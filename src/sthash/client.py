@@ -238,7 +238,7 @@ class Client(ByKey):
         )
         scores = np.array([pair["score"] for pair in found["pairs"]], dtype=np.float64)
         pairs = SimilarPairs(left, right, scores, found["copies"], found["complete"])
-        return Duplicates(self, found["keys"], pairs, chosen.measure, chosen.least, chosen.grouping)
+        return Duplicates(self, found["keys"], pairs, found["measure"], found["threshold"], chosen.grouping)
 
     def classify(
         self, query: str | npt.ArrayLike, k: int = 25, *, radius: int | None = None, voting: Voting = "majority"

@@ -12,6 +12,7 @@ from sthash.collection.collection import Collection
 from sthash.collection.collection import Embedding as Embedding
 from sthash.collection.duplicates import gathered as gathered
 from sthash.collection.duplicates import named as named
+from sthash.collection.duplicates import settled as settled
 from sthash.collection.file.connection import CollectionBusyError, CollectionError
 from sthash.collection.file.documents import AnswerTooLargeError, StoredDocument
 from sthash.collection.indexes.embedder import Embedder, EmbedderError

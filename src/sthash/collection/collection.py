@@ -23,7 +23,7 @@ from sthash.collection.build.facts import collection_facts, learning_facts
 from sthash.collection.build.options import VectorOptions
 from sthash.collection.build.sync import FolderSync, Synced
 from sthash.collection.by_key import ByKey
-from sthash.collection.duplicates import gathered, named
+from sthash.collection.duplicates import gathered, named, settled
 from sthash.collection.file.documents import StoredDocument
 from sthash.collection.file.export import export_documents
 from sthash.collection.file.replacement import copy_file
@@ -40,7 +40,7 @@ from sthash.collection.search.votes import Prediction, Vote, Voting, predict
 from sthash.collection.snapshot import Snapshot
 from sthash.collection.verification import Verification, verify
 from sthash.duplicates import DuplicateKeywords, DuplicateOptions, Duplicates
-from sthash.duplicates.detection import compared
+from sthash.duplicates.detection import compared, result_of
 from sthash.model import Learning, Model
 from sthash.progress import Progress, silent
 from sthash.sources import Document, FieldNames, with_fields
@@ -576,9 +576,10 @@ class Collection(ByKey):
         """Find near-duplicate documents; see `sthash.near_duplicates`."""
         chosen = DuplicateOptions(threshold, **options)
         with self.snapshot() as now:
+            chosen = settled(now, chosen)
             found = compared(gathered(now, chosen), chosen, self._threads)
             keys, pairs = named(now, now.ids, found)
-        return Duplicates(self, keys, pairs, chosen.measure, chosen.least, chosen.grouping)
+        return result_of(self, keys, pairs, chosen)
 
     def classify(
         self, query: str | npt.ArrayLike, k: int = 25, *, radius: int | None = None, voting: Voting = "majority"

@@ -28,7 +28,7 @@ from sthash.collection import (
     Voting,
 )
 from sthash.duplicates import DuplicateKeywords, DuplicateOptions, Duplicates
-from sthash.duplicates.detection import compared
+from sthash.duplicates.detection import compared, result_of
 from sthash.index.hamming import Distances
 from sthash.milvus.code_search import CodeSearch
 from sthash.milvus.document_search import DocumentSearch
@@ -386,9 +386,9 @@ class MilvusCollection(ByKey):
 
         Milvus has no self-join: all texts, and with a radius all codes, are read and compared here.
         """
-        chosen = DuplicateOptions(threshold, **options)
+        chosen = DuplicateOptions(threshold, **options).settled(of_vectors=False)
         keys, material = gathered(self._table, self._model, chosen)
-        return Duplicates(self, keys, compared(material, chosen), chosen.measure, chosen.least, chosen.grouping)
+        return result_of(self, keys, compared(material, chosen), chosen)
 
     def classify(
         self, query: str, k: int = 25, *, radius: int | None = None, voting: Voting = "majority"

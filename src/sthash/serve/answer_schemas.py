@@ -164,6 +164,8 @@ class DuplicatesAnswer(BaseModel):
     """Near-duplicates: groups of two or more keys, and pairs with their similarities."""
 
     groups: list[list[str]]
+    measure: str = Field(description="What was compared.")
+    threshold: float = Field(description="Similarity that two documents have at least.")
     keys: list[str] = Field(description="All keys that are in pairs, in the order of the documents.")
     pairs: list[PairSchema]
     copies: int = Field(description="Number of pairs, at the end of the list, that link a document to its first copy.")

@@ -26,8 +26,9 @@ from sthash.collection import (
     answer_like,
     gathered,
     named,
+    settled,
 )
-from sthash.duplicates import Pair
+from sthash.duplicates import DuplicateOptions, Pair
 from sthash.duplicates.detection import Material, compared
 from sthash.duplicates.grouping import connected_groups
 from sthash.serve import answer_schemas, limits, schemas, visualization
@@ -204,11 +205,14 @@ async def duplicates(
     """Find near-duplicates."""
     options = parameters.options
 
-    def gather(collection: Collection) -> tuple[Hashable, dict[str, Any] | None, Ids, Material | None]:
+    def gather(
+        collection: Collection,
+    ) -> tuple[Hashable, dict[str, Any] | None, Ids, Material | None, DuplicateOptions]:
         with collection.snapshot() as snapshot:
-            request = (collection, snapshot.version, options)
+            own = settled(snapshot, options)
+            request = (collection, snapshot.version, own)
             known = served.duplicates_cache.find(request)
-            return request, known, snapshot.ids, gathered(snapshot, options) if known is None else None
+            return request, known, snapshot.ids, gathered(snapshot, own) if known is None else None, own
 
     def name(collection: Collection) -> dict[str, Any]:
         with collection.snapshot() as snapshot:
@@ -216,16 +220,18 @@ async def duplicates(
         left, right = ([keys[place] for place in side.tolist()] for side in (pairs.left, pairs.right))
         return {
             "groups": [[keys[at] for at in group.tolist()] for group in connected_groups(pairs.left, pairs.right)],
+            "measure": chosen.measure,
+            "threshold": chosen.least,
             "keys": keys,
             "pairs": [Pair(*pair)._asdict() for pair in zip(left, right, pairs.scores.tolist(), strict=True)],
             "copies": pairs.copies,
             "complete": pairs.complete,
         }
 
-    request, content, ids, material = await served.slow_worker.run(gather)
+    request, content, ids, material, chosen = await served.slow_worker.run(gather)
     if content is None and material is not None:
         # Nothing is read here, so changes need not wait.
-        found = await served.comparisons.compute(lambda: compared(material, options))
+        found = await served.comparisons.compute(lambda: compared(material, chosen))
         content = await served.slow_worker.run(name)
         served.duplicates_cache.keep(request, content)
     return limited_response(content, served.limits.answer_bytes)
