@@ -83,6 +83,7 @@ class MilvusCollection(ByKey):
         self._model = model
         self._last_id = FIRST_OWN_ID
         self._fields = FieldKinds()
+        self._kept: dict[Any, Any] = {}  # what votes keep
 
     @classmethod
     def open(
@@ -391,10 +392,20 @@ class MilvusCollection(ByKey):
         return Duplicates(self, keys, compared(material, chosen), chosen.measure, chosen.least, chosen.grouping)
 
     def classify(
-        self, query: str, k: int = 25, *, radius: int | None = None, voting: Voting = "majority"
+        self,
+        query: str,
+        k: int | None = None,
+        *,
+        radius: int | None = None,
+        voting: Voting = "auto",
+        codes: bool = False,
     ) -> Prediction:
-        """Return the majority label among the documents nearest to a text; see `sthash.classify`."""
-        return predict(self._table, self._model, query, Vote(k, radius, voting))
+        """Return the label of a text, by the votes of the nearest documents; see `sthash.classify`.
+
+        By default documents that codes find vote by their cosines. What leave-one-out has chosen is kept until this
+        object changes the collection; make a new one after others have changed it.
+        """
+        return predict(self._table, self._model, query, Vote(k, radius, voting, codes), self._kept)
 
     # Search by codes, as in HammingIndex
 
