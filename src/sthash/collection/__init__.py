@@ -31,6 +31,7 @@ from sthash.collection.search.options import Ranking as Ranking
 from sthash.collection.search.options import SearchKeywords, SearchOptions
 from sthash.collection.search.query import Syntax as Syntax
 from sthash.collection.search.snippets import Snippet
+from sthash.collection.search.votes import VOTERS as VOTERS
 from sthash.collection.search.votes import Ball as Ball
 from sthash.collection.search.votes import Labeled as Labeled
 from sthash.collection.search.votes import Prediction, Voting

@@ -35,8 +35,8 @@ from sthash.collection.indexes.stored_model import SETTING as CODES
 from sthash.collection.search.answer import answer, answer_like
 from sthash.collection.search.display import facts_html
 from sthash.collection.search.hits import Hits
-from sthash.collection.search.options import SearchKeywords, SearchOptions
 from sthash.collection.search.labels import predict
+from sthash.collection.search.options import SearchKeywords, SearchOptions
 from sthash.collection.search.votes import Prediction, Vote, Voting
 from sthash.collection.snapshot import Snapshot
 from sthash.collection.verification import Verification, verify

@@ -294,6 +294,7 @@ class MilvusCollection(ByKey):
         report("adding", sent, len(entities))
         for batch in entity_batches(entities):
             codes = self._model.encode(list(itertools.islice(texts, len(batch)))).codes
+            self._kept.clear()
             self._table.upsert(_with_codes(batch, codes))
             sent += len(batch)
             report("adding", sent, len(entities))
@@ -305,6 +306,7 @@ class MilvusCollection(ByKey):
         missing = [key for primary, key in wanted.items() if primary not in present]
         if missing and not missing_ok:
             raise self._no_document(missing[0], "; nothing was deleted")
+        self._kept.clear()
         self._table.delete(present)
         return len(present)
 

@@ -249,7 +249,9 @@ class Rows:
         if not len(self):
             return np.zeros((0, 0), dtype=np.float32)
         places = np.arange(len(self), dtype=np.int64)[np.newaxis]
-        return _core.products_among(self.view(), places, threads=resolve_threads(threads))[0]
+        products: npt.NDArray[np.float32] = _core.products_among(self.view(), places, threads=resolve_threads(threads))
+        matrix: npt.NDArray[np.float32] = products[0]
+        return matrix
 
     def products_with(self, others: Rows, threads: int | None = None) -> npt.NDArray[np.float64]:
         """Return the inner products of one row with others.

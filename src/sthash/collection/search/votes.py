@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, get_args
 
@@ -103,7 +103,7 @@ def count_ball(around: Callable[[int], Ball], vote: Vote) -> Prediction:
         wanted *= GROWTH
     if vote.radius is None and not voters:
         raise no_labels()
-    votes: Counter[str] = Counter()
+    votes: defaultdict[str, float] = defaultdict(float)
     for label, weight in zip(found.labels, vote_weights(found.distances, vote.voting).tolist(), strict=True):
         if label is not None:
             votes[label] += weight
@@ -158,7 +158,7 @@ def count_nearest(voters: Voters, row: Any, vote: Vote, kept: dict[Any, Any]) ->
     """
     if vote.voting != "auto":
         found = voters.nearest(row, vote.k or VOTERS)
-        votes: Counter[str] = Counter()
+        votes: defaultdict[str, float] = defaultdict(float)
         weights = vote_weights(1 - found.similarities, vote.voting).tolist()
         for label, weight in zip(found.labels, weights, strict=True):
             votes[label] += weight
@@ -200,7 +200,7 @@ def no_labels() -> ValueError:
     return ValueError("no document of the collection has a label. Add documents with labels to classify by.")
 
 
-def _prediction(votes: dict[str, float], voters: int) -> Prediction:
+def _prediction(votes: Mapping[str, float], voters: int) -> Prediction:
     ranked = sorted(votes, key=lambda label: (-votes[label], label))
     total = sum(votes.values())
     return Prediction(ranked[0] if ranked else None, {label: votes[label] / total for label in ranked}, voters)

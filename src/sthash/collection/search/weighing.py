@@ -100,19 +100,21 @@ def label_shares(near: Neighborhoods, weighing: Weighing, threads: int | None = 
 
 def _weights(near: Neighborhoods, weighing: Weighing, threads: int | None) -> Floats:
     held = near.slots >= 0
-    likeness = np.where(held, np.maximum(near.similarities, 0), 0) ** weighing.power
+    likeness: Floats = np.where(held, np.maximum(near.similarities, 0), 0) ** weighing.power
     # Where nothing is like the query, all neighbors count alike.
     likeness[(likeness.sum(axis=1) == 0)] = 1
     likeness[~held] = 0
     if np.isinf(weighing.ridge):
-        return likeness / np.maximum(likeness.sum(axis=1, keepdims=True), np.finfo(float).tiny)
-    return _core.vote_weights(
+        likeness /= np.maximum(likeness.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+        return likeness
+    weights: Floats = _core.vote_weights(
         np.ascontiguousarray(near.products),
         likeness,
         power=weighing.power,
         ridge=weighing.ridge,
         threads=resolve_threads(threads),
     )
+    return weights
 
 
 def _n_labels(near: Neighborhoods) -> Positions:
@@ -125,7 +127,8 @@ def _shares(scores: Floats, n_labels: Positions, slope: float) -> Floats:
     raised = np.where(voted, slope * scores, -np.inf)
     raised -= raised.max(axis=1, keepdims=True, initial=-1e300)
     shares: Floats = np.exp(raised)
-    return shares / np.maximum(shares.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+    shares /= np.maximum(shares.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+    return shares
 
 
 def choose(near: Neighborhoods, truth: Positions, k: int | None = None, threads: int | None = None) -> Weighing:
@@ -156,7 +159,7 @@ def choose(near: Neighborhoods, truth: Positions, k: int | None = None, threads:
 
 
 def _best(near: Neighborhoods, truth: Positions, weighings: Sequence[Weighing], threads: int | None) -> Weighing:
-    """Return the weighing by which most labels are right, and the right ones have large shares; of equals, the first."""
+    """Return the weighing by which most labels are right, and right ones have large shares; of equals, the first."""
     rated = [_rated(near, truth, weighing, threads) for weighing in weighings]
     return max(rated, key=lambda entry: entry[0])[1]
 
