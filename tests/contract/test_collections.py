@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -216,7 +217,8 @@ def test_near_duplicates(still, file, options):
 
 
 @pytest.mark.parametrize(
-    "options", [
+    "options",
+    [
         {},
         {"k": 3},
         {"k": EVERYTHING},

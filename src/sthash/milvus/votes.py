@@ -17,8 +17,8 @@ from sthash.milvus.local_model import LocalModel
 from sthash.model import Encoded
 from sthash.vectors.rows import Rows
 
-# Documents that the codes propose per voter; the cosines decide among them.
-PROPOSED = 5
+# Documents that the codes propose per voter, and at least; the cosines decide among them.
+PROPOSED, LEAST_PROPOSED = 5, 1000
 LABELED = "labelled == true"
 # Documents among which leave-one-out takes place.
 MOST_READ = 2000
@@ -55,8 +55,9 @@ class MilvusVoters:
     def nearest(self, row: Encoded, wanted: int, without: int | None = None) -> Labeled:
         """Return labeled documents nearest to a query; ``without`` one of those that were read."""
         if without is None:
-            matches = next(CodeSearch(self._table, self._model.n_bits, LABELED).nearest(row.codes, PROPOSED * wanted))
-            found = self._read([match.key for match in itertools.islice(matches, PROPOSED * wanted)])
+            width = max(PROPOSED * min(wanted, MOST_READ), LEAST_PROPOSED)
+            matches = next(CodeSearch(self._table, self._model.n_bits, LABELED).nearest(row.codes, width))
+            found = self._read([match.key for match in itertools.islice(matches, width)])
             if not found[0]:
                 raise no_labels()
             return _nearest(row.rows, *found, wanted)
