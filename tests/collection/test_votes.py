@@ -140,5 +140,5 @@ def test_spread_evenly():
 
 @pytest.mark.parametrize("bad", [{"k": 0}, {"voting": "loud"}, {"radius": -1}, {"codes": 1}])
 def test_votes_refuse_bad_options(bad):
-    with pytest.raises((ValueError, TypeError), match="must be|is not known"):
+    with pytest.raises((ValueError, TypeError), match=r"must be|is not known"):
         Vote(**bad)
