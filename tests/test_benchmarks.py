@@ -22,6 +22,7 @@ SCRIPTS = (
     "fit",
     "graph",
     "hamming",
+    "labels",
     "learning_sample",
     "milvus",
     "postings",

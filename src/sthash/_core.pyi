@@ -218,6 +218,10 @@ def gather_ball(
 def pair_scores(
     vectors: RowsView, left: npt.NDArray[np.int64], right: npt.NDArray[np.int64], *, threads: int
 ) -> npt.NDArray[np.float32]: ...
+def products_among(vectors: RowsView, places: npt.NDArray[np.int64], *, threads: int) -> npt.NDArray[np.float32]: ...
+def vote_weights(
+    products: npt.NDArray[np.float32], likeness: npt.NDArray[np.float64], *, power: int, ridge: float, threads: int
+) -> npt.NDArray[np.float64]: ...
 def rerank_hits(
     vectors: RowsView,
     places: npt.NDArray[np.int64],

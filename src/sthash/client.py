@@ -241,10 +241,16 @@ class Client(ByKey):
         return Duplicates(self, found["keys"], pairs, found["measure"], found["threshold"], chosen.grouping)
 
     def classify(
-        self, query: str | npt.ArrayLike, k: int = 25, *, radius: int | None = None, voting: Voting = "majority"
+        self,
+        query: str | npt.ArrayLike,
+        k: int | None = None,
+        *,
+        radius: int | None = None,
+        voting: Voting = "auto",
+        codes: bool = False,
     ) -> Prediction:
-        """Return the majority label among the nearest documents; see `sthash.classify`."""
-        body = asdict(Vote(k, radius, voting)) | _query(query)
+        """Return the label of a text or a vector, by the votes of the nearest documents; see `sthash.classify`."""
+        body = asdict(Vote(k, radius, voting, codes)) | _query(query)
         found = self._ask("POST", "/classify", body)
         ignored, unknown = tuple(found["ignored"]), tuple(found["unknown"])
         return Prediction(found["label"], found["shares"], found["voters"], found["known"], ignored, unknown)

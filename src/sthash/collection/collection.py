@@ -35,8 +35,9 @@ from sthash.collection.indexes.stored_model import SETTING as CODES
 from sthash.collection.search.answer import answer, answer_like
 from sthash.collection.search.display import facts_html
 from sthash.collection.search.hits import Hits
+from sthash.collection.search.labels import predict
 from sthash.collection.search.options import SearchKeywords, SearchOptions
-from sthash.collection.search.votes import Prediction, Vote, Voting, predict
+from sthash.collection.search.votes import Prediction, Vote, Voting
 from sthash.collection.snapshot import Snapshot
 from sthash.collection.verification import Verification, verify
 from sthash.duplicates import DuplicateKeywords, DuplicateOptions, Duplicates
@@ -582,8 +583,14 @@ class Collection(ByKey):
         return result_of(self, keys, pairs, chosen)
 
     def classify(
-        self, query: str | npt.ArrayLike, k: int = 25, *, radius: int | None = None, voting: Voting = "majority"
+        self,
+        query: str | npt.ArrayLike,
+        k: int | None = None,
+        *,
+        radius: int | None = None,
+        voting: Voting = "auto",
+        codes: bool = False,
     ) -> Prediction:
-        """Return the majority label among the nearest documents; see `sthash.classify`."""
+        """Return the label of a text or a vector, by the votes of the nearest documents; see `sthash.classify`."""
         with self.snapshot() as now:
-            return predict(now, query, Vote(k, radius, voting))
+            return predict(now, query, Vote(k, radius, voting, codes))

@@ -83,6 +83,7 @@ class MilvusCollection(ByKey):
         self._model = model
         self._last_id = FIRST_OWN_ID
         self._fields = FieldKinds()
+        self._kept: dict[Any, Any] = {}  # what votes keep
 
     @classmethod
     def open(
@@ -293,6 +294,7 @@ class MilvusCollection(ByKey):
         report("adding", sent, len(entities))
         for batch in entity_batches(entities):
             codes = self._model.encode(list(itertools.islice(texts, len(batch)))).codes
+            self._kept.clear()
             self._table.upsert(_with_codes(batch, codes))
             sent += len(batch)
             report("adding", sent, len(entities))
@@ -304,6 +306,7 @@ class MilvusCollection(ByKey):
         missing = [key for primary, key in wanted.items() if primary not in present]
         if missing and not missing_ok:
             raise self._no_document(missing[0], "; nothing was deleted")
+        self._kept.clear()
         self._table.delete(present)
         return len(present)
 
@@ -391,10 +394,20 @@ class MilvusCollection(ByKey):
         return result_of(self, keys, compared(material, chosen), chosen)
 
     def classify(
-        self, query: str, k: int = 25, *, radius: int | None = None, voting: Voting = "majority"
+        self,
+        query: str,
+        k: int | None = None,
+        *,
+        radius: int | None = None,
+        voting: Voting = "auto",
+        codes: bool = False,
     ) -> Prediction:
-        """Return the majority label among the documents nearest to a text; see `sthash.classify`."""
-        return predict(self._table, self._model, query, Vote(k, radius, voting))
+        """Return the label of a text, by the votes of the nearest documents; see `sthash.classify`.
+
+        By default documents that codes find vote by their cosines. What leave-one-out has chosen is kept until this
+        object changes the collection; make a new one after others have changed it.
+        """
+        return predict(self._table, self._model, query, Vote(k, radius, voting, codes), self._kept)
 
     # Search by codes, as in HammingIndex
 

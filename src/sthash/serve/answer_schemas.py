@@ -142,7 +142,7 @@ class EncodeAnswer(BaseModel):
 
 
 class ClassifyAnswer(BaseModel):
-    """The label with most votes, and the share of the votes per label. If no word is known, nobody votes."""
+    """The label with the largest share, and the share of each label. If no word is known, nobody votes."""
 
     label: str | None
     shares: dict[str, float]

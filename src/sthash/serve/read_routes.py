@@ -191,9 +191,11 @@ async def encode(body: schemas.EncodeRequest, served: RequestedCollection) -> Re
 
 @router.post("/classify", responses=answers(answer_schemas.ClassifyAnswer))
 async def classify(body: schemas.ClassifyRequest, served: RequestedCollection) -> Response:
-    """Return the majority label among the nearest documents."""
+    """Return the label of a text or a vector, by the votes of the nearest documents."""
     found = await served.slow_worker.run(
-        lambda collection: collection.classify(body.query, body.k, radius=body.radius, voting=body.voting)
+        lambda collection: collection.classify(
+            body.query, body.k, radius=body.radius, voting=body.voting, codes=body.codes
+        )
     )
     return json_response(asdict(found))
 

@@ -221,9 +221,10 @@ class ClassifyRequest(RequestSchema):
     model_config = described(("text", "vector"), {"text": "the sine of an angle", "voting": "distance"})
     text: Text | SkipJsonSchema[None] = None
     vector: Vector | SkipJsonSchema[None] = None
-    k: Count = Vote.k
+    k: Count | None = Vote.k
     radius: Radius | None = Vote.radius
     voting: Voting = Vote.voting
+    codes: bool = Vote.codes
 
     @property
     def query(self) -> Any:
