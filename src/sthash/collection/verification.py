@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sthash.collection.build import sync
+from sthash.collection.file import removals
 from sthash.collection.file.records import Records
 from sthash.collection.file.schema import TABLES
 from sthash.collection.file.segments import Segments
@@ -31,6 +32,7 @@ def verify(store: Store, snapshot: Snapshot) -> Verification:
     count, ids = snapshot.documents.verify(), snapshot.documents.ids()
     for index in snapshot.indexes.all:
         index.verify(ids)
+    removals.verify(store, ids)
     _verify_nothing_else(store, snapshot, counts)
     return Verification(count, snapshot.words.n_columns, counts["segments"])
 

@@ -27,6 +27,7 @@ CREATE TABLE segments (segment INTEGER PRIMARY KEY, kind TEXT NOT NULL, first IN
 CREATE TABLE parts (place INTEGER PRIMARY KEY, content BLOB NOT NULL, sum INTEGER NOT NULL);
 CREATE TABLE deletions (segment INTEGER PRIMARY KEY, content BLOB NOT NULL, sum INTEGER NOT NULL);
 CREATE TABLE pending (place INTEGER PRIMARY KEY, content BLOB NOT NULL, sum INTEGER NOT NULL);
+CREATE TABLE removals (number INTEGER PRIMARY KEY, id INTEGER NOT NULL, content BLOB NOT NULL, sum INTEGER NOT NULL);
 """
 # The tables with the types of a row's values. SQLite keeps whatever it is given, and an untrusted file may hold
 # anything.
@@ -41,6 +42,7 @@ TYPES: dict[str, tuple[tuple[type, ...], ...]] = {
     "parts": ((int, bytes),),
     "deletions": ((int, bytes),),
     "pending": ((int, bytes),),
+    "removals": ((int, int, bytes),),
 }
 TABLES = tuple(TYPES)
 

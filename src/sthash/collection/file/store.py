@@ -22,9 +22,11 @@ The format is named by ``application_id`` and the low byte of ``user_version``; 
     A bit for each document of a segment that is no longer there.
 ``pending`` (place, content, sum)
     Records of documents that are in no segment yet; see `records`.
+``removals`` (number, id, content, sum)
+    The last documents that were removed, with their term counts, for readers of earlier states; see `removals`.
 
 Every row ends with a CRC-32 over its other columns, so that no altered byte is taken for data. The setting ``next`` has
-the id, the automatic key and the segment number that come next. The upper three bytes of ``user_version`` are a mark of
+the id, the automatic key, the segment number and the number of a removal that come next. The upper three bytes of ``user_version`` are a mark of
 the last change (see `journal`).
 """
 
