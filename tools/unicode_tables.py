@@ -62,6 +62,27 @@ def simple_lower(code: int) -> int:
     return ord("σ") if chr(code) == "ς" else ord(chr(code).lower()[0])
 
 
+# Wide and narrow forms, and joined Latin letters, which people type as plain ones.
+COMPATIBLE = (*range(0xFB00, 0xFB07), *range(0xFF00, 0xFFF0))
+
+
+def normal_form(code: int, seconds: frozenset[str]) -> int:
+    """Which normal form a text with this character may need: 1: NFC; 2: NFKC; 0: it is in NFC as far as this goes."""
+    character = chr(code)
+    if code in COMPATIBLE:
+        return 2
+    moved = unicodedata.combining(character) > 0 or character in seconds
+    is_surrogate = 0xD800 <= code < 0xE000
+    return int(not is_surrogate and (moved or unicodedata.normalize("NFC", character) != character))
+
+
+def seconds_of_compositions() -> frozenset[str]:
+    """All characters that a letter before them can swallow."""
+    pairs = (unicodedata.decomposition(chr(code)).split() for code in range(sys.maxunicode + 1))
+    hangul = {*range(0x1161, 0x1176), *range(0x11A8, 0x11C3)}
+    return frozenset(map(chr, hangul | {int(pair[1], 16) for pair in pairs if len(pair) == 2 and pair[0][0] != "<"}))
+
+
 def in_lines(entries: list[str]) -> str:
     """Entries of a table, several per line."""
     return textwrap.fill(" ".join(entries), 120) + "\n"
@@ -108,6 +129,14 @@ def main() -> None:
         codes = list(group)
         if has:
             ranges.append(f"{{{codes[0]:#x},{codes[-1]:#x}}},")
+    out(in_lines(ranges))
+    out("};\n\n// First code point, last code point, normal form of texts that have one of them (1: NFC, 2: NFKC).\n")
+    out("inline constexpr Range kNormalForms[] = {\n")
+    ranges, seconds = [], seconds_of_compositions()
+    for form, group in itertools.groupby(range(sys.maxunicode + 1), key=lambda code: normal_form(code, seconds)):
+        codes = list(group)
+        if form:
+            ranges.append(f"{{{codes[0]:#x},{codes[-1]:#x},{form}}},")
     out(in_lines(ranges))
     out("};\n\n}  // namespace sthash::text::unicode\n")
 

@@ -262,7 +262,7 @@ def test_many_vectors_are_found_in_cells(tmp_path, queries):
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        ({"documents": ["a", "b"], **PRODUCTS}, TypeError, r"vector_options is for vectors.*--vectors, --embedder"),
+        ({"documents": ["a", "b"], **PRODUCTS}, TypeError, r"vector_options is for vectors.*--vectors.*--embedder"),
         ({"vectors": [[1.0, np.nan]], **PRODUCTS}, ValueError, "vector 0 must be finite, got NaN"),
         (
             {"vectors": [[1e30, 0.0]], **PRODUCTS},

@@ -172,7 +172,7 @@ def test_search_options_are_validated_once():
         "factor": 500,
         "explain": False,
         "ranking": "auto",
-        "correct": False,
+        "correct": None,
         "syntax": "auto",
         "offset": 0,
         "snippet": 0,

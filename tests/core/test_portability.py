@@ -20,7 +20,7 @@ HOMES = {
         "quantizer/choice.inc",
         "words/postings.inc",
     },
-    r"#include <(unistd|fcntl|sys/\w+|windows|io)\.h>": {"hamming/os_file.cpp"},
+    r"#include <(unistd|fcntl|sys/\w+|windows|io)\.h>": {"hamming/os_file.cpp", "parallel.hpp"},
     r"\baligned_alloc\b": set(),
 }
 

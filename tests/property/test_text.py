@@ -22,14 +22,28 @@ UNSPACED = [
     (0x20000, 0x3FFFF),
 ]
 
+# Not seen inside a word: the soft hyphen, and what joins letters or keeps words together.
+IGNORED = "\xad\u200c\u200d\u2060\ufeff"
+
 
 def is_unspaced(character):
     category = unicodedata.category(character)
     return (category[0] == "L" or category == "Nl") and any(a <= ord(character) <= b for a, b in UNSPACED)
 
 
+def normalized(text):
+    """NFC, and NFKC where there are wide forms or joined letters."""
+    compatible = any(0xFB00 <= ord(character) <= 0xFB06 or 0xFF00 <= ord(character) <= 0xFFEF for character in text)
+    return unicodedata.normalize("NFKC" if compatible else "NFC", text)
+
+
+def lowered(character):
+    return "σ" if character == "ς" else character.lower()[0]
+
+
 def twin_words(text):
     """Words as the documentation defines them, character by character; a run of unspaced letters is a list."""
+    text = "".join(character for character in normalized(text) if character not in IGNORED)
     runs = []
     inside = False
     for character in text:
@@ -42,11 +56,11 @@ def twin_words(text):
         elif category[0] in "LN":
             if not inside or isinstance(runs[-1], list):
                 runs.append("")
-            runs[-1] += character.lower()[0]
+            runs[-1] += lowered(character)
             inside = True
         elif category in ("Mn", "Mc") and inside:
             if isinstance(runs[-1], str):
-                runs[-1] += character.lower()[0]
+                runs[-1] += lowered(character)
             else:
                 runs[-1][-1] += character
         else:

@@ -92,9 +92,9 @@ def test_every_route_needs_its_key(path, app_of):
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.5", "example.org", ""])
 def test_other_machines_need_a_key(host):
-    with pytest.raises(ValueError, match="set a read key"):
+    with pytest.raises(ValueError, match="set read_key"):
         Settings(Path("x.sth"), host)
-    with pytest.raises(ValueError, match="set a read key"):
+    with pytest.raises(ValueError, match="set read_key"):
         Settings(Path("x.sth"), host, write_key=WRITE)
     assert not Settings(Path("x.sth"), host, read_key=READ).writable
     assert Settings(Path("x.sth"), host, read_key=READ, write_key=WRITE).writable

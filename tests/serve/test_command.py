@@ -49,8 +49,8 @@ def test_it_serves_logs_and_ends(path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["some.sth", "--host", "0.0.0.0"], "set a read key"),
-        (["some.sth", "--host", "0.0.0.0", "--write-key", "write-secret"], "set a read key"),
+        (["some.sth", "--host", "0.0.0.0"], "set --read-key"),
+        (["some.sth", "--host", "0.0.0.0", "--write-key", "write-secret"], "set --read-key"),
         (["some.sth", "--read-key", "short"], "read_key must have at least 8"),
         (["some.sth", "--port", "70000"], "must be from 0 to 65535"),
         (["nothing.sth"], "there is no file"),

@@ -7,6 +7,7 @@
 #include <memory>
 #include <unordered_map>
 
+#include "text/text_view.hpp"
 #include "text/unicode_tables.hpp"
 
 namespace sthash::text {
@@ -23,7 +24,9 @@ class Characters {
         return characters;
     }
 
-    CharacterKind kind(uint32_t code) const { return static_cast<CharacterKind>(kinds_[code]); }
+    CharacterKind kind(uint32_t code) const { return static_cast<CharacterKind>(kinds_[code] & kKindBits); }
+    // Which normal form a text with this character may need.
+    NormalForm normal_form(uint32_t code) const { return static_cast<NormalForm>(kinds_[code] / (kKindBits + 1)); }
     uint32_t lower(uint32_t code) const { return code < kLowerLimit ? code + distances_[code] : lower_astral(code); }
 
     // Writes a lower-case letter without its accent to `plain` and returns how many letters it has: 1, or 2 for joined
@@ -44,6 +47,7 @@ class Characters {
     }
 
  private:
+    static constexpr uint8_t kKindBits = 7;  // the bits above are the normal form
     // Case exists in the basic plane and, beyond it, only in a few small scripts.
     static constexpr uint32_t kLowerLimit = 0x10000;
 
@@ -53,6 +57,9 @@ class Characters {
         for (const unicode::Lower& run : unicode::kLowers)
             for (uint32_t i = 0; i < run.count; ++i)
                 if (run.first + i * run.step < kLowerLimit) distances_[run.first + i * run.step] = run.distance;
+        for (const unicode::Range& range : unicode::kNormalForms)
+            for (uint32_t code = range.first; code <= range.last; ++code)
+                kinds_[code] |= static_cast<uint8_t>(range.kind * (kKindBits + 1));
         for (const unicode::Plain& plain : unicode::kPlain) plain_.emplace(plain.letter, plain);
     }
 

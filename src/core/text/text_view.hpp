@@ -13,8 +13,8 @@ struct TextView {
     int width;      // bytes per character: 1, 2 or 4
 };
 
-// The normal form of Unicode that a text must be brought to before it is scanned.
-enum class NormalForm { same, composed, compatible };
+// The normal form of Unicode that a text must be brought to before it is scanned: none, NFC or NFKC.
+enum class NormalForm : uint8_t { same, composed, compatible };
 
 NormalForm needed_form(const TextView& text);
 
