@@ -265,8 +265,7 @@ class Documents:
         return sum(1 for _ in self.where("1", ()))
 
     def _rows(self, ids: Collection[int]) -> Iterator[tuple[Any, ...]]:
-        wanted = json.dumps([int(number) for number in ids])
-        return self._store.rows("documents", "WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id", (wanted,))
+        return self._store.rows_at("documents", ids)
 
     def _check_size(self, size: int) -> None:
         most = self._store.max_read_bytes

@@ -6,7 +6,7 @@ segment never changes, and its number is never used again, so two states of a fi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import astuple, dataclass
 
 import numpy as np
@@ -99,6 +99,15 @@ class Segments:
         for _, content in self._store.rows("parts", "WHERE place = ?", (segment.place(part),)):
             return bytes(content)
         return None
+
+    def find_all(self, segments: Sequence[Segment], parts: Sequence[int]) -> dict[int, list[bytes]]:
+        """Return some parts of several segments, by the parts; a segment need not have all of them."""
+        found: dict[int, list[bytes]] = {part: [] for part in parts}
+        order = {segment.number: place for place, segment in enumerate(segments)}
+        rows = self._store.rows_at("parts", [segment.place(part) for segment in segments for part in parts])
+        for place, content in sorted(rows, key=lambda row: order[row[0] >> PART_BITS]):
+            found[place & IDS].append(content)
+        return found
 
     def parts(self, segment: Segment) -> Iterator[tuple[int, bytes]]:
         """Iterate over the parts of a segment, without its ids."""

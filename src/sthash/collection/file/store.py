@@ -35,7 +35,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
@@ -346,6 +346,12 @@ class Store:
         """Return checked rows, without their sums; ``condition`` is what follows the table's name in the SELECT."""
         for row in self.connection.execute(f"SELECT * FROM {table} {condition}", arguments):  # noqa: S608
             yield self.checked(table, row)
+
+    def rows_at(self, table: str, numbers: Collection[int]) -> Iterator[tuple[Any, ...]]:
+        """Return those of some rows that exist, in one query: by ascending number, which is their first column."""
+        wanted = json.dumps([int(number) for number in numbers])
+        # Each table that is asked for has a name for its number.
+        return self.rows(table, "WHERE rowid IN (SELECT value FROM json_each(?)) ORDER BY rowid", (wanted,))
 
     def checked(self, table: str, row: tuple[Any, ...]) -> tuple[Any, ...]:
         """Return a row without its sum, which must be right."""

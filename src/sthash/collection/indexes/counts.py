@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -80,9 +79,7 @@ def unpacked(store: Store, contents: list[bytes], n_columns: int, threads: int |
 def stored_counts(store: Store, ids: Ids) -> Iterator[tuple[int, bytes]]:
     """Iterate over the ids and packed counts of some documents; documents without counts are skipped."""
     for part in batched(ids.tolist(), ROWS_TOGETHER):
-        yield from store.rows(
-            "counts", "WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id", (json.dumps(part),)
-        )
+        yield from store.rows_at("counts", part)
 
 
 def load_counts(store: Store, ids: Ids, n_columns: int, *, whole: bool, threads: int | None = None) -> Iterator[Rows]:

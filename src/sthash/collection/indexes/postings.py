@@ -35,6 +35,8 @@ MOST_PENDING = 4096
 SEGMENT_BYTES = 1 << 24
 # Lists that are kept for the next search.
 CACHED_BYTES = 1 << 28
+# Lists that are read together.
+LISTS_TOGETHER = 64
 # Removed documents keep their slots in memory until there are more of them than this, and than an eighth of all.
 FEW_REMOVED = 1024
 
@@ -255,22 +257,20 @@ class PostingTable:
             self._lists, self._full = self._new_lists(n_columns), False
             self._gone = self._gone[:0]
             self._held.clear()
-        lists, missing = self._lists, wanted - self._held
-        for column in sorted(missing):
+        lists, missing = self._lists, sorted(wanted - self._held)
+        for column in missing:
             if not (0 <= column < n_columns or FIRST_FORM <= column < END_FORMS):
                 raise ValueError(f"column {column} is not that of a term. Take columns from encoded queries.")
-            try:
-                lists.put(column, self._parts(column))
-            except ValueError as error:
-                raise self._store.damaged(f"a posting list cannot be read ({error})") from error
-            self._held.add(column)
+        for first in range(0, len(missing), LISTS_TOGETHER):
+            for column, parts in self._segments.find_all(self._all, missing[first : first + LISTS_TOGETHER]).items():
+                try:
+                    lists.put(column, parts)
+                except ValueError as error:
+                    raise self._store.damaged(f"a posting list cannot be read ({error})") from error
+                self._held.add(column)
         if missing:
             self._full = lists.nbytes > CACHED_BYTES
         return Lists(lists, len(self._roster) + len(self._gone), self._gone)
-
-    def _parts(self, column: int) -> list[bytes]:
-        parts = (self._segments.find(segment, column) for segment in self._all)
-        return [part for part in parts if part is not None]
 
     def _new_lists(self, n_columns: int) -> _core.PostingLists:
         lengths = self._roster.held("lengths")

@@ -74,8 +74,7 @@ class TermTable:
         if len(columns) > MANY_NAMES:
             rows = self._store.rows("terms", "ORDER BY column")
         else:
-            single = "WHERE column = ?"
-            rows = (row for column in columns for row in self._store.rows("terms", single, (int(column),)))
+            rows = self._store.rows_at("terms", columns)
         found = {row[0]: row[1] for row in rows}
         try:
             return [decode_text(found[column]) for column in columns]
@@ -182,7 +181,7 @@ class Frequencies:
             rows = self._store.rows("frequencies", "WHERE chunk < ?", (len(self._missing),))
         else:
             missing = chunks[self._missing[chunks]].tolist()
-            rows = (row for chunk in missing for row in self._store.rows("frequencies", "WHERE chunk = ?", (chunk,)))
+            rows = self._store.rows_at("frequencies", missing) if missing else iter(())
         for chunk, content in rows:
             if chunk < 0:
                 raise self._store.damaged("a document frequency has a position that is out of range")
