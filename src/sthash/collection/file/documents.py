@@ -73,7 +73,7 @@ class ReadDocument(NamedTuple):
 
 def lay_out(store: Store) -> None:
     """Prepare a new file for documents."""
-    store.put_setting("next", {"id": 0, "key": 0, "segment": 0, "removal": 0})
+    store.put_setting("next", {"id": 0, "key": 0, "segment": 0, "removal": 0, "logged": 0})
 
 
 class KeptDocuments:

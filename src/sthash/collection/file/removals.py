@@ -38,23 +38,29 @@ def state_of(store: Store) -> State:
 
 def note_removed(store: Store, removed: Sequence[tuple[int, bytes]]) -> None:
     """Log the ids and the packed term counts of documents that are removed."""
-    first = state_of(store).removal
-    end = first + len(removed)
-    kept = removed[-MOST_KEPT:]
-    store.put_many("removals", [(end - len(kept) + place, *row) for place, row in enumerate(kept)])
-    _go_on(store, end)
+    end = state_of(store).removal + len(removed)
+    new = removed[-MOST_KEPT:]
+    store.put_many("removals", [(end - len(new) + place, *row) for place, row in enumerate(new)])
+    _go_on(store, end, min(_logged(store) + len(new), MOST_KEPT))
 
 
 def note_all_changed(store: Store) -> None:
     """Make all readers read everything again."""
     # A removal that is not in the log.
-    _go_on(store, state_of(store).removal + 1)
-    store.execute("DELETE FROM removals")
+    _go_on(store, state_of(store).removal + 1, 0)
 
 
-def _go_on(store: Store, removal: int) -> None:
-    store.put_setting("next", store.setting("next") | {"removal": removal})
-    store.execute("DELETE FROM removals WHERE number < ?", (removal - MOST_KEPT,))
+def _go_on(store: Store, removal: int, logged: int) -> None:
+    store.put_setting("next", store.setting("next") | {"removal": removal, "logged": logged})
+    store.execute("DELETE FROM removals WHERE number < ?", (removal - logged,))
+
+
+def _logged(store: Store) -> int:
+    """Return how many removals the log has."""
+    logged = store.setting("next").get("logged")
+    if type(logged) is not int or not 0 <= logged <= MOST_KEPT:
+        raise store.damaged("the setting next cannot be read")
+    return logged
 
 
 def removed_since(store: Store, known: State) -> list[tuple[int, bytes]] | None:
@@ -74,7 +80,7 @@ def verify(store: Store, present: Ids) -> None:
     """Check that the log is in order, and that no document in it is still there."""
     now, rows = state_of(store), list(store.rows("removals", "ORDER BY number"))
     numbers = [number for number, _, _ in rows]
-    if numbers != list(range(now.removal - len(numbers), now.removal)) or len(numbers) > MOST_KEPT:
+    if numbers != list(range(now.removal - _logged(store), now.removal)):
         raise store.damaged("the log of removals has gaps")
     ids = np.array([number for _, number, _ in rows], dtype=np.int64)
     if np.isin(ids, present).any() or ((ids < 0) | (ids >= now.next_id)).any():
