@@ -150,6 +150,21 @@ def test_the_log_is_bounded_and_checked(tmp_path, monkeypatch):
             collection.check()
 
 
+def test_compact_forgets_the_log(tmp_path):
+    with (
+        create_collection(tmp_path / "c.sth", make_documents(60)) as collection,
+        Collection.open(collection.path) as reader,
+    ):
+        collection.delete(["d1", "d2"])
+        reader.search("cat")
+        collection.compact()
+        with collection._store.reading():
+            assert collection._store.value("SELECT count(*) FROM removals") == 0
+        collection.delete("d58")
+        assert answers(reader) == answers(collection)
+        assert len(reader) == collection.check().documents == 57
+
+
 def test_a_present_document_in_the_log_is_found(tmp_path):
     with create_collection(tmp_path / "c.sth", make_documents(60)) as collection:
         store = collection._store

@@ -26,6 +26,7 @@ from sthash.collection.by_key import ByKey
 from sthash.collection.duplicates import gathered, named
 from sthash.collection.file.documents import KeptDocuments, StoredDocument
 from sthash.collection.file.export import export_documents
+from sthash.collection.file.removals import note_all_changed
 from sthash.collection.file.replacement import copy_file
 from sthash.collection.file.store import WAIT_SECONDS, Store
 from sthash.collection.indexes.embedder import Embedder, check_name
@@ -499,7 +500,12 @@ class Collection(ByKey):
             return len(ids)
 
     def compact(self) -> None:
-        """Return the space of deleted documents to the file system."""
+        """Return the space of deleted documents to the file system, and forget the log of their words.
+
+        Other open collections then read the file as if they had just opened it.
+        """
+        with self._changing():
+            note_all_changed(self._store)
         self._store.compact()
 
     def relearn(self, *, progress: Progress | None = None, **changes: Unpack[builder.RelearnChanges]) -> None:
