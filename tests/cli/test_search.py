@@ -57,12 +57,11 @@ def test_build_and_search(sth, built):
 @pytest.mark.parametrize(
     ("query", "said"),
     [
-        ("the of", "ignored: the, of\nnothing found: all words of the query are too common to search for\n"),
+        ("the of", "nothing found\n"),
         ("xyzzy", "unknown: xyzzy\nnothing found: no document has a word of the query\n"),
         (
             "a kiten",
-            "ignored: a\nunknown: kiten (did you mean: kitten?)\nnothing found: no document has a word of the query; "
-            "--correct searches for the words that are close to them\n",
+            "ignored: a\nunknown: kiten (searched for: kitten)\n",
         ),
         ("the kitten", "ignored: the\n"),
         ("kitten", ""),
@@ -72,7 +71,7 @@ def test_build_and_search(sth, built):
 def test_the_words_of_a_query(sth, built, query, said):
     found = sth("search", built, query)
     assert found.err == said
-    assert bool(found.out) == ("kitten" in query)
+    assert bool(found.out) == ("kit" in query)
 
 
 def test_corrected_words(sth, built):
@@ -193,4 +192,4 @@ def test_a_language(sth, tmp_path):
     assert (facts["language"], facts["stemmer"], facts["fold_accents"]) == ("german", "german", True)
     assert "german" in sth("build", "x.sth", "de.lines", "--language", "klingon", status=1).err
     with Collection.open("de.sth") as collection:
-        assert collection.search("und").ignored == ("und",)
+        assert collection.search("und Haus").ignored == ("und",)

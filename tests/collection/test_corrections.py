@@ -37,10 +37,10 @@ def collection(tmp_path):
     ],
 )
 def test_suggestions(collection, query, suggestions):
-    hits = collection.search(query, explain=True)
+    hits = collection.search(query, explain=True, correct=False)
     assert hits.suggestions == suggestions
     assert hits.corrected == {}
-    assert collection.search(query).suggestions == {}
+    assert collection.search(query, correct=False).suggestions == {}
     assert collection.search_many([query], explain=True)[0].suggestions == suggestions
 
 
@@ -76,7 +76,7 @@ def test_the_work_is_bounded(collection, monkeypatch):
     hits = collection.search(words, explain=True)
     assert len(hits.unknown) == 20
     assert len(asked) == corrections.MOST_UNKNOWN
-    collection.search("comand")
+    collection.search("comand", correct=False)
     assert len(asked) == corrections.MOST_UNKNOWN
 
 

@@ -101,7 +101,7 @@ ALL = {"search", "similar", "duplicates", "classify"}
         ("documents", "metadata", ALL | {"export"}),
         ("counts", "content", {"search", "similar", "duplicates"}),
         ("frequencies", "content", {"search", "similar", "duplicates"}),
-        ("terms", "term", {"search"}),
+        ("terms", "term", set()),  # a document is found by the form that was typed, too
         ("weights", "content", {"similar"}),
         ("weights", "frequency", {"similar"}),
         ("segments", "size", ALL | {"info"}),

@@ -38,10 +38,10 @@ def test_answers_say_what_became_of_the_words(still):
         "ranking": "graph",
     }
     for body in ({}, {"view": True}, {"where": {"parity": 1}}):
-        answer = still.post("/search", json={"text": "the kiten", "explain": True} | body).json()
+        answer = still.post("/search", json={"text": "the kiten", "explain": True, "correct": False} | body).json()
         assert {name: answer[name] for name in said} == said
         assert answer["hits"] == []
-    plain = still.post("/search", json={"text": "the kiten"}).json()
+    plain = still.post("/search", json={"text": "the kiten", "correct": False}).json()
     assert (plain["unknown"], plain["suggestions"]) == (["kiten"], {})
 
 
@@ -64,9 +64,9 @@ def test_words_are_corrected_and_the_ranking_is_chosen(still):
 def test_many_answers_have_their_details(still):
     found = still.post("/search_many", json={"texts": ["the kiten", TEXT, "the"], "explain": True}).json()
     assert [about["unknown"] for about in found["details"]] == [["kiten"], [], []]
-    assert [about["ignored"] for about in found["details"]] == [["the"], ["a", "with", "and"], ["the"]]
+    assert [about["ignored"] for about in found["details"]] == [["the"], ["a", "with", "and"], []]
     assert found["details"][0]["suggestions"] == {"kiten": ["kitten"]}
-    assert [bool(hits) for hits in found["answers"]] == [False, True, False]
+    assert [bool(hits) for hits in found["answers"]] == [True, True, False]
 
 
 def test_classification_of_nothing_known(still):

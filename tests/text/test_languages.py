@@ -127,7 +127,7 @@ def test_every_language_has_its_stems_and_stop_words():
     }
     for language in language_names():
         vectorizer = TextVectorizer(language=language).fit(["some words 12 東京都"])
-        assert vectorizer.stemmer_ == language_stemmer(language)
+        assert vectorizer.stemmer_ == ("porter" if language == "english" else language_stemmer(language))
         assert vectorizer.stop_words_ == language_stop_words(language)
         assert all(word == word.lower() for word in vectorizer.stop_words_)
     german = TextVectorizer(language="german").fit(["Die Häuser im Tal", "ein Haus und das Tal"])

@@ -26,8 +26,12 @@ def print_json(row: dict[str, Any]) -> None:
     typer.echo(json_line(row, sys.stdout.encoding))
 
 
-def json_line(row: dict[str, Any], encoding: str) -> str:
-    r"""Return an object as JSON; characters are escaped only if the encoding does not have them.
+# Characters at which Python and other languages may end a line.
+_LINE_ENDS = {0x85: "\\u0085", 0x2028: "\\u2028", 0x2029: "\\u2029"}
+
+
+def json_line(row: dict[str, Any], encoding: str | None) -> str:
+    r"""Return an object as JSON; characters are escaped only if they end a line or the encoding does not have them.
 
     Examples
     --------
@@ -35,9 +39,9 @@ def json_line(row: dict[str, Any], encoding: str) -> str:
     >>> print(json_line({"city": "東京"}, "utf-8"), json_line({"city": "東京"}, "latin-1"))
     {"city": "東京"} {"city": "\u6771\u4eac"}
     """
-    line = json.dumps(row, ensure_ascii=False)
+    line = json.dumps(row, ensure_ascii=False).translate(_LINE_ENDS)
     try:
-        line.encode(encoding)
+        line.encode(encoding or "utf-8")
     except UnicodeEncodeError:  # lone surrogates are in no encoding
         return json.dumps(row)
     return line

@@ -87,7 +87,7 @@ def analyze(words: Words, texts: list[str]) -> list[AnalyzedQuery]:
 def _weighted(words: list[QueryWord]) -> AnalyzedQuery:
     n_words = sum([word.kind == "word" for word in words])
     with_forms = n_words <= MOST_WORDS_WITH_FORMS
-    has_content = any(word.column >= 0 or (word.column != STOP_WORD and word.form_frequency > 0) for word in words)
+    has_content = any(word.column != STOP_WORD for word in words)
     stop = 1.0 if not has_content else STOP if n_words <= FEW_WORDS else 0.0
     terms, forms, stops = dict[int, float](), dict[int, float](), dict[int, float]()
     entries, others = 0, list[QueryWord]()

@@ -48,7 +48,7 @@ class Highlighter:
     >>> from sthash.text.analyzer import WordAnalyzer
     >>> highlighter = Highlighter("the cats", WordAnalyzer(frozenset({"the"}), "porter"))
     >>> highlighter.snippet("Once the dog met a Cat.", 12)
-    Snippet(text='a Cat.', spans=((2, 5),), start=17)
+    Snippet(text='met a Cat.', spans=((6, 9),), start=13)
     """
 
     def __init__(self, query: str, analyzer: WordAnalyzer) -> None:

@@ -15,10 +15,13 @@ function list(words) {
 /** Show the words of the query `text`. `search(text)` asks another one. */
 export function showWords(found, text, search) {
   const lines = [];
-  const suggestions = Object.entries(found?.suggestions ?? {}).filter(([, known]) => known.length);
+  const corrected = Object.entries(found?.corrected ?? {});
+  const suggestions = Object.entries(found?.suggestions ?? {}).filter(([word, known]) => known.length && !found.corrected?.[word]);
   const unknown = (found?.unknown ?? []).filter((word) => !found.suggestions?.[word]?.length);
   if (READ_AS[found?.reading]) lines.push(make("li", { class: "reading" }, READ_AS[found.reading]));
   if (unknown.length) lines.push(make("li", { class: "unknown" }, "In no document: ", ...list(unknown)));
+  for (const [word, known] of corrected.slice(0, MANY))
+    lines.push(make("li", { class: "corrected" }, "In no document: ", make("bdi", {}, word), ". Searched for ", make("bdi", {}, known)));
   for (const [word, known] of suggestions.slice(0, MANY)) {
     const choices = known.map((one) =>
       make("button", { type: "button", class: "suggestion", onclick: () => search(replaced(text, word, one)) }, make("bdi", {}, one)),
