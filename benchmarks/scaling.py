@@ -1,7 +1,8 @@
 """What docs/scaling.md rests on.
 
 Part ``million``: a collection of a million sentences, learned from samples of several sizes and from all. Time per
-stage, memory, what the codes find, and how fast it answers. Part ``plan``: bytes of indexes and files, how alike real
+stage, memory, what the codes find, and how fast it answers. Part ``changes``: the first search after a change, against
+the one before it, at two sizes. Part ``plan``: bytes of indexes and files, how alike real
 codes are, speed of a task.
 
 tools/scaling_plan.py reads the results of ``million``. It has those of ``plan`` as `Measured`: put them there when they
@@ -10,6 +11,7 @@ change. Then run it.
 
 from __future__ import annotations
 
+import re
 import tempfile
 import time
 from functools import partial
@@ -34,6 +36,7 @@ BUCKETS, CODES_IN_BUCKET = 16, 15_259  # some of the buckets of a billion random
 SAMPLES = (20_000, 80_000, 250_000, None)
 TOP, NEAREST = 10, 100
 WORDS = 4  # of a typed query
+CHANGED_SIZES = (100_000, 400_000)
 
 
 def built(path: Path, quick: bool, sample_size: int | None) -> dict[str, float]:
@@ -114,6 +117,58 @@ def measure_answers(
     for kind, timing in time_in_turns(works, repetitions=run.choose(3, 1), at_least=1).items():
         per = timing.per(len(timing.result))
         run.add(compare(f"{kind}-{learned}", f"queries: {kind}", {OURS: per}, "ms per query", setting=setting))
+
+
+def changes(run: Run) -> None:
+    """Measure the first search after a change, by the collection that made it and by another one that is open."""
+    documents = data.sentences(run.quick).documents
+    for size in run.choose(CHANGED_SIZES, (100, 200)):
+        with tempfile.TemporaryDirectory() as name:
+            path = Path(name, "some.sth")
+            some = Learning(n_bits=16, n_neighbors=10) if run.quick else Learning(n_bits=BITS, sample_size=20_000)
+            with (
+                Collection.create(path, documents[:size], learning=some) as collection,
+                Collection.open(path) as other,
+            ):
+                measure_changes(run, size, collection, other)
+
+
+def measure_changes(run: Run, size: int, collection: Collection, other: Collection) -> None:
+    """Change documents one at a time, and search for words of others."""
+    texts = [document.document.text for document in collection.page(limit=run.choose(200, 20))]
+    queries = [" ".join(re.findall(r"\w+", text)[:WORDS]) for text in texts]
+    keys = [document.document.key for document in collection.page(size // 2, run.choose(50, 5))]
+
+    def search(place: int, searched: Collection) -> float:
+        start = time.perf_counter()
+        searched.search(queries[place], TOP, correct=False)
+        return time.perf_counter() - start
+
+    for reader in (collection, other):
+        for place in range(len(queries)):
+            search(place, reader)
+    for kind in ("add", "delete"):
+        seconds: dict[str, list[float]] = {"changing": [], "the same": [], "another": [], "warm": []}
+        for place, key in enumerate(keys):
+            start = time.perf_counter()
+            if kind == "add":
+                collection.add([texts[-1 - place]])
+            else:
+                collection.delete(key)
+            seconds["changing"].append(time.perf_counter() - start)
+            seconds["the same"].append(search(place, collection))
+            seconds["another"].append(search(place, other))
+            seconds["warm"].append(search(place, other))
+        for what, times in seconds.items():
+            named = what if what in ("changing", "warm") else f"first search of {what} collection"
+            figured = figure(
+                f"{kind}-{size}-{what.split()[-1]}",
+                f"{kind} of one document: {named}, median",
+                1000 * float(np.median(times)),
+                "ms",
+                setting={"documents": size},
+            )
+            run.add(figured)
 
 
 def sharing(codes: data.Codes, radius: int) -> float:
@@ -199,4 +254,4 @@ def measure_codes(run: Run, codes: data.Codes) -> None:
 
 
 if __name__ == "__main__":
-    main(__file__, __doc__, {"million": million, "plan": measure})
+    main(__file__, __doc__, {"million": million, "changes": changes, "plan": measure})

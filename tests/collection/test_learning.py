@@ -94,6 +94,23 @@ def test_rows_to_learn_from_are_those_of_the_vectorizer(tmp_path, monkeypatch, k
     assert (rows != expected[chosen]).nnz == 0
 
 
+@pytest.mark.parametrize("memory", ["1MB", "64MB"])
+def test_counts_are_kept_within_the_memory_that_is_allowed(tmp_path, monkeypatch, memory):
+    kept, write = [], corpus.TextCorpus.write
+
+    def noting(texts, *arguments):
+        kept.append(texts._kept is not None)
+        write(texts, *arguments)
+
+    monkeypatch.setattr(corpus.TextCorpus, "write", noting)
+    documents = make_documents(6000)
+    with create_collection(tmp_path / "c.sth", documents, memory=memory, sample_size=100) as collection:
+        hits = collection.search(QUERIES[0], 5)
+        collection.relearn()
+        assert kept == [memory == "64MB"] * 2
+        assert [hit.key for hit in collection.search(QUERIES[0], 5)] == [hit.key for hit in hits]
+
+
 def _noted(method, results):
     def noting(self):
         results.append(method(self))

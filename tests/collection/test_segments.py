@@ -288,7 +288,7 @@ def test_a_part_that_is_missing(filled):
 
 @pytest.mark.parametrize("content", [b"", b"\0", b"\0" * 9])
 def test_forged_deletions(filled, content):
-    forge(filled, "deletions", 1, content)
+    forge(filled, "deletions", 1 << segments.PART_BITS, 1, content)
     refused(filled, "deletions of a segment have the wrong size")
 
 
@@ -296,3 +296,32 @@ def test_forged_deletions(filled, content):
 def test_forged_pending_records(filled, size):
     forge(filled, "pending", records.KINDS["codes"] << 52 | 202, b"\0" * size)
     refused(filled, "record of codes has the wrong size")
+
+
+def test_forged_numbers_of_deletions(filled):
+    forge(filled, "deletions", 1 << segments.PART_BITS, 2, b"\x02\0")
+    with filled.reading(), pytest.raises(CollectionError, match="how many of its documents"):
+        Segments(filled, "codes").verify()
+    forge(filled, "deletions", 1 << segments.PART_BITS | 1, 1, b"\x01")  # a chunk that there is not
+    refused(filled, "deletions of a segment have the wrong size")
+
+
+@pytest.mark.parametrize("gaps", [1, 3])
+def test_deletions_are_in_chunks(store, monkeypatch, gaps):
+    monkeypatch.setattr(segments, "CHUNK", 16)
+    monkeypatch.setattr(records, "MOST_PENDING", 10)
+    ids, expected = np.arange(0, 100 * gaps, gaps), {}
+    with store.writing():
+        kept = Records(store, "codes", WIDTH)
+        put(kept, ids, expected)
+        kept.settle()
+    for gone in (ids[[3, 4, 40]], ids[[5, 99]], ids[:1]):
+        with store.writing():
+            Records(store, "codes", WIDTH).remove(gone)
+        for number in gone.tolist():
+            del expected[number]
+        with store.reading():
+            assert_holds(store, expected)
+    with store.reading():
+        rows = store.execute("SELECT place & 255, size FROM deletions").fetchall()
+        assert rows == [(0, 4), (2, 1), (6, 1)]

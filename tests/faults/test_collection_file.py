@@ -146,8 +146,8 @@ def test_missing_rows_are_found(whole, tmp_path, kind, table):
 @pytest.mark.parametrize(
     "statement",
     [
-        "INSERT INTO deletions VALUES (999, x'00', 0)",
-        "INSERT INTO deletions VALUES (-1, x'00', 0)",
+        "INSERT INTO deletions VALUES (999, 1, x'00', 0)",
+        "INSERT INTO deletions VALUES (-1, 1, x'00', 0)",
         "INSERT INTO parts VALUES (4294967296 * 999, x'00', 0)",
         "INSERT INTO parts VALUES (-1, x'00', 0)",
         "INSERT INTO pending VALUES (7, x'00', 0)",  # of no kind

@@ -97,7 +97,13 @@ def test_the_memory_of_a_container_counts(tmp_path, monkeypatch):
     whole = machine_bytes()
     limit.write_text("50000000\n")
     assert machine_bytes() == 50_000_000
-    assert Learning().most_bytes == 25_000_000
+    assert Learning().most_bytes == 12_500_000
+    limit.write_text(f"{1 << 40}\n")
+    monkeypatch.setattr(learning.os, "sysconf", lambda name: 1 << 21)
+    assert Learning().most_bytes == 4 << 30
+    assert Learning(memory="8GiB").most_bytes == 8 << 30
+    monkeypatch.undo()
+    monkeypatch.setattr(learning, "_CONTAINER_LIMITS", (str(limit), str(tmp_path / "none")))
     limit.write_text("max\n")
     assert machine_bytes() == whole
 

@@ -168,6 +168,7 @@ void bind_postings(nb::module_& module) {
              nb::arg("lengths"))
         .def("remove", &remove_documents, nb::arg("positions"))
         .def("compact", [](PostingLists& lists) { return array_of([&] { return lists.compact(); }); })
+        .def("forget_packed", &PostingLists::forget_packed, nb::call_guard<nb::gil_scoped_release>())
         .def("pack", &pack_all)
         .def("holds", &PostingLists::holds, nb::arg("column"), nb::call_guard<nb::gil_scoped_release>())
         .def("document_frequency", &frequency, nb::arg("column"))

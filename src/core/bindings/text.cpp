@@ -123,8 +123,10 @@ nb::tuple wording(const nb::list& texts, Threads threads) {
 
 nb::tuple count_text_forms(const nb::list& texts, bool stemmed, Vector<int32_t> stop_words, Threads threads) {
     const HeldTexts held(texts, true);
+    size_t characters = 0;
+    for (const TextView& view : held.views()) characters += view.length;
     FormRows rows;
-    interruptible([&](StopFlag& stop) {
+    interruptible_unless(characters < 1 << 16, [&](StopFlag& stop) {
         rows = count_forms(held.views(), {stemmed, {stop_words.data(), stop_words.size()}}, threads, stop);
     });
     return nb::make_tuple(to_numpy(std::move(rows.indptr)), to_numpy(std::move(rows.columns)),

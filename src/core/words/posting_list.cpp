@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
+#include <memory>
 
 namespace sthash::words {
 
@@ -53,22 +55,30 @@ bool PostingList::contains(int32_t position) const {
 }
 
 void PostingList::prepare(const Bm25& scoring, std::span<const int32_t> lengths) {
+    // What was prepared before and has only grown keeps its impacts.
+    const size_t known = scoring_ == scoring ? impacts_.size() : 0;
     impacts_.resize(size());
-    impacts_.shrink_to_fit();
+    if (known == 0) impacts_.shrink_to_fit();
     scoring_ = scoring;
     const double base = scoring.k1 * (1 - scoring.b);
     const double per_word = scoring.mean_length > 0 ? scoring.k1 * scoring.b / scoring.mean_length : 0;
-    auto large = large_counts_.begin();
-    for (PostingBlock* block = blocks_.data(); block->window != kNoWindow; ++block) {
+    auto large = std::ranges::lower_bound(large_counts_, known, {}, &LargeCount::posting);
+    // The block of the first new posting; the last one only ends the others.
+    auto first_new = std::ranges::upper_bound(blocks_.begin(), std::prev(blocks_.end()), known, {}, &PostingBlock::first);
+    if (first_new != blocks_.begin()) --first_new;
+    for (PostingBlock* block = std::to_address(first_new); block->window != kNoWindow; ++block) {
         const int32_t* length = lengths.data() + block->window * kWindow;
-        block->most = 0;
-        for (uint32_t i = block->first; i < block[1].first; ++i) {
+        if (block->first >= known) block->most = 0;
+        for (uint32_t i = std::max(block->first, static_cast<uint32_t>(known)); i < block[1].first; ++i) {
             const double count = counts_[i] < 255 ? counts_[i] : (large++)->count;
             const double impact = count * (scoring.k1 + 1) / (count + base + per_word * length[offsets_[i]]);
             impacts_[i] = static_cast<float>(impact);
             block->most = std::max(block->most, impacts_[i]);
         }
     }
+    // Postings that come later only raise these, so they stay right as bounds.
+    if (known > 0 && size() - ranked_ <= ranked_ / 8) return;
+    ranked_ = size();
     std::vector<float> best;
     impact_at_rank_ = {};
     if (size() >= kRanks.back()) best = impacts_;

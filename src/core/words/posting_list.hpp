@@ -54,7 +54,7 @@ class PostingList {
                       counts_[i] < 255 ? counts_[i] : (large++)->count);
     }
 
-    // Computes impacts, as floats. lengths has one entry per position.
+    // Computes impacts, as floats; those of more postings than before cost what is new. lengths has one entry per position.
     void prepare(const Bm25& scoring, std::span<const int32_t> lengths);
     bool prepared(const Bm25& scoring) const { return scoring_ == scoring && impacts_.size() == offsets_.size(); }
 
@@ -83,6 +83,7 @@ class PostingList {
     std::vector<float> impacts_;
     Bm25 scoring_{};
     std::array<float, kRanks.size()> impact_at_rank_{};
+    size_t ranked_ = 0;  // postings that these are of
 };
 
 }  // namespace sthash::words

@@ -382,6 +382,12 @@ void PostingLists::each_live(std::span<const uint8_t> content, Visit&& visit) co
     }
 }
 
+void PostingLists::forget_packed() {
+    const std::unique_lock lock(mutex_);
+    packed_.clear();
+    ++changes_;
+}
+
 bool PostingLists::holds(int32_t column) const {
     const std::shared_lock lock(mutex_);
     return lists_.contains(column);

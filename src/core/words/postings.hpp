@@ -83,6 +83,9 @@ class PostingLists {
     // Forgets the documents that were removed. The others move up; returns their former positions.
     std::vector<int32_t> compact();
 
+    // Forgets the lists that are not held: from now on, parts have what they had.
+    void forget_packed();
+
     bool holds(int32_t column) const;
 
     // Positions of the documents that have a column, ascending. Throws if the column is not held, as all that follow.

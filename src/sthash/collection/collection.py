@@ -24,13 +24,13 @@ from sthash.collection.build.options import VectorOptions
 from sthash.collection.build.sync import FolderSync, Synced
 from sthash.collection.by_key import ByKey
 from sthash.collection.duplicates import gathered, named, settled
-from sthash.collection.file.documents import StoredDocument
+from sthash.collection.file.documents import KeptDocuments, StoredDocument
 from sthash.collection.file.export import export_documents
+from sthash.collection.file.removals import note_all_changed
 from sthash.collection.file.replacement import copy_file
 from sthash.collection.file.store import WAIT_SECONDS, Store
-from sthash.collection.indexes.cells import LoadedCells
 from sthash.collection.indexes.embedder import Embedder, check_name
-from sthash.collection.indexes.index_set import IndexSet
+from sthash.collection.indexes.index_set import IndexSet, LoadedIndexes
 from sthash.collection.indexes.stored_model import SETTING as CODES
 from sthash.collection.search.answer import answer, answer_like
 from sthash.collection.search.display import facts_html
@@ -87,7 +87,10 @@ class Collection(ByKey):
         self._current: Snapshot | None = None
         self._model: Model | None = None
         self._origin: tuple[int, int] | None = None
-        self._loaded = LoadedCells()
+        self._forget_read()
+
+    def _forget_read(self) -> None:
+        self._loaded, self._kept = LoadedIndexes(), KeptDocuments()
 
     @classmethod
     def create(
@@ -251,6 +254,7 @@ class Collection(ByKey):
                     model=self._present_model(),
                     embedder=self._embedder,
                     loaded=self._loaded,
+                    kept=self._kept,
                 )
             yield self._current
 
@@ -268,7 +272,7 @@ class Collection(ByKey):
         """Return the hash functions of the file: those in memory, if the file still has them."""
         origin = self._store.origin()
         if self._origin != origin:  # another file
-            self._loaded = LoadedCells()
+            self._forget_read()
         known = self._model
         if not self._store.has_setting(CODES):
             known = None
@@ -497,7 +501,12 @@ class Collection(ByKey):
             return len(ids)
 
     def compact(self) -> None:
-        """Return the space of deleted documents to the file system."""
+        """Return the space of deleted documents to the file system, and forget the log of their words.
+
+        Other open collections then read the file as if they had just opened it.
+        """
+        with self._changing():
+            note_all_changed(self._store)
         self._store.compact()
 
     def relearn(self, *, progress: Progress | None = None, **changes: Unpack[builder.RelearnChanges]) -> None:

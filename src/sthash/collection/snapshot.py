@@ -9,13 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from sthash.arrays import Ids, Positions
-from sthash.collection.file.documents import Documents
+from sthash.collection.file.documents import Documents, KeptDocuments
 from sthash.collection.file.store import Store
-from sthash.collection.indexes.cells import LoadedCells
 from sthash.collection.indexes.codes import Codes
 from sthash.collection.indexes.content import Content
 from sthash.collection.indexes.embedder import Embedder, read_name
-from sthash.collection.indexes.index_set import IndexSet
+from sthash.collection.indexes.index_set import IndexSet, LoadedIndexes
 from sthash.model import Encoded, Model
 
 
@@ -61,12 +60,13 @@ class Snapshot:
         *,
         model: Model | None = None,
         embedder: Embedder | None = None,
-        loaded: LoadedCells | None = None,
+        loaded: LoadedIndexes | None = None,
+        kept: KeptDocuments | None = None,
     ) -> None:
         self.version = version
         self.threads = threads
         self.embedder = embedder
-        self.documents = Documents(store)
+        self.documents = Documents(store, kept)
         self.indexes = IndexSet(store, model, threads, loaded)
         self.words = self.indexes.words
         self.cells = self.indexes.cells

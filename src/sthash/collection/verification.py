@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sthash.collection.build import sync
+from sthash.collection.file import removals
 from sthash.collection.file.records import Records
 from sthash.collection.file.schema import TABLES
 from sthash.collection.file.segments import Segments
@@ -31,6 +32,7 @@ def verify(store: Store, snapshot: Snapshot) -> Verification:
     count, ids = snapshot.documents.verify(), snapshot.documents.ids()
     for index in snapshot.indexes.all:
         index.verify(ids)
+    removals.verify(store, ids)
     _verify_nothing_else(store, snapshot, counts)
     return Verification(count, snapshot.words.n_columns, counts["segments"])
 
@@ -45,7 +47,7 @@ def _verify_nothing_else(store: Store, snapshot: Snapshot, counts: dict[str, int
         raise store.damaged("segments are of no index")
     if sum(own.verify() for own in segments) != counts["parts"]:
         raise store.damaged("parts are of no segment")
-    if store.value("SELECT count(*) FROM deletions WHERE segment NOT IN (SELECT segment FROM segments)"):
+    if store.value("SELECT count(*) FROM deletions WHERE place >> 32 NOT IN (SELECT segment FROM segments)"):
         raise store.damaged("deletions are of no segment")
     if sum(Records(store, kind, 0).n_pending() for kind in kinds if kind != postings.KIND) != counts["pending"]:
         raise store.damaged("pending records are of no index")

@@ -35,6 +35,8 @@ LAST_SEED = 2**32 - 1  # of NumPy
 # Files with the memory limit of a container, in the two versions of cgroups.
 _CONTAINER_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 _UNKNOWN_MACHINE = 8 << 30
+# Learning takes no more than this unless it is allowed to.
+MOST_UNASKED_BYTES = 4 << 30
 
 
 @dataclass(frozen=True)
@@ -84,8 +86,8 @@ class Learning:
     seconds : float, default=300
         Learn from as many documents as take about this long on two cores. The time is estimated, not measured.
     memory : int, str or None, default=None
-        Learn from as many documents as take about this much memory: bytes, or a str such as "4GB". None takes half of
-        the machine's memory.
+        Learn from as many documents as take about this much memory: bytes, or a str such as "4GB". None takes a
+        quarter of the machine's memory, and at most 4 GiB.
     scatter : float, default=0
         Weight of random hyperplanes that are mixed into the learned ones, relative to their average size.
     random_state : int, default=0
@@ -133,7 +135,7 @@ class Learning:
     @property
     def most_bytes(self) -> int:
         """Most memory that learning may take."""
-        return machine_bytes() // 2 if self.memory is None else int(self.memory)
+        return min(machine_bytes() // 4, MOST_UNASKED_BYTES) if self.memory is None else int(self.memory)
 
     def with_default(self, recipe: Recipe) -> Learning:
         """Return the same settings with ``recipe`` if they name none."""

@@ -46,7 +46,7 @@ class SelfTaughtHashingParams(HasInputCol, HasOutputCol, HasSeed, HasHandleInval
         Params._dummy(),
         "memory",
         "learn from as many documents as take about this much memory of the driver: bytes, or a str such as '4GB'; "
-        "0 for half of it",
+        "0 for a quarter of it, and at most 4 GiB",
         lambda value: 0 if value == 0 else parse_size("memory", value),
     )
     recipe: Param[str] = Param(
@@ -140,7 +140,7 @@ class SelfTaughtHashingParams(HasInputCol, HasOutputCol, HasSeed, HasHandleInval
         return self.getOrDefault(self.seconds)
 
     def getMemory(self) -> int:
-        """Most memory that learning may take, in bytes; 0 for half of the driver's."""
+        """Most memory that learning may take, in bytes; 0 for a quarter of the driver's, and at most 4 GiB."""
         return self.getOrDefault(self.memory)
 
     def _learning(self, most_documents: int) -> Learning:

@@ -143,12 +143,14 @@ def build(
     if isinstance(model, TextModel) and text_options is not None:
         raise TypeError("the model has text options of its own. Leave text_options= out.")
 
+    memory = (learning or Learning()).most_bytes
+
     def new_texts(store: Store) -> TextCorpus:
         if isinstance(model, TextModel):
-            return TextCorpus(store, _same_vectorizer(model.settings, threads))
+            return TextCorpus(store, _same_vectorizer(model.settings, threads), memory)
         vectorizer = new_vectorizer(text_options, threads)
         refuse_callable(vectorizer, "a collection")
-        return TextCorpus(store, vectorizer)
+        return TextCorpus(store, vectorizer, memory)
 
     metric = (vector_options or VectorOptions()).metric if model is None else model.metric
     width = model.n_columns if isinstance(model, VectorModel) else None
@@ -343,18 +345,18 @@ def relearn(
             learning = Learning(**{name: present[name] for name in names if name in present})
         elif not given:
             return  # a collection of vectors without hash functions
-        texts = None
-        if indexes.content is indexes.words:
-            texts = TextCorpus(store, _same_vectorizer(present, threads))
+        vectorizer = _same_vectorizer(present, threads) if indexes.content is indexes.words else None
         generation = present.get("generation", 0) + 1
     except (KeyError, TypeError, ValueError) as error:
         raise store.damaged(f"the settings of its model cannot be used ({error})") from error
+    learning = replace(learning, **given)
+    texts = None if vectorizer is None else TextCorpus(store, vectorizer, learning.most_bytes)
     if texts is not None:
         texts.put_stored(report)
     model = learned_model(
         store,
         learning_corpus(indexes.content, texts),
-        replace(learning, **given),
+        learning,
         generation,
         report,
         threads=threads,

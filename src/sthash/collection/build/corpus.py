@@ -62,9 +62,11 @@ class TextCorpus:
     store : Store
     vectorizer : TextVectorizer
         Not fitted.
+    memory : int
+        Bytes that everything may take; the term counts that are kept take at most a quarter of it.
     """
 
-    def __init__(self, store: Store, vectorizer: TextVectorizer) -> None:
+    def __init__(self, store: Store, vectorizer: TextVectorizer, memory: int) -> None:
         from sthash.text import CorpusCounter
 
         self._store = store
@@ -72,6 +74,7 @@ class TextCorpus:
         self._vectorizer = vectorizer
         self._kept: list[tuple[Ids, Any]] | None = []
         self._bytes = self._n_documents = 0
+        self._most_bytes = min(KEPT_BYTES, memory // 4)
 
     def put_stored(self, report: Progress) -> None:
         """Count the terms of all texts that are in the file."""
@@ -100,7 +103,7 @@ class TextCorpus:
         self._n_documents += len(entries.ids)
         counts = self._counter.add(entries.texts)
         self._bytes += counts.data.nbytes + counts.indices.nbytes + counts.indptr.nbytes
-        if self._bytes > KEPT_BYTES:
+        if self._bytes > self._most_bytes:
             self._kept = None
         if self._kept is not None:
             self._kept.append((entries.ids, counts))

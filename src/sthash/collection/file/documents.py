@@ -73,21 +73,41 @@ class ReadDocument(NamedTuple):
 
 def lay_out(store: Store) -> None:
     """Prepare a new file for documents."""
-    store.put_setting("next", {"id": 0, "key": 0, "segment": 0})
+    store.put_setting("next", {"id": 0, "key": 0, "segment": 0, "removal": 0, "logged": 0})
+
+
+class KeptDocuments:
+    """Documents that were read, by their ids. They stay from one state to the next, because documents never change."""
+
+    def __init__(self) -> None:
+        self.documents: dict[int, ReadDocument] = {}
+        self._size = 0
+
+    def keep(self, number: int, read: ReadDocument) -> None:
+        """Keep a document, unless it is large."""
+        size = read.bytes_in_memory
+        if size > CACHED_BYTES // 16:
+            return
+        self._size += size
+        if self._size > CACHED_BYTES:
+            self.documents.clear()
+            self._size = size
+        self.documents[number] = read
 
 
 class Documents:
-    """The documents of one state of a file. What was read is kept for the next answers.
+    """The documents of one state of a file.
 
     Parameters
     ----------
     store : Store
+    kept : KeptDocuments, optional
+        What was read for other answers.
     """
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, kept: KeptDocuments | None = None) -> None:
         self._store = store
-        self._kept: dict[int, ReadDocument] = {}
-        self._size = 0
+        self._kept = KeptDocuments() if kept is None else kept
 
     # Writing
 
@@ -186,7 +206,7 @@ class Documents:
 
     def read(self, ids: Collection[int]) -> dict[int, ReadDocument]:
         """Return some documents by their ids; `AnswerTooLargeError` beyond the limit."""
-        kept = self._kept
+        kept = self._kept.documents
         found = {number: kept[number] for number in ids if number in kept}
         size = sum([read.size for read in found.values()])
         self._check_size(size)
@@ -196,20 +216,10 @@ class Documents:
             size += own
             self._check_size(size)
             found[row[0]] = read = self._read(row)
-            self._keep(row[0], read)
+            self._kept.keep(row[0], read)
         if len(found) != len(ids):
             raise self._store.damaged(f"document {min(set(ids) - set(found))} is missing")
         return found
-
-    def _keep(self, number: int, read: ReadDocument) -> None:
-        size = read.bytes_in_memory
-        if size > CACHED_BYTES // 16:
-            return
-        self._size += size
-        if self._size > CACHED_BYTES:
-            self._kept.clear()
-            self._size = size
-        self._kept[number] = read
 
     def names(self, ids: Collection[int]) -> dict[int, tuple[str, str | None]]:
         """Return key and label of those of some documents that exist. Their texts are not kept in memory."""
@@ -255,8 +265,7 @@ class Documents:
         return sum(1 for _ in self.where("1", ()))
 
     def _rows(self, ids: Collection[int]) -> Iterator[tuple[Any, ...]]:
-        wanted = json.dumps([int(number) for number in ids])
-        return self._store.rows("documents", "WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id", (wanted,))
+        return self._store.rows_at("documents", ids)
 
     def _check_size(self, size: int) -> None:
         most = self._store.max_read_bytes

@@ -25,8 +25,9 @@ CREATE TABLE weights (column INTEGER PRIMARY KEY, frequency INTEGER NOT NULL, co
 CREATE TABLE segments (segment INTEGER PRIMARY KEY, kind TEXT NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL,
                        size INTEGER NOT NULL, bytes INTEGER NOT NULL, sum INTEGER NOT NULL);
 CREATE TABLE parts (place INTEGER PRIMARY KEY, content BLOB NOT NULL, sum INTEGER NOT NULL);
-CREATE TABLE deletions (segment INTEGER PRIMARY KEY, content BLOB NOT NULL, sum INTEGER NOT NULL);
+CREATE TABLE deletions (place INTEGER PRIMARY KEY, size INTEGER NOT NULL, content BLOB NOT NULL, sum INTEGER NOT NULL);
 CREATE TABLE pending (place INTEGER PRIMARY KEY, content BLOB NOT NULL, sum INTEGER NOT NULL);
+CREATE TABLE removals (number INTEGER PRIMARY KEY, id INTEGER NOT NULL, content BLOB NOT NULL, sum INTEGER NOT NULL);
 """
 # The tables with the types of a row's values. SQLite keeps whatever it is given, and an untrusted file may hold
 # anything.
@@ -39,8 +40,9 @@ TYPES: dict[str, tuple[tuple[type, ...], ...]] = {
     "weights": ((int, int, bytes),),
     "segments": ((int, str, int, int, int, int),),
     "parts": ((int, bytes),),
-    "deletions": ((int, bytes),),
+    "deletions": ((int, int, bytes),),
     "pending": ((int, bytes),),
+    "removals": ((int, int, bytes),),
 }
 TABLES = tuple(TYPES)
 

@@ -6,7 +6,7 @@ segment never changes, and its number is never used again, so two states of a fi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import astuple, dataclass
 
 import numpy as np
@@ -19,6 +19,8 @@ PART_BITS = 32
 MOST_SEGMENTS = 1 << 30
 # The part with the ids of a segment, where these are not all of its range.
 IDS = (1 << PART_BITS) - 1
+# Documents whose deletions are one row of the table.
+CHUNK = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,11 @@ class Segment:
     def place(self, part: int) -> int:
         """Return the place of a part in the table."""
         return self.number << PART_BITS | part
+
+    @property
+    def places(self) -> tuple[int, int]:
+        """The first and the last place of the segment."""
+        return self.place(0), self.place(IDS)
 
 
 class Segments:
@@ -83,11 +90,8 @@ class Segments:
     def drop(self, segment: Segment) -> None:
         """Remove a segment with all of its parts."""
         self._store.execute("DELETE FROM segments WHERE segment = ?", (segment.number,))
-        self._store.execute("DELETE FROM deletions WHERE segment = ?", (segment.number,))
-        self._store.execute(
-            "DELETE FROM parts WHERE place >= ? AND place < ?",
-            (segment.place(0), (segment.number + 1) << PART_BITS),
-        )
+        for table in ("deletions", "parts"):
+            self._store.execute(f"DELETE FROM {table} WHERE place BETWEEN ? AND ?", segment.places)  # noqa: S608
 
     def clear(self) -> None:
         """Remove all segments."""
@@ -99,6 +103,15 @@ class Segments:
         for _, content in self._store.rows("parts", "WHERE place = ?", (segment.place(part),)):
             return bytes(content)
         return None
+
+    def find_all(self, segments: Sequence[Segment], parts: Sequence[int]) -> dict[int, list[bytes]]:
+        """Return some parts of several segments, by the parts; a segment need not have all of them."""
+        found: dict[int, list[bytes]] = {part: [] for part in parts}
+        order = {segment.number: place for place, segment in enumerate(segments)}
+        rows = self._store.rows_at("parts", [segment.place(part) for segment in segments for part in parts])
+        for place, content in sorted(rows, key=lambda row: order[row[0] >> PART_BITS]):
+            found[place & IDS].append(content)
+        return found
 
     def parts(self, segment: Segment) -> Iterator[tuple[int, bytes]]:
         """Iterate over the parts of a segment, without its ids."""
@@ -119,13 +132,27 @@ class Segments:
 
     def live(self, segment: Segment) -> npt.NDArray[np.bool_] | None:
         """Return which documents of a segment are still there; None if all are."""
-        for _, content in self._store.rows("deletions", "WHERE segment = ?", (segment.number,)):
-            if len(content) != -(-segment.size // 8):
-                raise self._store.damaged("the deletions of a segment have the wrong size")
-            deleted = np.unpackbits(np.frombuffer(content, dtype=np.uint8), count=segment.size, bitorder="little")
-            live: npt.NDArray[np.bool_] = deleted == 0
-            return live
-        return None
+        live: npt.NDArray[np.bool_] | None = None
+        for place, _, content in self._store.rows("deletions", "WHERE place BETWEEN ? AND ?", segment.places):
+            live = np.ones(segment.size, dtype=bool) if live is None else live
+            start = (place & IDS) * CHUNK
+            live[start : start + CHUNK] = ~self._deleted(segment, place & IDS, content)
+        return live
+
+    def _deleted(self, segment: Segment, chunk: int, content: bytes | None) -> npt.NDArray[np.bool_]:
+        """Return which documents of a chunk are deleted."""
+        count = min(CHUNK, segment.size - chunk * CHUNK)
+        if content is None:
+            return np.zeros(count, dtype=bool)
+        if count <= 0 or len(content) != -(-count // 8):
+            raise self._store.damaged("the deletions of a segment have the wrong size")
+        bits = np.unpackbits(np.frombuffer(content, dtype=np.uint8), count=count, bitorder="little")
+        return bits.view(np.bool_)
+
+    def n_deleted(self, segment: Segment) -> int:
+        """Return how many documents of a segment are noted to be no longer there."""
+        noted = self._store.execute("SELECT total(size) FROM deletions WHERE place BETWEEN ? AND ?", segment.places)
+        return int(noted.fetchone()[0])
 
     def live_ids(self, segment: Segment) -> Ids:
         """Return the ids of the documents of a segment that are still there."""
@@ -138,13 +165,19 @@ class Segments:
             own = ids[(ids >= segment.first) & (ids <= segment.last)]
             if not len(own):
                 continue
-            held = self.ids(segment)
-            places = np.searchsorted(held, own)
-            places = places[held[np.minimum(places, len(held) - 1)] == own]
-            live = self.live(segment)
-            live = np.ones(segment.size, dtype=bool) if live is None else live.copy()
-            live[places] = False
-            self._store.put("deletions", segment.number, np.packbits(~live, bitorder="little").tobytes())
+            if segment.size == segment.last - segment.first + 1:
+                places = own - segment.first
+            else:
+                held = self.ids(segment)
+                places = np.searchsorted(held, own)
+                places = places[held[np.minimum(places, len(held) - 1)] == own]
+            for chunk in sorted(set((places // CHUNK).tolist())):
+                place = segment.place(chunk)
+                row = next(self._store.rows("deletions", "WHERE place = ?", (place,)), None)
+                deleted = self._deleted(segment, chunk, None if row is None else row[2]).copy()
+                deleted[places[places // CHUNK == chunk] % CHUNK] = True
+                content = np.packbits(deleted, bitorder="little").tobytes()
+                self._store.put("deletions", place, int(deleted.sum()), content)
 
     def settle(self, pending: int, most_pending: int, most_bytes: int, index: Callable[[int, int], None]) -> None:
         """Index what has changed, as far as it is due: once at the end of each change.
@@ -163,11 +196,7 @@ class Segments:
             it if it still reads them.
         """
         segments = self.all()
-        sparse = [
-            segment
-            for segment in segments
-            if (live := self.live(segment)) is not None and 4 * int((~live).sum()) > segment.size
-        ]
+        sparse = [segment for segment in segments if 4 * self.n_deleted(segment) > segment.size]
         for segment in sparse:
             index(segment.first, segment.last)
         if pending > most_pending:
@@ -182,7 +211,8 @@ class Segments:
         """Read all segments and their deletions; return the number of parts."""
         count = 0
         for segment in self.all():
-            self.live_ids(segment)
+            if len(self.live_ids(segment)) != segment.size - self.n_deleted(segment):
+                raise self._store.damaged("a segment does not know how many of its documents are left")
             count += sum(1 for _ in self.parts(segment)) + (self.find(segment, IDS) is not None)
         return count
 

@@ -18,13 +18,17 @@ The format is named by ``application_id`` and the low byte of ``user_version``; 
     bit; no content where the term was in no document that they were learned from. For vectors, a row per dimension.
 ``segments`` (segment, kind, first, last, size, bytes, sum), ``parts`` (place, content, sum)
     Immutable parts of indexes, each of a range of ids; see `segments`. The place of a part is segment << 32 | part.
-``deletions`` (segment, content, sum)
-    A bit for each document of a segment that is no longer there.
+``deletions`` (place, size, content, sum)
+    Which documents of a segment are no longer there: for each chunk of 65,536 of its documents that lost some, a bit
+    per document, and how many are set. The place is segment << 32 | chunk.
 ``pending`` (place, content, sum)
     Records of documents that are in no segment yet; see `records`.
+``removals`` (number, id, content, sum)
+    The last documents that were removed, with their term counts, for readers of earlier states; see `removals`.
 
 Every row ends with a CRC-32 over its other columns, so that no altered byte is taken for data. The setting ``next`` has
-the id, the automatic key and the segment number that come next. The upper three bytes of ``user_version`` are a mark of
+the id, the automatic key, the segment number and the number of a removal that come next, and how many removals
+are logged. The upper three bytes of ``user_version`` are a mark of
 the last change (see `journal`).
 """
 
@@ -33,7 +37,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
@@ -344,6 +348,12 @@ class Store:
         """Return checked rows, without their sums; ``condition`` is what follows the table's name in the SELECT."""
         for row in self.connection.execute(f"SELECT * FROM {table} {condition}", arguments):  # noqa: S608
             yield self.checked(table, row)
+
+    def rows_at(self, table: str, numbers: Collection[int]) -> Iterator[tuple[Any, ...]]:
+        """Return those of some rows that exist, in one query: by ascending number, which is their first column."""
+        wanted = json.dumps([int(number) for number in numbers])
+        # Each table that is asked for has a name for its number.
+        return self.rows(table, "WHERE rowid IN (SELECT value FROM json_each(?)) ORDER BY rowid", (wanted,))
 
     def checked(self, table: str, row: tuple[Any, ...]) -> tuple[Any, ...]:
         """Return a row without its sum, which must be right."""

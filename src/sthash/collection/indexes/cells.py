@@ -19,7 +19,8 @@ from sthash.arrays import Floats, Ids
 from sthash.batches import batched
 from sthash.checks import check_choice, check_whole, resolve_threads
 from sthash.collection.file.records import Records
-from sthash.collection.file.store import Store
+from sthash.collection.file.removals import State, removed_since, state_of
+from sthash.collection.file.store import CollectionError, Store
 from sthash.collection.indexes.embedder import Embedder, query_vectors
 from sthash.collection.indexes.entries import Entries
 from sthash.index import VectorIndex
@@ -51,7 +52,7 @@ class LoadedCells:
     """What a collection keeps in memory from one state of the file to the next."""
 
     generation: int = -1
-    ids: Ids | None = None
+    state: State | None = None
     index: VectorIndex | None = None
 
 
@@ -320,28 +321,28 @@ class Cells:
     def index(self) -> VectorIndex:
         """The index of all vectors, which must be learned."""
         held = self._loaded
-        changed = np.zeros(0, np.int64)
-        if held.index is not None and held.ids is not None and held.generation == self._settings["generation"]:
-            changed = np.setdiff1d(held.ids, self.ids, assume_unique=True)
-            first = int(held.ids[-1]) if len(held.ids) else -1
-            fits = len(changed) <= MANY_CHANGES * len(held.ids)
-        else:
-            fits, first = False, -1
-        if not fits:
+        now, removed = state_of(self._store), None
+        changed, first = np.zeros(0, np.int64), -1
+        if held.index is not None and held.state is not None and held.generation == self._settings["generation"]:
+            removed = removed_since(self._store, held.state)
+            first = held.state.next_id - 1
+            changed = np.array(sorted(number for number, _ in removed or () if number <= first), dtype=np.int64)
+        if removed is None or held.index is None or len(changed) > MANY_CHANGES * len(held.index):
             held.index, changed, first = VectorIndex(self.coder), np.zeros(0, np.int64), -1
         index = held.index
         assert index is not None  # noqa: S101
         held.generation = -1  # until all is done
-        if len(changed):
+        try:
             index.remove(changed)
-        for ids, encoded in self._encoded(first):
-            try:
+            for ids, encoded in self._encoded(first):
                 index.add_encoded(encoded, ids)
-            except ValueError as error:
-                raise self._store.damaged(f"a cell cannot be read ({error})") from error
+        except CollectionError:
+            raise
+        except (KeyError, ValueError) as error:
+            raise self._store.damaged(f"a cell cannot be read ({error})") from error
         if len(index) != len(self.ids):
             raise self._store.damaged("vectors and cells are not equally many")
-        held.ids, held.generation = self.ids, self._settings["generation"]
+        held.state, held.generation = now, self._settings["generation"]
         return index
 
     def _encoded(self, after: int = -1) -> Iterator[tuple[Ids, EncodedVectors]]:

@@ -15,6 +15,7 @@ from sthash.checks import resolve_threads
 from sthash.codes import Codes as PackedCodes
 from sthash.codes import as_words, n_bytes, pack
 from sthash.collection.file.records import Records
+from sthash.collection.file.removals import note_all_changed
 from sthash.collection.file.store import Store
 from sthash.collection.indexes.content import Content
 from sthash.collection.indexes.embedder import Embedder
@@ -119,12 +120,22 @@ class Codes:
     model : Model, optional
         The hash functions, if they are known already.
     threads : int or None
+    words : Words, optional
+        The words of the same documents, beside which codes stay in memory. Default: they are read for themselves.
     """
 
     segment_kinds = ("codes",)
 
-    def __init__(self, store: Store, content: Content, model: Model | None = None, threads: int | None = None) -> None:
+    def __init__(
+        self,
+        store: Store,
+        content: Content,
+        model: Model | None = None,
+        threads: int | None = None,
+        words: Words | None = None,
+    ) -> None:
         self._store = store
+        self._words = Words(store, threads) if words is None else words
         self._content = content
         self._threads = resolve_threads(threads)
         self.model = load_model(store, threads) if model is None else model
@@ -175,6 +186,7 @@ class Codes:
     def clear(self) -> None:
         """Remove all codes."""
         self._records.clear()
+        note_all_changed(self._store)
 
     def lay_out(self) -> None:
         """Write the hash functions in place of those that are there; codes are removed, to be put again."""
@@ -190,12 +202,24 @@ class Codes:
     @cached_property
     def table(self) -> CodeTable:
         """All codes, as the ball search reads them."""
-        ids, codes = self._records.all()
-        if not np.array_equal(ids, self._content.ids):
-            raise self._store.damaged("documents and codes are not of the same documents")
-        if self.n_bits % 8 and (codes[:, -1] >> self.n_bits % 8).any():
+        roster = self._words.roster
+        held = roster.held("codes")
+        if held is None:
+            ids, codes = self._records.all()
+            if not np.array_equal(ids, self._content.ids):
+                raise self._store.damaged("documents and codes are not of the same documents")
+            held = roster.hold("codes", self._checked(codes))
+        elif len(held) < len(roster):
+            held.append(self._checked(self._records.at(roster.ids[len(held) :])))
+        words: npt.NDArray[np.uint64] = held.values
+        codes = words.astype("<u8", copy=False).view(np.uint8)[:, : n_bytes(self.n_bits)]
+        return CodeTable(self.n_bits, roster.ids, codes, words)
+
+    def _checked(self, codes: PackedCodes) -> npt.NDArray[np.uint64]:
+        """Return codes as words; none may have a bit beyond the last one."""
+        if self.n_bits % 8 and len(codes) and (codes[:, -1] >> self.n_bits % 8).any():
             raise self._store.damaged("a code has a bit beyond the last one")
-        return CodeTable(self.n_bits, ids, codes, as_words(codes))
+        return as_words(codes)
 
     @cached_property
     def index(self) -> HammingIndex:

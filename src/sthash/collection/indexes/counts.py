@@ -76,18 +76,16 @@ def unpacked(store: Store, contents: list[bytes], n_columns: int, threads: int |
     return rows
 
 
-def stored_contents(store: Store, ids: Ids) -> Iterator[bytes]:
-    """Iterate over the packed counts of some documents; documents without counts are skipped."""
-    for number in ids.tolist():
-        for _, content in store.rows("counts", "WHERE id = ?", (number,)):
-            yield content
+def stored_counts(store: Store, ids: Ids) -> Iterator[tuple[int, bytes]]:
+    """Iterate over the ids and packed counts of some documents; documents without counts are skipped."""
+    for part in batched(ids.tolist(), ROWS_TOGETHER):
+        yield from store.rows_at("counts", part)
 
 
 def load_counts(store: Store, ids: Ids, n_columns: int, *, whole: bool, threads: int | None = None) -> Iterator[Rows]:
     """Read the counts of some ids, which ascend, some at a time; ``whole`` says that these are all there are."""
-    contents = stored_contents(store, ids)
-    if whole:
-        contents = (content for _, content in store.rows("counts", "ORDER BY id"))
+    rows = store.rows("counts", "ORDER BY id") if whole else stored_counts(store, ids)
+    contents = (content for _, content in rows)
     count = 0
     for part in batched(contents, ROWS_TOGETHER):
         count += len(part)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -14,9 +15,18 @@ from sthash.collection.indexes.cells import Cells, LoadedCells
 from sthash.collection.indexes.codes import Codes
 from sthash.collection.indexes.content import Content, Index
 from sthash.collection.indexes.entries import Entries
+from sthash.collection.indexes.loaded_words import LoadedWords
 from sthash.collection.indexes.words import Words
 from sthash.model import Model
 from sthash.progress import Progress, silent
+
+
+@dataclass
+class LoadedIndexes:
+    """What a collection keeps in memory from one state of the file to the next."""
+
+    words: LoadedWords = field(default_factory=LoadedWords)
+    cells: LoadedCells = field(default_factory=LoadedCells)
 
 
 class IndexSet:
@@ -28,7 +38,7 @@ class IndexSet:
     model : Model, optional
         The hash functions, if they are known already.
     threads : int or None
-    loaded : LoadedCells, optional
+    loaded : LoadedIndexes, optional
         What was read of other states of the same file.
 
     Attributes
@@ -46,13 +56,14 @@ class IndexSet:
         store: Store,
         model: Model | None = None,
         threads: int | None = None,
-        loaded: LoadedCells | None = None,
+        loaded: LoadedIndexes | None = None,
     ) -> None:
         self._store = store
         self._model = model
         self._threads = threads
-        self.words = Words(store, threads)
-        self.cells = Cells(store, threads, loaded) if Cells.are_in(store) else None
+        loaded = LoadedIndexes() if loaded is None else loaded
+        self.words = Words(store, threads, loaded.words)
+        self.cells = Cells(store, threads, loaded.cells) if Cells.are_in(store) else None
         self.contents: list[Content] = [self.words] if self.cells is None else [self.words, self.cells]
 
     @property
@@ -73,7 +84,7 @@ class IndexSet:
                 "this collection has no codes, because vectors are searched without them. Build it with "
                 "learning=Learning(n_bits=64) (--n-bits 64) to have them too."
             )
-        return Codes(self._store, self.content, self._model, self._threads)
+        return Codes(self._store, self.content, self._model, self._threads, self.words)
 
     @property
     def all(self) -> list[Index]:

@@ -9,18 +9,21 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from sthash import _core
-from sthash.arrays import Columns, Ids
+from sthash.arrays import Columns, Ids, Positions
 from sthash.checks import resolve_threads
 from sthash.collection.file.documents import Documents
 from sthash.collection.file.segments import Segment, Segments
 from sthash.collection.file.store import Store
 from sthash.collection.indexes.counts import unpacked
 from sthash.collection.indexes.forms import END_FORMS, FIRST_FORM, count_forms
+from sthash.collection.indexes.roster import Roster
 from sthash.progress import Progress, silent
 from sthash.text.analyzer import WordAnalyzer
 from sthash.vectors.rows import Rows
@@ -32,6 +35,10 @@ MOST_PENDING = 4096
 SEGMENT_BYTES = 1 << 24
 # Lists that are kept for the next search.
 CACHED_BYTES = 1 << 28
+# Lists that are read together.
+LISTS_TOGETHER = 64
+# Removed documents keep their slots in memory until there are more of them than this, and than an eighth of all.
+FEW_REMOVED = 1024
 
 
 def settle(
@@ -104,66 +111,172 @@ def _pieces(store: Store, first: int, last: int) -> Iterator[tuple[Ids, list[byt
         yield np.array(ids, dtype=np.int64), contents
 
 
+@dataclass(frozen=True)
+class Lists:
+    """The lists of one state of the file, by the positions of its documents.
+
+    The lists in memory are those of all states: `PostingTable` appends to them, and marks documents as removed. These
+    keep their slots there for a while, so that what follows need not move.
+
+    Attributes
+    ----------
+    lists : PostingLists
+    n_slots : int
+        Slots in this state; documents of later ones are behind them.
+    gone : array of int64
+        Slots of removed documents, ascending.
+    """
+
+    lists: _core.PostingLists
+    n_slots: int
+    gone: Positions
+
+    def positions(self, column: int) -> Positions:
+        """Return the documents that have a column, ascending."""
+        slots = self.lists.positions(column)
+        if len(slots) and slots[-1] >= self.n_slots:  # asked after the file has changed
+            slots = slots[: np.searchsorted(slots, self.n_slots)]
+        return self._positions_of(slots.astype(np.int64))
+
+    def document_frequencies(self, columns: Columns) -> npt.NDArray[np.int32]:
+        """Return in how many documents some columns are."""
+        return self.lists.document_frequencies(columns)
+
+    def search(
+        self,
+        indptr: Positions,
+        columns: Columns,
+        weights: npt.NDArray[np.float32],
+        *,
+        allowed: npt.NDArray[np.uint8] | None,
+        **scoring: Any,
+    ) -> tuple[Positions, npt.NDArray[np.float32]]:
+        """Return the positions and the scores of the best documents of each query; see `_core.PostingLists`."""
+        if allowed is not None and len(self.gone):
+            allowed = np.insert(allowed, self.gone - np.arange(len(self.gone)), 0)
+        slots, scores = self.lists.search(indptr, columns, weights, allowed=allowed, **scoring)
+        return self._positions_of(slots), scores
+
+    def _positions_of(self, slots: Positions) -> Positions:
+        return slots - np.searchsorted(self.gone, slots) if len(self.gone) else slots
+
+
 class PostingTable:
-    """The lists of one state of the file, read as they are needed.
+    """The lists of one state of the file after the other, read as they are needed.
 
     Parameters
     ----------
     store : Store
-    ids, lengths : arrays of int64, int32
-        Of all documents: their ids, ascending, and their numbers of words.
-    n_columns : int
+    roster : Roster
+        The documents; holds their lengths.
     analyzer : WordAnalyzer
     threads : int or None
     """
 
-    def __init__(
-        self,
-        store: Store,
-        ids: Ids,
-        lengths: npt.NDArray[np.int32],
-        n_columns: int,
-        analyzer: WordAnalyzer,
-        threads: int | None,
-    ) -> None:
+    def __init__(self, store: Store, roster: Roster, analyzer: WordAnalyzer, threads: int | None) -> None:
         self._store = store
-        self._ids = ids
-        self._lengths = lengths
-        self._n_columns = n_columns
+        self._roster = roster
         self._analyzer = analyzer
         self._threads = threads
-        self._segments = Segments(store, KIND)
-        self._all = self._segments.all()
         self._lists: _core.PostingLists | None = None
+        self._gone = np.zeros(0, dtype=np.int64)
+        self._new: list[tuple[Ids, Rows, npt.NDArray[np.int32]]] = []
         self._held: set[int] = set()
         self._full = False
+        self._take_segments()
 
-    def lists(self, columns: Iterable[int] | Columns) -> _core.PostingLists:
+    def _take_segments(self) -> None:
+        self._segments = Segments(self._store, KIND)
+        self._all = self._segments.all()
+
+    @property
+    def _end(self) -> int:
+        """The first id that is in no list of the file yet."""
+        return self._all[-1].last + 1 if self._all else 0
+
+    # From one state to the next
+
+    def drop(self) -> None:
+        """Forget all lists."""
+        self._lists = None
+        self._new.clear()
+
+    def remove(self, positions: Positions) -> None:
+        """Mark documents as removed, by the positions that they have had until now."""
+        if self._lists is None or not len(positions):
+            return
+        # Before the document at a position there are as many removed ones as have a slot before its own.
+        before = np.searchsorted(self._gone - np.arange(len(self._gone)), positions, side="right")
+        slots = positions + before
+        self._lists.remove(slots.astype(np.int32))
+        self._gone = np.sort(np.concatenate([self._gone, slots]))
+        if len(self._gone) > max(FEW_REMOVED, len(self._roster) // 8):
+            self.drop()
+
+    def append(self, ids: Ids, rows: Rows, lengths: npt.NDArray[np.int32]) -> None:
+        """Append documents with their term counts; `follow` puts them into the lists."""
+        if self._lists is not None:
+            self._new.append((ids, rows, lengths))
+
+    def follow(self, next_id: int) -> None:
+        """Take note of the segments that there are now; ``next_id`` was that of the state before."""
+        before = self._end
+        self._take_segments()
+        if self._lists is None:
+            return
+        after = self._end
+        grown, new = after > before, self._new
+        self._new = []
+        known = self._roster.ids[: np.searchsorted(self._roster.ids, next_id)]
+        if grown and len(known) and known[-1] >= after:
+            self.drop()  # a segment that is not made of all pending documents; there is none
+            return
+        for ids, rows, lengths in new:
+            cut = int(np.searchsorted(ids, after)) if grown else 0
+            for own in (slice(0, cut), slice(cut, len(ids))):
+                if grown and own.stop > cut:
+                    # Segments have the documents up to here; what is read of them must not be here twice.
+                    self._lists.forget_packed()
+                    grown = False
+                self._add(self._lists, ids[own], rows.part(own.start, own.stop), lengths[own])
+        if grown:
+            self._lists.forget_packed()
+
+    def _add(self, lists: _core.PostingLists, ids: Ids, rows: Rows, lengths: npt.NDArray[np.int32]) -> None:
+        if not len(ids):
+            return
+        both = _side_by_side(rows, _forms(self._store, ids, self._analyzer, self._threads))
+        lists.add(both.indptr, both.columns, both.values, ids, lengths)
+
+    # Reading
+
+    def lists(self, columns: Iterable[int] | Columns, n_columns: int) -> Lists:
         """Return lists that hold at least these columns."""
         wanted = set(columns.tolist() if isinstance(columns, np.ndarray) else columns)
         if self._lists is None or (self._full and not wanted <= self._held):
-            self._lists, self._full = self._new_lists(), False
+            self._lists, self._full = self._new_lists(n_columns), False
+            self._gone = self._gone[:0]
             self._held.clear()
-        lists, missing = self._lists, wanted - self._held
-        for column in sorted(missing):
-            if not (0 <= column < self._n_columns or FIRST_FORM <= column < END_FORMS):
+        lists, missing = self._lists, sorted(wanted - self._held)
+        for column in missing:
+            if not (0 <= column < n_columns or FIRST_FORM <= column < END_FORMS):
                 raise ValueError(f"column {column} is not that of a term. Take columns from encoded queries.")
-            try:
-                lists.put(column, self._parts(column))
-            except ValueError as error:
-                raise self._store.damaged(f"a posting list cannot be read ({error})") from error
-            self._held.add(column)
+        for first in range(0, len(missing), LISTS_TOGETHER):
+            for column, parts in self._segments.find_all(self._all, missing[first : first + LISTS_TOGETHER]).items():
+                try:
+                    lists.put(column, parts)
+                except ValueError as error:
+                    raise self._store.damaged(f"a posting list cannot be read ({error})") from error
+                self._held.add(column)
         if missing:
             self._full = lists.nbytes > CACHED_BYTES
-        return lists
+        return Lists(lists, len(self._roster) + len(self._gone), self._gone)
 
-    def _parts(self, column: int) -> list[bytes]:
-        parts = (self._segments.find(segment, column) for segment in self._all)
-        return [part for part in parts if part is not None]
-
-    def _new_lists(self) -> _core.PostingLists:
-        lists = _core.PostingLists(self._ids, self._lengths)
-        ids, rows = self._pending()
+    def _new_lists(self, n_columns: int) -> _core.PostingLists:
+        lengths = self._roster.held("lengths")
+        assert lengths is not None  # noqa: S101
+        lists = _core.PostingLists(self._roster.ids, lengths.values)
+        ids, rows = self._pending(n_columns)
         try:
             for part in (rows, _forms(self._store, ids, self._analyzer, self._threads)):
                 lists.put_counts(part.indptr, part.columns, part.values, ids)
@@ -171,12 +284,20 @@ class PostingTable:
             raise self._store.damaged(f"term counts do not fit the documents ({error})") from error
         return lists
 
-    def _pending(self) -> tuple[Ids, Rows]:
+    def _pending(self, n_columns: int) -> tuple[Ids, Rows]:
         """Return the ids and the counts of the documents that are in no list yet."""
-        first = self._all[-1].last + 1 if self._all else 0
-        pending = list(self._store.rows("counts", "WHERE id >= ? ORDER BY id", (first,)))
+        pending = list(self._store.rows("counts", "WHERE id >= ? ORDER BY id", (self._end,)))
         ids = np.array([number for number, _ in pending], dtype=np.int64)
-        return ids, unpacked(self._store, [content for _, content in pending], self._n_columns, self._threads)
+        return ids, unpacked(self._store, [content for _, content in pending], n_columns, self._threads)
+
+
+def _side_by_side(terms: Rows, forms: Rows) -> Rows:
+    """Return rows of counts that have terms, and behind them forms."""
+    both = Rows.stacked([terms, forms])
+    order = np.argsort(np.tile(np.arange(len(terms)), 2), kind="stable")
+    rows = both.at(order)
+    indptr = np.concatenate([np.zeros(1, np.int64), rows.indptr[2::2]])
+    return Rows.sparse(indptr, rows.columns, rows.values, END_FORMS)
 
 
 def verify(store: Store, ids: Ids, n_columns: int, analyzer: WordAnalyzer) -> None:

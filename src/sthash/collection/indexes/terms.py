@@ -74,8 +74,7 @@ class TermTable:
         if len(columns) > MANY_NAMES:
             rows = self._store.rows("terms", "ORDER BY column")
         else:
-            single = "WHERE column = ?"
-            rows = (row for column in columns for row in self._store.rows("terms", single, (int(column),)))
+            rows = self._store.rows_at("terms", columns)
         found = {row[0]: row[1] for row in rows}
         try:
             return [decode_text(found[column]) for column in columns]
@@ -146,6 +145,23 @@ class Frequencies:
         self._missing = np.ones(chunks, dtype=bool)
         self.size = size
 
+    def follow(self, size: int, n_documents: int, columns: Columns, sign: int) -> None:
+        """Bring what was read to another state of the file, in which documents with these columns came or went."""
+        missing = -(-size // FREQUENCY_CHUNK) - len(self._missing)
+        if missing > 0:
+            # What is not read takes no memory, so there may be space for many more.
+            missing += len(self._missing) // 8
+            self._values = np.concatenate([self._values, np.zeros((missing, FREQUENCY_CHUNK), dtype=np.int32)])
+            self._missing = np.concatenate([self._missing, np.ones(missing, dtype=bool)])
+        self.size, self._most = size, n_documents
+        chunks = columns // FREQUENCY_CHUNK
+        columns = columns[~self._missing[chunks]]
+        values = self._values.reshape(-1)
+        np.add.at(values, columns, np.int32(sign))
+        own = values[columns]
+        if own.size and not 0 <= own.min() <= own.max() <= n_documents:
+            raise self._store.damaged("a document frequency is out of range")
+
     def at(self, columns: Columns) -> npt.NDArray[np.int32]:
         """Return the frequencies of some columns."""
         # Not np.unique, which imports much more of NumPy than a search needs.
@@ -165,7 +181,7 @@ class Frequencies:
             rows = self._store.rows("frequencies", "WHERE chunk < ?", (len(self._missing),))
         else:
             missing = chunks[self._missing[chunks]].tolist()
-            rows = (row for chunk in missing for row in self._store.rows("frequencies", "WHERE chunk = ?", (chunk,)))
+            rows = self._store.rows_at("frequencies", missing) if missing else iter(())
         for chunk, content in rows:
             if chunk < 0:
                 raise self._store.damaged("a document frequency has a position that is out of range")

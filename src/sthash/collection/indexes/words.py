@@ -7,6 +7,7 @@ answers after any change are those of a fresh build.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import Any, Literal
@@ -14,11 +15,11 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from sthash import _core
 from sthash.arrays import Columns, Ids, Positions
 from sthash.batches import batched
 from sthash.checks import check_choice, resolve_threads
 from sthash.collection.file.records import Records
+from sthash.collection.file.removals import note_all_changed, note_removed
 from sthash.collection.file.segments import Segments
 from sthash.collection.file.store import Store
 from sthash.collection.indexes import postings
@@ -26,14 +27,16 @@ from sthash.collection.indexes.counts import (
     CurrentWeights,
     load_counts,
     put_counts,
-    stored_contents,
+    stored_counts,
     unpacked,
     weighted_rows,
 )
 from sthash.collection.indexes.embedder import Embedder
 from sthash.collection.indexes.entries import Entries
-from sthash.collection.indexes.postings import PostingTable
+from sthash.collection.indexes.loaded_words import LENGTHS, LoadedWords
+from sthash.collection.indexes.postings import Lists
 from sthash.collection.indexes.query_words import QueryWords, unused
+from sthash.collection.indexes.roster import Roster
 from sthash.collection.indexes.terms import (
     FREQUENCY_CHUNK,
     Frequencies,
@@ -63,18 +66,21 @@ class Words:
     ----------
     store : Store
     threads : int or None
+    loaded : LoadedWords, optional
+        What was read of other states of the same file.
     """
 
     kind: Literal["text", "vectors"] = "text"
     strategy: Literal["codes", "cells"] = "codes"
     metric: Metric = "cosine"
-    segment_kinds = (postings.KIND, "lengths")
+    segment_kinds = (postings.KIND, LENGTHS)
     rewritten = False
 
-    def __init__(self, store: Store, threads: int | None = None) -> None:
+    def __init__(self, store: Store, threads: int | None = None, loaded: LoadedWords | None = None) -> None:
         self._store = store
         self._threads = resolve_threads(threads)
-        self._lengths = Records(store, "lengths", 4)
+        self._loaded = LoadedWords() if loaded is None else loaded
+        self._lengths = Records(store, LENGTHS, 4)
         self._vectors: Rows | None = None
         self._read_singly = 0
         self._growing: WordCounter | None = None
@@ -141,8 +147,10 @@ class Words:
 
     def remove(self, ids: Ids) -> None:
         """Remove documents."""
-        contents = list(stored_contents(self._store, ids))
+        removed = list(stored_counts(self._store, ids))
+        contents = [content for _, content in removed]
         change_frequencies(self._store, unpacked(self._store, contents, next_column(self._store)).columns, -1)
+        note_removed(self._store, removed)
         Segments(self._store, postings.KIND).mark_deleted(ids)
         self._store.execute_many("DELETE FROM counts WHERE id = ?", [(number,) for number in ids.tolist()])
         self._lengths.remove(ids)
@@ -153,6 +161,7 @@ class Words:
             self._store.execute(f"DELETE FROM {table}")  # noqa: S608
         Segments(self._store, postings.KIND).clear()
         self._lengths.clear()
+        note_all_changed(self._store)
         for batch in batched(terms):
             append_terms(self._store, batch)
 
@@ -166,28 +175,41 @@ class Words:
     def __len__(self) -> int:
         return len(self.ids)
 
+    @cached_property
+    def _present(self) -> LoadedWords:
+        """What is in memory, of the present state."""
+        self._loaded.follow(self._store, len(self.terms), self.analyzer, self._threads)
+        return self._loaded
+
+    @property
+    def roster(self) -> Roster:
+        """The documents, with what is kept of each in memory."""
+        return self._present.roster
+
     @property
     def ids(self) -> Ids:
         """Ids of all documents, ascending."""
-        return self._table[0]
+        return self.roster.ids
 
     @property
     def lengths(self) -> npt.NDArray[np.int32]:
         """Number of words of each text, in the order of `ids`."""
-        return self._table[1]
+        return self._present.lengths
 
-    @cached_property
-    def _table(self) -> tuple[Ids, npt.NDArray[np.int32]]:
-        ids, records = self._lengths.all()
-        lengths = np.ascontiguousarray(records).view("<i4").reshape(-1).astype(np.int32, copy=False)
-        if len(lengths) and lengths.min() < 0:
-            raise self._store.damaged("a document has a negative length")
-        return ids, lengths
-
-    @cached_property
+    @property
     def mean_length(self) -> float:
         """Mean number of words per text."""
-        return float(self.lengths.mean()) if len(self) else 0.0
+        return self._present.n_words / len(self) if len(self) else 0.0
+
+    @property
+    def typical_length(self) -> float:
+        """The mean number of words, to within 1/64 of it.
+
+        BM25 uses it in place of the mean, which changes with every document: posting lists in memory stay as they are
+        until it has changed by so much. It follows from the documents alone.
+        """
+        fraction, exponent = math.frexp(self.mean_length)
+        return math.ldexp(round(fraction * 64), exponent - 6)
 
     @cached_property
     def terms(self) -> TermTable:
@@ -199,21 +221,13 @@ class Words:
         """Number of terms."""
         return len(self.terms)
 
-    @cached_property
-    def _frequencies(self) -> Frequencies:
-        return Frequencies(self._store, len(self.terms), len(self))
-
     def frequencies(self, columns: Columns) -> npt.NDArray[np.int32]:
         """Return in how many documents some terms are."""
-        return self._frequencies.at(columns)
+        return self._present.frequencies.at(columns)
 
-    def posting_lists(self, columns: Iterable[int] | Columns) -> _core.PostingLists:
+    def posting_lists(self, columns: Iterable[int] | Columns) -> Lists:
         """Return the documents per term or form, by their positions in `ids`, for these columns at least."""
-        return self._postings.lists(columns)
-
-    @cached_property
-    def _postings(self) -> PostingTable:
-        return PostingTable(self._store, self.ids, self.lengths, len(self.terms), self.analyzer, self._threads)
+        return self._present.postings.lists(columns, len(self.terms))
 
     @cached_property
     def spellings(self) -> tuple[list[str], npt.NDArray[np.int32]]:
@@ -251,7 +265,7 @@ class Words:
 
     @cached_property
     def _weights(self) -> CurrentWeights:
-        return CurrentWeights(self._frequencies, len(self), self.mean_length, self.weighting)
+        return CurrentWeights(self._present.frequencies, len(self), self.mean_length, self.weighting)
 
     @cached_property
     def _counter(self) -> WordCounter:

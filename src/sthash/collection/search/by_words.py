@@ -145,7 +145,7 @@ def rank_by_bm25(
         k=k,
         k1=bm25.k1,
         b=bm25.b,
-        mean_length=words.mean_length or 1.0,
+        mean_length=words.typical_length or 1.0,
         allowed=allowed,
         threads=snapshot.threads,
     )
