@@ -386,6 +386,9 @@ class CellTable:
     def vectors(self, first: int, last: int) -> npt.NDArray[Any]: ...
     def max_id(self) -> int: ...
 
+class CellSelection:
+    def __init__(self, ids: _Ids) -> None: ...
+
 class CellIndex:
     def __init__(
         self,
@@ -407,6 +410,18 @@ class CellIndex:
         borrow: bool,
     ) -> _Ids: ...
     def remove(self, ids: _Ids) -> None: ...
+    def regroup(
+        self,
+        *,
+        centers: npt.NDArray[np.int8],
+        lengths: npt.NDArray[np.float32],
+        ids: _Ids,
+        cells: npt.NDArray[np.int32],
+        packed: _Codes,
+    ) -> None: ...
+    def cell_sizes(self) -> npt.NDArray[np.int32]: ...
+    def ids_in(self, cells: npt.NDArray[np.int32]) -> _Ids: ...
+    def cells_of(self, ids: _Ids) -> npt.NDArray[np.int32]: ...
     def raise_max_id(self, id: int) -> None: ...  # noqa: A002
     def max_id(self) -> int: ...
     def size(self) -> int: ...
@@ -423,7 +438,8 @@ class CellIndex:
         probes: int,
         margin: float,
         candidates: int,
-        exact: bool,
-        allowed: _Ids | None,
+        plan: int,
+        estimated: bool,
+        allowed: CellSelection | _Ids | None,
         threads: int,
     ) -> tuple[_Ids, npt.NDArray[np.float32]]: ...
