@@ -388,6 +388,7 @@ class CellTable:
 
 class CellSelection:
     def __init__(self, ids: _Ids) -> None: ...
+    def cells(self, index: CellIndex) -> int: ...
 
 class CellIndex:
     def __init__(

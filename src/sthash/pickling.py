@@ -11,7 +11,7 @@ from typing import Any
 
 
 def reduced_to_file(item: Any, **options: Any) -> tuple[Any, ...]:
-    """Return what ``__reduce__`` returns for an object with ``save``, and with ``open``, which takes options, or ``load``.
+    """Return what ``__reduce__`` returns for an object with ``save``, and ``open`` or ``load``.
 
     Examples
     --------

@@ -108,6 +108,9 @@ class CellSelection {
 
     std::shared_ptr<const Chosen> chosen(const CellIndex& index);
 
+    // Number of cells that have such rows.
+    size_t cells(const CellIndex& index);
+
  private:
     const std::vector<int64_t> ids_;
     std::mutex mutex_;
@@ -326,6 +329,12 @@ std::shared_ptr<const CellSelection::Chosen> CellSelection::chosen(const CellInd
     return chosen_;
 }
 
+size_t CellSelection::cells(const CellIndex& index) {
+    const auto now = chosen(index);
+    const auto& sizes = now->selection.sizes;
+    return static_cast<size_t>(std::count_if(sizes.begin(), sizes.end(), [](int32_t size) { return size > 0; }));
+}
+
 }  // namespace
 
 void bind_cells(nb::module_& module) {
@@ -351,7 +360,8 @@ void bind_cells(nb::module_& module) {
             [](CellSelection* self, Vector<int64_t> ids) {
                 new (self) CellSelection(std::vector(ids.data(), ids.data() + ids.size()));
             },
-            nb::arg("ids"));
+            nb::arg("ids"))
+        .def("cells", &CellSelection::cells, nb::arg("index"));
     nb::class_<CellIndex>(module, "CellIndex")
         .def(nb::init<Matrix<int8_t>, Matrix<float>, Matrix<float>, Vector<float>, Vector<float>, Whole<int>>(),
              nb::kw_only(), nb::arg("centers"), nb::arg("lengths"), nb::arg("signs"), nb::arg("scales"),

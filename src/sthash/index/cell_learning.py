@@ -35,7 +35,10 @@ def learn_cells(
     by_angle: bool,
     held_out: npt.NDArray[np.int64] | None = None,
 ) -> Arrays:
-    """Return the arrays of a coder; ``by_angle`` ignores the lengths of vectors, and nothing is learned of some rows."""
+    """Return the arrays of a coder.
+
+    ``by_angle`` ignores the lengths of vectors; ``held_out`` are rows to learn nothing of.
+    """
     rng = np.random.default_rng(random_state)
     with one_blas_thread():
         some = _sample(rows, ROWS_PER_CENTER * n_cells, rng, held_out)
@@ -82,9 +85,7 @@ class CellEncoder:
         ]
         return cells, np.column_stack([codes, *steps])
 
-    def parts_of(
-        self, rows: Floats, threads: int, given: Cells | None = None
-    ) -> tuple[Cells, Bytes, Floats, Floats]:
+    def parts_of(self, rows: Floats, threads: int, given: Cells | None = None) -> tuple[Cells, Bytes, Floats, Floats]:
         """Return cells and codes, and the factor and shift with which q · x = q · center + factor · (q · h) + shift.
 
         The shift is what the code misses in the direction of the center. A query takes it in proportion to its own

@@ -141,8 +141,11 @@ class CellCoder:
         from sthash.index.cell_learning import learn_cells  # which needs SciPy, unlike a search
 
         by_angle = metric == "cosine"
-        arrays = learn_cells(rows, n_bytes, n_cells, random_state, resolve_threads(threads), by_angle=by_angle, held_out=held_out)
-        return cls(**arrays, steps=steps_of([rows], precision), metric=metric, precision=precision)
+        arrays: dict[str, Any] = learn_cells(
+            rows, n_bytes, n_cells, random_state, resolve_threads(threads), by_angle=by_angle, held_out=held_out
+        )
+        arrays["steps"] = steps_of([rows], precision)
+        return cls(metric=metric, precision=precision, **arrays)
 
     @classmethod
     def restored(cls, arrays: Arrays, metric: Metric, precision: Precision) -> Self:
@@ -167,7 +170,7 @@ class CellCoder:
             raise ValueError(f"there are {n_bits} sign vectors")
         if n_margins not in (0, n_cells):
             raise ValueError(f"there are {n_margins} margins for {n_cells} cells")
-        kept = {
+        kept: dict[str, Any] = {
             "centers": _checked(arrays, "centers", np.int8, (n_cells, width)),
             "lengths": _checked(arrays, "lengths", np.float32, (n_cells, 3)),
             "signs": _checked(arrays, "signs", np.float32, (width, n_bits)),
@@ -180,7 +183,7 @@ class CellCoder:
                 raise ValueError(f"{name} is negative")
         if (kept["scales"][1::2] <= 0).any():
             raise ValueError("scales have no step")
-        return cls(**kept, metric=metric, precision=precision)
+        return cls(metric=metric, precision=precision, **kept)
 
     def arrays(self) -> Arrays:
         """Return the learned arrays by their names, to be stored."""

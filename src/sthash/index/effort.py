@@ -152,7 +152,7 @@ class Effort:
                 raise ValueError(f"{name} do not ascend")
         if own["depths"][-1] > 1 or own["ratios"][0] < 1 or own["ratios"][-1] > 1 << 20:
             raise ValueError("depths or ratios are out of range")
-        return cls(**own)
+        return cls(own["depths"], own["probes"], own["in_cells"], own["ratios"], own["in_candidates"])
 
 
 _NAMES = tuple(one.name for one in fields(Effort) if not one.name.startswith("_"))
@@ -235,4 +235,6 @@ def effort_of(
 def _shares(needed: npt.NDArray[np.float64], levels: npt.NDArray[Any]) -> Floats:
     """Return which share of the true neighbors is found at each level, less some standard errors."""
     shares = (needed[:, :, None] <= levels).mean(axis=1)
-    return np.asarray(shares.mean(axis=0) - STANDARD_ERRORS * shares.std(axis=0) / math.sqrt(len(needed)), dtype=np.float32)
+    return np.asarray(
+        shares.mean(axis=0) - STANDARD_ERRORS * shares.std(axis=0) / math.sqrt(len(needed)), dtype=np.float32
+    )

@@ -40,6 +40,9 @@ MOST_PROBES = 3  # cells per query, relative to their average number
 RECALL = 0.95
 # What a search among some vectors may lose, relative to others: they may lie far from the query, and unevenly.
 LOSS_OF_SELECTIONS = 0.5
+# A selection that lies in fewer cells than this share of those that as many random vectors are in takes more effort:
+# to a distant query its vectors are all about equally close.
+EVEN, UNEVEN_CELLS, UNEVEN_CANDIDATES = 0.8, 2, 4
 # The effort is measured again when there are so many times as many rows or cells as before.
 MEASURED_GROWTH = 1.25
 FARTHEST = 4.0  # margin that no cell exceeds
@@ -440,7 +443,9 @@ class VectorIndex:
             gaps = rated.max(axis=1, keepdims=True) - rated
             within = np.searchsorted(coder.margins, gaps) + 1
             order = np.maximum(within, np.ceil(order / MOST_PROBES))
-        self.effort = effort_of(truth, estimated, order, core.cells_of(truth.ravel()).reshape(truth.shape), len(known))
+        self.effort = effort_of(
+            truth, estimated, order.astype(np.float64), core.cells_of(truth.ravel()).reshape(truth.shape), len(known)
+        )
         self.coder, self._measured_on = coder, len(known)
 
     def select(self, allowed: Allowed) -> Selection:
@@ -499,13 +504,16 @@ class VectorIndex:
                 raise ValueError("queries must not be zero, because a zero vector is similar to nothing. Leave it out.")
             lengths[lengths == 0] = 1
         k, coder = check_k(k), self.coder
-        chosen = allowed if isinstance(allowed, Selection) else check_allowed(allowed, self)
+        chosen = None if allowed is None else allowed if isinstance(allowed, Selection) else self.select(allowed)
         size, recall = len(self), check_share("recall", recall)
         if chosen is not None:
             size, recall = min(size, len(chosen)), 1 - LOSS_OF_SELECTIONS * (1 - recall)
+        measured = probes is None and candidates is None
         plan, probes, candidates = self._planned(k, size, recall, bool(exact), probes, candidates)
         margin = math.inf
-        if probes < len(coder.margins):
+        if plan == CHEAPEST and measured and chosen is not None and self._is_uneven(chosen):
+            probes, candidates = UNEVEN_CELLS * probes, min(UNEVEN_CANDIDATES * candidates, MOST_RESULTS)
+        elif probes < len(coder.margins):
             margin, probes = float(coder.margins[probes - 1]), MOST_PROBES * probes
         ids, scores = self._unchanged().search(
             (rows / lengths).astype(np.float32),
@@ -515,12 +523,18 @@ class VectorIndex:
             candidates=candidates,
             plan=plan,
             estimated=False,
-            allowed=chosen._core if isinstance(chosen, Selection) else chosen,
+            allowed=None if chosen is None else chosen._core,
             threads=resolve_threads(threads),
         )
         if coder.metric == "ip":
             scores *= lengths.astype(np.float32)
         return ids, scores
+
+    def _is_uneven(self, chosen: Selection) -> bool:
+        """Whether a selection lies in few cells, so that it may be far from a query."""
+        n_cells = self.coder.n_cells
+        expected = n_cells * (1 - math.exp(-len(chosen) / n_cells))
+        return chosen._core.cells(self._core) < EVEN * expected
 
     def _planned(
         self, k: int, size: int, recall: float, exact: bool, probes: int | None, candidates: int | None
