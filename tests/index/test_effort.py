@@ -1,4 +1,4 @@
-"""Searches find the share of the true neighbors that is asked for: of unseen queries, with filters, and after growth."""
+"""Searches find the share of the true neighbors that is asked for: of unseen queries, with filters, after growth."""
 
 from __future__ import annotations
 
