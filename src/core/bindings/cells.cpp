@@ -293,8 +293,8 @@ class CellIndex {
         check(plan >= 0 && plan <= 2, "The plan must be 0 (cheapest), 1 (exact) or 2 (cells). Use these.");
         using Plan = cells::Request::Plan;
         const cells::Request request{
-            count,  k,      std::max<size_t>(probes, 1), candidates,
-            margin, queries.data(), static_cast<Plan>(plan.value), estimated};
+            count,    k, std::max<size_t>(probes, 1), candidates, margin, queries.data(), static_cast<Plan>(plan.value),
+            estimated};
         std::shared_ptr<const CellSelection::Chosen> chosen;
         if (auto* const prepared = std::get_if<CellSelection*>(&allowed)) {
             check(*prepared != nullptr, "A selection is needed. Make one with select.");
@@ -343,7 +343,8 @@ void bind_cells(nb::module_& module) {
         .def("cells", [](CellTable& self) { return to_numpy(std::vector(self.table.cells)); })
         .def("packed",
              [](CellTable& self) {
-                 return to_numpy(std::vector(self.table.packed), {self.table.ids.size(), self.snapshot->coder.row_bytes()});
+                 return to_numpy(std::vector(self.table.packed),
+                                 {self.table.ids.size(), self.snapshot->coder.row_bytes()});
              })
         .def(
             "vectors",
@@ -383,7 +384,8 @@ void bind_cells(nb::module_& module) {
         .def("stats", &CellIndex::stats)
         .def("table", &CellIndex::table, nb::keep_alive<0, 1>())
         .def("search", &CellIndex::search, nb::arg("queries"), nb::kw_only(), nb::arg("k"), nb::arg("probes"),
-             nb::arg("margin"), nb::arg("candidates"), nb::arg("plan"), nb::arg("estimated"), nb::arg("allowed").none(), nb::arg("threads"));
+             nb::arg("margin"), nb::arg("candidates"), nb::arg("plan"), nb::arg("estimated"), nb::arg("allowed").none(),
+             nb::arg("threads"));
 }
 
 }  // namespace sthash

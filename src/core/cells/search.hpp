@@ -32,12 +32,13 @@ struct Selection {
 // Answers a request on a snapshot; a selection of its rows may restrict it.
 //
 // A score is the product of query and vector. An exact search scores every row that it may find, and so does any search
-// for which that costs no more, unless its plan says otherwise. Otherwise only cells with such rows count. A cell is rated by the product of its center and the query, times the weight of the cell.
-// Candidates are the rows with the largest estimates within the cells that are rated at most `margin` below the best
-// one; among equal ones, those in the best cells, then those that were added first. There are at most `probes` cells,
-// and more than those within the margin if they have too few rows for the candidates. A search always finds k rows, or
-// all of them: it looks into as many cells as that takes. If scores are estimated, a search goes through cells, and equal
-// estimates are in the order of the cells, then of the slots.
+// for which that costs no more, unless its plan says otherwise. Otherwise only cells with such rows count. A cell is
+// rated by the product of its center and the query, times the weight of the cell. Candidates are the rows with the
+// largest estimates within the cells that are rated at most `margin` below the best one; among equal ones, those in the
+// best cells, then those that were added first. There are at most `probes` cells, and more than those within the margin
+// if they have too few rows for the candidates. A search always finds k rows, or all of them: it looks into as many
+// cells as that takes. If scores are estimated, a search goes through cells, and equal estimates are in the order of
+// the cells, then of the slots.
 class Search {
  public:
     Search(const Snapshot& snapshot, const Request& request, const Selection* selection);

@@ -37,7 +37,7 @@ LARGEST = 1e18  # number in the arrays of a coder
 
 def wanted_cells(n_rows: int, per_root: float) -> int:
     """Return how many cells an index of so many rows has."""
-    return max(1, round(per_root * math.sqrt(n_rows)))
+    return max(1, min(round(per_root * math.sqrt(n_rows)), n_rows, MOST_CELLS))
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,7 +23,7 @@ from sthash.arrays import Floats, Ids
 from sthash.blas import one_blas_thread
 from sthash.checks import check_positive, check_share, check_whole, resolve_threads
 from sthash.index.arguments import GREATEST_ID, MOST_RESULTS, check_allowed, check_id, check_ids, check_k
-from sthash.index.cells import CELLS_PER_ROOT, CellCoder, EncodedVectors, wanted_cells
+from sthash.index.cells import CELLS_PER_ROOT, MOST_CELLS, CellCoder, EncodedVectors, wanted_cells
 from sthash.index.effort import FEW_ROWS, MEASURED_K, MOST_CANDIDATES, Effort, effort_of, n_queries, true_neighbors
 from sthash.index.interface import Allowed
 from sthash.index.stored_vectors import PRECISIONS, Precision, dense_rows, unrounded
@@ -291,7 +291,7 @@ class VectorIndex:
         index._core.raise_max_id(max_id)
         index.effort = Effort.restored(arrays)
         index._measured_on = check_whole("measured_on", config["measured_on"], 0)
-        index._cells_per_root = check_positive("cells_per_root", config["cells_per_root"])
+        index._cells_per_root = check_positive("cells_per_root", config["cells_per_root"], most=MOST_CELLS)
         return index
 
     def _unchanged(self) -> _core.CellIndex:
@@ -549,7 +549,7 @@ class VectorIndex:
                 if choice is None:
                     plan = EXACT
                 else:
-                    probes, candidates = choice
+                    probes, candidates = choice[0], min(choice[1], MOST_RESULTS)
         if probes is None:
             probes = max(LEAST_PROBES, -(-n_cells // CELLS_PER_PROBE[self.coder.metric]))
         else:
