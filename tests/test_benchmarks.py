@@ -45,6 +45,7 @@ NOT_SCRIPTS = {
     "static_embeddings",
     "stored",
     "timing",
+    "vector_filters",
     "vector_speed",
     "vector_stores",
 }

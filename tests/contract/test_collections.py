@@ -158,6 +158,12 @@ def test_matches_are_sorted_counted_and_collapsed(still, file, options):
         still.search("star", sort="nothing")
 
 
+@pytest.mark.parametrize("options", [{"exact": True}, {"recall": 0.8}])
+def test_the_effort_is_for_vectors(still, options):
+    with pytest.raises(ValueError, match="recall and exact are for collections of vectors"):
+        still.search("star", **options)
+
+
 @pytest.mark.parametrize("query", UNKNOWN, ids=repr)
 def test_a_query_without_a_known_word_finds_nothing(still, query):
     # Stop words are found where a query has nothing else. Milvus does not store them.

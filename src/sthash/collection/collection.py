@@ -550,6 +550,8 @@ class Collection(ByKey):
             Key of a document to search by, instead of a query. The document itself is not among the hits.
         radius, rerank, where, factor, explain, ranking, correct, syntax, offset, snippet, sort, facets, collapse
             See `SearchOptions`.
+        recall, exact
+            See `SearchOptions`.
 
         Examples
         --------

@@ -375,6 +375,8 @@ class MilvusCollection(ByKey):
             raise ValueError("offset and snippet are for collections in a file. Milvus has neither; leave them out.")
         if options.sort is not None or options.facets or options.collapse:
             raise ValueError("sort, facets and collapse are for collections in a file. Leave them out.")
+        if options.sets_effort:
+            raise ValueError("recall and exact are for collections of vectors, which Milvus is not. Leave them out.")
         search = DocumentSearch(self._table, self._model, options, condition, self._fields)
         return search.answer(texts)
 

@@ -90,6 +90,15 @@ class SearchOptionsSchema(RequestSchema):
         [], description="Fields whose values are counted over all documents that match."
     )
     collapse: bool = Field(SearchOptions.collapse, description="Whether to give one hit per group of near-duplicates.")
+    recall: float = Field(
+        SearchOptions.recall,
+        gt=0,
+        le=1,
+        description="The share of the true nearest vectors to find; for collections of vectors.",
+    )
+    exact: bool = Field(
+        SearchOptions.exact, description="Whether to compare with all vectors; for collections of vectors."
+    )
 
     @cached_property
     def options(self) -> SearchOptions:
