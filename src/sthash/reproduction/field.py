@@ -18,7 +18,7 @@ import numpy as np
 from sthash.checks import check_choice
 from sthash.evaluation import Relevance, SharedLabels, Topics, score
 from sthash.progress import Progress, silent
-from sthash.reproduction.conditions import ConditionsError, Method, load_conditions, own_method
+from sthash.reproduction.conditions import ConditionsError, Method, RowKind, load_conditions, own_method
 from sthash.reproduction.datasets import DatasetError, LabeledTexts, load_20newsgroups, tfidf_counts
 from sthash.reproduction.estimators import encode, make
 from sthash.reproduction.labeled_texts import load_labeled
@@ -33,12 +33,23 @@ STH = "sthash:SelfTaughtHashing"
 
 @dataclass(frozen=True)
 class FieldCorpus:
-    """Unit rows of the documents (train) and of the queries (test), and which documents are relevant to which query."""
+    """Unit rows of the documents (train) and of the queries (test), and which documents are relevant to which query.
+
+    The counts of the terms are there if the corpus has them.
+    """
 
     name: str
     train: Any
     test: Any
     relevance: Relevance
+    train_counts: Any = None
+    test_counts: Any = None
+
+    def rows(self, kind: RowKind) -> tuple[Any, Any]:
+        """Give the rows that a method takes: counts if it needs them and the corpus has them."""
+        if kind == "counts" and self.train_counts is not None:
+            return self.train_counts, self.test_counts
+        return self.train, self.test
 
 
 @dataclass(frozen=True)
@@ -77,7 +88,8 @@ def load_corpus(path: str, *, queries: Part = "test", weights: Weights = "auto",
             train, test = (unit_rows(part.astype(np.float32)) for part in (rows.train, rows.test))
         several = rows.train_labels.ndim == 2
         relevance = (SharedLabels if several else Topics)(rows.train_labels, rows.test_labels)
-        return FieldCorpus(Path(path).stem, train, test, relevance)
+        given = (rows.train, rows.test) if counts else (None, None)
+        return FieldCorpus(Path(path).stem, train, test, relevance, *given)
     if queries == "cv":
         raise DatasetError(f"{path} has no part cv; only .mat files have one. Take the test part.")
     texts = _load_texts(path, random_state)
@@ -85,7 +97,8 @@ def load_corpus(path: str, *, queries: Part = "test", weights: Weights = "auto",
 
     vectorizer = TextVectorizer()
     train, test = vectorizer.fit_transform(texts.train_texts), vectorizer.transform(texts.test_texts)
-    return FieldCorpus(texts.name, train, test, Topics(texts.train_labels, texts.test_labels))
+    given = vectorizer.term_counts(texts.train_texts), vectorizer.term_counts(texts.test_texts)
+    return FieldCorpus(texts.name, train, test, Topics(texts.train_labels, texts.test_labels), *given)
 
 
 def _load_texts(path: str, random_state: int) -> LabeledTexts:
@@ -120,9 +133,10 @@ def field_scores(
     """
     for place, method in enumerate(methods):
         report(method.title, place, len(methods))
-        for group in [[n] for n in lengths] if method.lengths == "each" else [list(lengths)]:
+        train, test = corpus.rows(method.rows)
+        for group in [list(lengths)] if method.lengths == "prefix" else [[n] for n in lengths]:
             try:
-                found = encode(make(method, group[-1]), group[-1], corpus.train, corpus.test, method.title)
+                found = encode(make(method, group[-1]), group[-1], train, test, method.title)
                 scores = score(found.corpus, found.queries, corpus.relevance, lengths=group, radii=[0], k=k)
             except (ValueError, TypeError, ArithmeticError, MemoryError) as error:
                 yield from (FieldScore(method.title, n_bits, None, error=str(error)) for n_bits in group)
