@@ -89,7 +89,6 @@ def test_corrected_words(sth, built):
         "unknown": ["kiten", "zzzz"],
         "suggestions": {"kiten": ["kitten"]},
         "corrected": {"kiten": "kitten"},
-        "reading": "plain",
         "facets": {},
         "total": len(lines(sth("search", built, "kitten", "-k", 999, "--json"))),
     }

@@ -133,28 +133,28 @@ NESTED = {
 @pytest.mark.parametrize(
     ("where", "keys"),
     [
-        ({"author.name": "Ada"}, {"ada"}),
-        ({"author.name": ["Ada", "Grace"]}, {"ada", "flat"}),
-        ({"author.name": {"!=": "Ada"}}, {"alan", "both", "flat", "none"}),
-        ({"author.name": {"contains": "Ada"}}, {"ada", "both"}),
-        ({"author.name": {"contains": ["Ada", "Alan"]}}, {"both"}),
-        ({"author.name": {"exists": False}}, {"none"}),
-        ({"metadata.author.born": {">=": 1900}}, {"alan"}),
-        ({"author.born": {"contains": 1912}}, {"alan", "both"}),
-        ({"tags": {"contains": "math"}}, {"ada", "alan", "both"}),
-        ({"tags": {"contains": ["math", "engine"]}}, {"ada"}),
-        ({"tags": {"contains": 1}}, {"ada", "alan"}),
-        ({"tags": {"contains": None}}, {"alan"}),
-        ({"tags": {"contains": "mat"}}, set()),
-        ({"key": {"contains": "ada"}}, {"ada"}),
+        ({"author.name": "Ada"}, "ada"),
+        ({"author.name": ["Ada", "Grace"]}, "ada flat"),
+        ({"author.name": {"!=": "Ada"}}, "alan both flat none"),
+        ({"author.name": {"contains": "Ada"}}, "ada both"),
+        ({"author.name": {"contains": ["Ada", "Alan"]}}, "both"),
+        ({"author.name": {"exists": False}}, "none"),
+        ({"metadata.author.born": {">=": 1900}}, "alan"),
+        ({"author.born": {"contains": 1912}}, "alan both"),
+        ({"tags": {"contains": "math"}}, "ada alan both"),
+        ({"tags": {"contains": ["math", "engine"]}}, "ada"),
+        ({"tags": {"contains": 1}}, "ada alan"),
+        ({"tags": {"contains": None}}, "alan"),
+        ({"tags": {"contains": "mat"}}, ""),
+        ({"key": {"contains": "ada"}}, "ada"),
     ],
     ids=str,
 )
 def test_fields_inside_of_others_and_lists(changing, where, keys):
     changing.add([{"key": key, "text": "a star and a ship", "metadata": own} for key, own in NESTED.items()])
     where = where | {"key": where.get("key", {"in": [*NESTED]})}
-    assert {hit.key for hit in changing.search("star ship", 50, where=where, rerank=False)} == keys
-    assert {hit.key for hit in changing.search("star", 50, where=where)} == keys
+    assert {hit.key for hit in changing.search("star ship", 50, where=where, rerank=False)} == {*keys.split()}
+    assert {hit.key for hit in changing.search("star", 50, where=where)} == {*keys.split()}
 
 
 def test_mistakes_with_fields_inside_of_others_and_lists(changing):

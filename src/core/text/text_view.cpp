@@ -1,6 +1,7 @@
 #include "text/text_view.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 namespace sthash::text {
 

@@ -118,13 +118,8 @@ def _lines(path: str | None, outdates: str | None = None) -> Iterator[Any]:
         return
     with (
         naming_full_disk(path, "write to a larger disk"),
-<<<<<<< HEAD
-        replacing(Path(path)) as temporary,
-        temporary.open("w", encoding="utf-8") as file,
-=======
         replacing(Path(path), outdates=outdates) as temporary,
-        temporary.open("w", encoding="ascii") as file,
->>>>>>> w-hostile
+        temporary.open("w", encoding="utf-8") as file,
     ):
         yield writer(file)
         file.flush()
