@@ -96,17 +96,17 @@ def test_all_methods_have_a_score_at_every_length(mat):
     found = list(field_scores(loaded, choose_methods(names), [8, 16], k=20))
     assert [(one.method, one.n_bits) for one in found] == [
         (title, n)
-        for title in ("STH", "STH, topics", "STH, neighbors", "binarized LSI", "PCA-ITQ", "LSH")
+        for title in ("STH", "STH, topics (ours)", "STH, neighbors (ours)", "binarized LSI", "PCA-ITQ", "LSH")
         for n in (8, 16)
     ]
     assert all(one.error is None for one in found)
-    assert {one.method: one.precision for one in found if one.n_bits == 16}["STH, topics"] > 0.8
+    assert {one.method: one.precision for one in found if one.n_bits == 16}["STH, topics (ours)"] > 0.8
 
 
 def test_the_paper_comes_first_then_ours_then_the_baselines():
     titles = [method.title for method in choose_methods()]
-    assert titles[:3] == ["STH", "STH, topics", "STH, neighbors"]
-    assert len(titles) == 12
+    assert titles[:3] == ["STH", "STH, topics (ours)", "STH, neighbors (ours)"]
+    assert len(titles) == 14
     with pytest.raises(ConditionsError, match="'nothing' is not known"):
         choose_methods(["nothing"])
 

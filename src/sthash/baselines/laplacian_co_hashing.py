@@ -55,7 +55,8 @@ class LaplacianCoHashing(Baseline):
     n_bits : int, default=64
         At most the rank of the corpus minus one.
     min_df : int, default=1
-        Terms of fewer documents are ignored.
+        Terms of fewer documents are ignored. On held-out training documents of the three corpora of the experiments, 5
+        was best in the mean.
     threads : int or None, default=None
         None takes one per available core. The codes do not depend on it.
 
@@ -112,5 +113,5 @@ class LaplacianCoHashing(Baseline):
 
     def _margins(self, X: Vectors) -> npt.NDArray[Any]:
         if self.min_df > 1:
-            X = restricted(X, self.terms_.any(axis=1))
+            X = restricted(X, np.asarray(self.terms_.any(axis=1)))
         return np.asarray(self._places(X) - self.thresholds_)

@@ -108,8 +108,8 @@ class RandomHyperplaneHashing(Baseline):
             self.offsets_ = shares * np.float32(self.width or 0)
 
     def _margins(self, X: Vectors) -> npt.NDArray[Any]:
-        values = project(X, self.weights_, self.threads)
+        values = project(X, self.weights_, self.threads) + self.offsets_
         if self.width is None:
-            return values + self.offsets_
+            return np.asarray(values)
         # Negative on even stripes, positive on odd ones, zero on the borders.
-        return -np.sin(np.pi * ((values + self.offsets_) / self.width))
+        return np.asarray(-np.sin(np.pi * (values / self.width)))

@@ -27,8 +27,6 @@ from sthash.vectors.lengths import unit_rows
 
 Weights = Literal["auto", "tfidf", "given"]
 LENGTHS = (16, 32, 64, 128)
-RECIPES = {"topics": "STH, topics", "neighbors": "STH, neighbors"}
-STH = "sthash:SelfTaughtHashing"
 
 
 @dataclass(frozen=True)
@@ -108,11 +106,8 @@ def _load_texts(path: str, random_state: int) -> LabeledTexts:
 
 
 def choose_methods(names: Sequence[str] = ()) -> list[Method]:
-    """Choose methods by name: the paper's recipe first, then ours, then the baselines; by default all of them."""
-    known = load_conditions().methods
-    every = {"sth": known["sth"]}
-    every |= {name: Method(name, title, STH, {"recipe": name}, lengths="each") for name, title in RECIPES.items()}
-    every |= known
+    """Choose methods by name; by default all: the paper's recipe first, then ours, then the baselines."""
+    every = load_conditions().methods
     if unknown := [name for name in names if name not in every and ":" not in name]:
         raise ConditionsError(
             f"method {unknown[0]!r} is not known. Use one of {', '.join(every)}, or package.module:Class."

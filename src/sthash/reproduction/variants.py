@@ -2,8 +2,8 @@
 
 The paper mentions several: another number of neighbors in the graph, the ratio cut instead of the normalized one, a
 graph of all similarities instead of the nearest, other penalties of the SVMs, other ways to the codes of unseen
-documents. Each is a variant in ``variants.yaml``, and is measured like a method. Factories that take ``n_bits`` are here
-for those that settings in a file cannot express.
+documents. Each is a variant in ``variants.yaml``, and is measured like a method. Factories that take ``n_bits`` are
+here for those that settings in a file cannot express.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 from sthash.arrays import Vectors
 from sthash.blas import one_blas_thread
 from sthash.evaluation.ball import score
+from sthash.evaluation.relevance import Relevance
 from sthash.hashing import LinearEmbedding, NystromExtension, SelfTaughtHashing
 from sthash.hashing.filtered import degrees_of
 from sthash.reproduction.conditions import Method
@@ -43,8 +44,9 @@ def measure_variant(
     for group in method.groups(variants["lengths"]):
         found = encode(make(method, group[-1]), group[-1], *data.rows(method.rows), method.title)
         seconds = {"fit": found.fit_seconds, "encode": found.encode_seconds}
-        wanted = {str(k): data.neighbors(k) for k in sorted(variants["wanted"], reverse=True)}
-        for name, relevance in {"topics": data.topics, **wanted}.items():
+        relevances: dict[str, Relevance] = {"topics": data.topics}
+        relevances |= {str(k): data.neighbors(k) for k in sorted(variants["wanted"], reverse=True)}
+        for name, relevance in relevances.items():
             measured = score(
                 found.corpus,
                 found.queries,

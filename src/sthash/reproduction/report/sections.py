@@ -37,9 +37,9 @@ def score_section(summary: Summary) -> str:
     parts = [
         "## Scores\n\nP, R and F1 are averages over the queries as the authors compute them (an empty answer has "
         "precision 1). F1 is that of the two averages. For F1⁰ an empty answer has precision 0. *Mean F1* is the "
-        "average of the F1 of each query's own answer, 0 for an empty one. *Answered* is the share of the queries with a "
-        "non-empty answer. *Votes* is the accuracy of the majority label in the ball. *Best F1⁰* is the best over all "
-        "lengths and radii, with bits and radius in brackets. Rankings are by Hamming distance, with ties in "
+        "average of the F1 of each query's own answer, 0 for an empty one. *Answered* is the share of the queries with "
+        "a non-empty answer. *Votes* is the accuracy of the majority label in the ball. *Best F1⁰* is the best over "
+        "all lengths and radii, with bits and radius in brackets. Rankings are by Hamming distance, with ties in "
         f"expectation: P@{k} is the precision of the first {k}, MAP is the mean average precision. On a corpus with "
         "one split, ± is half the 95 % interval over the queries, as far as it is given; over several splits it is one "
         "standard deviation. Recipes marked as ours are not in the paper."
@@ -123,12 +123,13 @@ def significance_section(summary: Summary) -> str:
         f"{condition['bits']} bits and radius {condition['radius']}. It is exact, also for large counts. A small p "
         "says that STH is better. A p near 1 says that the baseline is better: a system that retrieves little is right "
         "about nearly everything that it does not retrieve. Counts are sums over the splits; p is the largest one of "
-        "the splits.\n\nThe sign test takes all decisions for independent. Those of one query share its code, and those "
-        "on one document share that document's, so its p-values are far too small: they show a direction, not how sure it "
-        "is. Queries are independent. So the last two columns compare one value per query: the F1 of its answer in the "
-        "ball, and the precision of its ranking. They show the mean difference (STH minus baseline), its 95 % bootstrap "
-        "interval, and the p-value of the two-sided randomization test with 10,000 resamples; over several splits the "
-        "mean of the differences, and how many of the tests are significant.\n\n" + table(headings, rows, words=3)
+        "the splits.\n\nThe sign test takes all decisions for independent. Those of one query share its code, and "
+        "those on one document share that document's, so its p-values are far too small: they show a direction, not "
+        "how sure it is. Queries are independent. So the last two columns compare one value per query: the F1 of its "
+        "answer in the ball, and the precision of its ranking. They show the mean difference (STH minus baseline), its "
+        "95 % bootstrap interval, and the p-value of the two-sided randomization test with 10,000 resamples; over "
+        "several splits the mean of the differences, and how many of the tests are significant.\n\n"
+        + table(headings, rows, words=3)
     )
 
 
@@ -183,9 +184,9 @@ def variants_section(summary: Summary) -> str:
     if not parts:
         return ""
     return (
-        "## Other choices for the stages\n\nEach row changes one stage of the method and leaves the others as they are. "
-        f"First split. *Topics*: documents of the same category. *Neighbors*: the {k} nearest. *Best F1⁰* is that of "
-        "the best radius; an empty answer has precision 0. Seconds are for all documents and for all queries.\n\n"
+        "## Other choices for the stages\n\nEach row changes one stage of the method and leaves the others as they "
+        f"are. First split. *Topics*: documents of the same category. *Neighbors*: the {k} nearest. *Best F1⁰* is that "
+        "of the best radius; an empty answer has precision 0. Seconds are for all documents and for all queries.\n\n"
         + "\n\n".join(parts)
     )
 
