@@ -106,7 +106,7 @@ def test_all_methods_have_a_score_at_every_length(mat):
 def test_the_paper_comes_first_then_ours_then_the_baselines():
     titles = [method.title for method in choose_methods()]
     assert titles[:3] == ["STH", "STH, topics (ours)", "STH, neighbors (ours)"]
-    assert len(titles) == 14
+    assert len(titles) == 13
     with pytest.raises(ConditionsError, match="'nothing' is not known"):
         choose_methods(["nothing"])
 
