@@ -63,19 +63,3 @@ def inverses(values: Array) -> Array:
     array([0.25, 0.  ])
     """
     return np.divide(1, values, out=np.zeros_like(values), where=values > 0)
-
-
-def column_signs(vectors: Array) -> Array:
-    """Return the factor 1 or −1 per column that makes the entry of largest size (the first of them) positive.
-
-    A singular vector or an eigenvector has no sign of its own. This one is the same on every run.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sthash.baselines.matrices import column_signs
-    >>> column_signs(np.array([[1.0, 2.0], [-3.0, 1.0]]))
-    array([-1.,  1.])
-    """
-    largest = vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])]
-    return np.where(largest < 0, -1.0, 1.0)
