@@ -151,11 +151,11 @@ class SelfTaughtHashing(Hasher):
 
     Notes
     -----
-    A fitted model gives the same codes on every machine. Learning uses BLAS, which adds up in another order on another
-    kind of processor. ``paper``, ``neighbors`` and ``topics`` learn nearly the same codes there, if there are fewer than
-    15,000 documents; the other recipes, and larger corpora, may give other codes of the same quality. So learn once and
-    copy the file. To learn the same on several kinds of processors with AVX2, set the environment variable
-    ``OPENBLAS_CORETYPE=Haswell`` on all of them before Python starts.
+    A fitted model gives the same codes on every machine. Learning uses BLAS, which adds up in another order on
+    another kind of processor. ``paper``, ``neighbors`` and ``topics`` learn nearly the same codes there, if there
+    are fewer than 15,000 documents; the other recipes, and larger corpora, may give other codes of the same
+    quality. So learn once and copy the file. To learn the same on several kinds of processors with AVX2, set the
+    environment variable ``OPENBLAS_CORETYPE=Haswell`` on all of them before Python starts.
 
     References
     ----------

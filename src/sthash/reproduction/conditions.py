@@ -80,7 +80,10 @@ class Method:
 
 @dataclass(frozen=True)
 class Experiment:
-    """A corpus, how it is split, and what is known of it."""
+    """A corpus, how it is split, and what is known of it.
+
+    ``digest`` is the `content_digest` of its texts or counts and labels, which the files must have.
+    """
 
     name: str
     title: str
@@ -91,6 +94,7 @@ class Experiment:
     reference: Mapping[str, Any] | None = None
     expected: Sequence[Mapping[str, Any]] = ()
     path: str | None = None
+    digest: str | None = None
 
     def splits_of(self, method: str) -> int:
         """Number of random splits that a method runs on."""

@@ -89,11 +89,22 @@ def _load(experiment: Experiment, split: int) -> LabeledTexts | LabeledCounts:
     if experiment.source == "labeled" and experiment.path is not None:
         return load_labeled(experiment.path, random_state=split)
     if experiment.source == "tdt2":
-        return datasets.split_tdt2(datasets.load_tdt2(), split)
+        collection = datasets.load_tdt2()
+        _check_content(experiment, collection)
+        return datasets.split_tdt2(collection, split)
     loaders: dict[str, Any] = {
         "reuters21578_counts": datasets.load_reuters21578_counts,
         "reuters21578": datasets.load_reuters21578,
         "20newsgroups": datasets.load_20newsgroups,
     }
     loaded: LabeledTexts | LabeledCounts = loaders[experiment.source]()
+    _check_content(experiment, loaded)
     return loaded
+
+
+def _check_content(experiment: Experiment, loaded: LabeledTexts | LabeledCounts | datasets.UnsplitCounts) -> None:
+    if experiment.digest is not None and (found := datasets.content_digest(loaded)) != experiment.digest:
+        raise DatasetError(
+            f"the content of {experiment.name} has the digest {found}, its conditions say {experiment.digest}. It is "
+            "another version of the corpus. Download it again, or correct the conditions."
+        )
