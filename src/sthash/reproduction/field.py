@@ -19,14 +19,19 @@ from sthash.checks import check_choice
 from sthash.evaluation import Relevance, SharedLabels, Topics, score
 from sthash.progress import Progress, silent
 from sthash.reproduction.conditions import ConditionsError, Method, RowKind, load_conditions, own_method
-from sthash.reproduction.datasets import DatasetError, LabeledTexts, load_20newsgroups, tfidf_counts
+from sthash.reproduction.datasets import DatasetError, LabeledTexts, load_20newsgroups, reading, tfidf_counts
 from sthash.reproduction.estimators import encode, make
 from sthash.reproduction.labeled_texts import load_labeled
 from sthash.reproduction.matlab_files import Part, load_mat
+from sthash.vectors.checks import check_vectors
 from sthash.vectors.lengths import unit_rows
 
 Weights = Literal["auto", "tfidf", "given"]
 LENGTHS = (16, 32, 64, 128)
+STH = "sthash:SelfTaughtHashing"
+# Recipes for dense vectors only, and methods that cannot take negative values.
+DENSE_RECIPES, NOT_DENSE = ("embeddings", "kernel_topics"), ("lch", "rbm")
+QUERY_SHARE = 0.4
 
 
 @dataclass(frozen=True)
@@ -61,8 +66,10 @@ class FieldScore:
     error: str | None = None
 
 
-def load_corpus(path: str, *, queries: Part = "test", weights: Weights = "auto", random_state: int = 0) -> FieldCorpus:
-    """Load a labeled corpus: a ``.mat`` file, a folder with one folder per label, a file of records, ``20newsgroups``.
+def load_corpus(
+    path: str, *, queries: Part = "test", weights: Weights = "auto", last: int | None = None, random_state: int = 0
+) -> FieldCorpus:
+    """Load a labeled corpus: a ``.mat`` or ``.npz`` file, a folder per label, a file of records, ``20newsgroups``.
 
     Parameters
     ----------
@@ -72,8 +79,10 @@ def load_corpus(path: str, *, queries: Part = "test", weights: Weights = "auto",
     weights : {"auto", "tfidf", "given"}
         How the values of a ``.mat`` file are weighted: as term counts by the paper's TF-IDF, or not at all. ``auto``
         takes whole numbers for counts. Rows get unit length in any case.
+    last : int, optional
+        The last so many rows of a ``.npz`` file are the queries; without it, 40 % of the rows drawn at random.
     random_state : int
-        Seed of the split of texts that come without one.
+        Seed of the split of texts and vectors that come without one.
     """
     check_choice("weights", weights, get_args(Weights))
     check_choice("queries", queries, get_args(Part))
@@ -88,6 +97,10 @@ def load_corpus(path: str, *, queries: Part = "test", weights: Weights = "auto",
         relevance = (SharedLabels if several else Topics)(rows.train_labels, rows.test_labels)
         given = (rows.train, rows.test) if counts else (None, None)
         return FieldCorpus(Path(path).stem, train, test, relevance, *given)
+    if Path(path).suffix == ".npz":
+        return _load_vectors(Path(path), last, random_state)
+    if last is not None:
+        raise DatasetError(f"{path} holds no vectors; last is for .npz files only. Leave it out.")
     if queries == "cv":
         raise DatasetError(f"{path} has no part cv; only .mat files have one. Take the test part.")
     texts = _load_texts(path, random_state)
@@ -99,20 +112,48 @@ def load_corpus(path: str, *, queries: Part = "test", weights: Weights = "auto",
     return FieldCorpus(texts.name, train, test, Topics(texts.train_labels, texts.test_labels), *given)
 
 
+def _load_vectors(path: Path, last: int | None, random_state: int) -> FieldCorpus:
+    """Load dense vectors with labels, such as embeddings or features of images; rows get unit length."""
+    with reading(path), np.load(path, allow_pickle=False) as parts:
+        if missing := [name for name in ("vectors", "labels") if name not in parts]:
+            raise DatasetError(f"{path} has no {' and no '.join(missing)}, only {', '.join(parts.files)}.")
+        vectors, labels = parts["vectors"], parts["labels"]
+    n = len(vectors)
+    if vectors.ndim != 2 or labels.shape != (n,):
+        raise DatasetError(
+            f"{path}: vectors have shape {vectors.shape}, labels {labels.shape}. There must be one label per row."
+        )
+    rows = unit_rows(check_vectors(vectors))
+    if last is None:
+        order = np.random.default_rng(random_state).permutation(n)
+        known, asked = np.sort(order[int(QUERY_SHARE * n) :]), np.sort(order[: int(QUERY_SHARE * n)])
+    elif 0 < last < n:
+        known, asked = np.arange(n - last), np.arange(n - last, n)
+    else:
+        raise DatasetError(f"last={last} must be between 1 and {n - 1}, as {path} has {n} rows.")
+    return FieldCorpus(path.stem, rows[known], rows[asked], Topics(labels[known], labels[asked]))
+
+
 def _load_texts(path: str, random_state: int) -> LabeledTexts:
     if path == "20newsgroups" and not Path(path).exists():
         return load_20newsgroups()
     return load_labeled(path, random_state=random_state)
 
 
-def choose_methods(names: Sequence[str] = ()) -> list[Method]:
-    """Choose methods by name; by default all: the paper's recipe first, then ours, then the baselines."""
-    every = load_conditions().methods
+def choose_methods(names: Sequence[str] = (), *, dense: bool = False) -> list[Method]:
+    """Choose methods by name; by default all: the paper's recipe first, then ours, then the baselines.
+
+    Two recipes are for dense vectors only, for which the methods that need counts are left out by default.
+    """
+    every = dict(load_conditions().methods)
+    for name in DENSE_RECIPES:
+        every[name] = Method(name, f"STH, {name} (ours)", STH, {"recipe": name}, ours=True)
+    default = [name for name in every if name not in (NOT_DENSE if dense else DENSE_RECIPES)]
     if unknown := [name for name in names if name not in every and ":" not in name]:
         raise ConditionsError(
             f"method {unknown[0]!r} is not known. Use one of {', '.join(every)}, or package.module:Class."
         )
-    return [every.get(name) or own_method(name) for name in names or every]
+    return [every.get(name) or own_method(name) for name in names or default]
 
 
 def field_scores(
