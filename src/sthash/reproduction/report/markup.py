@@ -105,7 +105,8 @@ def latex_tables(markdown: str) -> str:
             block.append(line)
             continue
         if block:
-            found.append(f"% {' / '.join(headings[level] for level in sorted(headings))}\n{_tabular(block)}")
+            title = _latex(" / ".join(headings[level] for level in sorted(headings)))
+            found.append(f"% {title}\n{_tabular(block)}")
             block = []
         level = len(line) - len(line.lstrip("#"))
         if level > 1 or (line.startswith("**") and line.endswith("**")):
