@@ -187,7 +187,9 @@ class NameFinder {
         const bool letters = any([](uint32_t code) { return in_word(code) && !is_digit(code); });
         const bool hyphens = !any([](uint32_t code) { return !in_word(code) && code != '-' && code != '\''; });
         spell(start, end);
-        emit_(!letters || (hyphens && !digits) ? Form::compound : Form::name, name_.word());
+        const bool version = std::count_if(start, end, [](uint32_t code) { return !in_word(code); }) > 1;
+        const bool prose = letters ? hyphens && !digits : !version;
+        emit_(prose ? Form::compound : Form::name, name_.word());
     }
 
     Emit& emit_;
