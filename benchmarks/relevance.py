@@ -1,10 +1,10 @@
 """How good the hits of typed queries are, beside bm25s (English stems and stop words) in the same run.
 
-Part ``judged``: the test queries of Cranfield, NPL, NFCorpus, SciFact, CISI and MED, exactly as they are. Per collection,
-nDCG of the first 10 hits and recall of the first 100: of bm25s, and of `Collection.search_many` by default, with plain
-BM25 and with cosines; and the mean of the ratios. The defaults are fixed. For Cranfield and NPL, the rows
-``cross-validated`` say what choosing the parameters on four fifths of the queries gives on the last fifth (``together``:
-one choice for both collections), and the rows ``chosen on`` what choosing them on the other collection gives.
+Part ``judged``: the test queries of Cranfield, NPL, NFCorpus, SciFact, CISI and MED. Per collection, nDCG of
+the first 10 hits and recall of the first 100: of bm25s, and of `Collection.search_many` by default, with plain BM25 and
+with cosines, and the mean of the ratios. Defaults are fixed. For Cranfield and NPL, the rows ``cross-validated`` say
+what choosing the parameters on four fifths of the queries gives on the last fifth (``together``: one choice for both
+collections), and the rows ``chosen on`` what choosing them on the other collection gives.
 
 Part ``hybrid``: the same collections with static embeddings beside the words. Words and vectors together, against words
 alone. Weights and offset of the fusion are fixed; they were chosen on Cranfield.

@@ -65,7 +65,6 @@ IDENTIFIERS = [
     "from_bytes",
 ]
 NAMES = [
-    "well-known",
     "debian/rules",
     "CVE-2021-44228",
     "3.0.2-1",
@@ -100,6 +99,12 @@ def test_a_name_is_found_whole_first(named, name):
     assert name in hits[0].text
     assert hits.reading == "plain"
     assert name in named.search(f"what is {name}?", 3)[0].text
+
+
+def test_a_compound_alone_is_a_name(tmp_path):
+    texts = ["known well, well known, known well", "a well-known thing", "well known, well known, well known"]
+    with Collection.create(tmp_path / "a.sth", texts) as some:
+        assert some.search("well-known")[0].key == "1"
 
 
 def test_a_name_is_found_by_its_parts(named):
