@@ -87,11 +87,14 @@ class NameFinder {
         return kind == letter || kind == mark || kind == ignored;
     }
 
+    // What names may begin and end with, as __init__ does.
+    static bool in_name(uint32_t code) { return code == '_' || in_word(code); }
+
     void run(const Char* start, const Char* end) {
-        while (start != end && !in_word(*start)) ++start;
+        if (std::none_of(start, end, in_word)) return;
+        while (!in_name(*start)) ++start;
         const Char* last = end;
-        while (last != start && !in_word(last[-1])) --last;
-        if (start == last) return;
+        while (!in_name(last[-1])) --last;
         // c++ and c#
         const auto signs = static_cast<size_t>(end - last);
         const bool plus = signs >= 2 && last[0] == '+' && last[1] == '+', sharp = signs >= 1 && last[0] == '#';
@@ -116,6 +119,7 @@ class NameFinder {
     }
 
     static bool is_lower(uint32_t code) { return code >= 'a' && code <= 'z'; }
+    static bool is_digit(uint32_t code) { return code >= '0' && code <= '9'; }
     static bool is_upper(uint32_t code) { return code >= 'A' && code <= 'Z'; }
 
     void capitals(const Char* start, const Char* end) {
@@ -157,23 +161,35 @@ class NameFinder {
             while (at != end && is_loose(*at)) ++at;
         }
         emit_name(start, end);
-        if (bounds_.size() == 1 || bounds_.size() > kMostParts) return;
+        if (bounds_.size() > kMostParts) return;
         for (const auto& [first, last] : bounds_) {
             const Char *inner = first, *outer = last;
-            while (inner != outer && !in_word(*inner)) ++inner;
-            while (outer != inner && !in_word(outer[-1])) --outer;
-            if (inner != outer && !std::all_of(inner, outer, in_word)) emit_name(inner, outer);
+            while (inner != outer && !in_name(*inner)) ++inner;
+            while (outer != inner && !in_name(outer[-1])) --outer;
+            if (bounds_.size() > 1) emit_name(inner, outer);
+            // _is_dir_ has is_dir
+            const Char *bare = inner, *bare_end = outer;
+            while (bare != bare_end && !in_word(*bare)) ++bare;
+            while (bare_end != bare && !in_word(bare_end[-1])) --bare_end;
+            if (bare != inner || bare_end != outer) emit_name(bare, bare_end);
         }
-        if (bounds_.size() == 2) return;
+        if (bounds_.size() <= 2) return;
         for (size_t i = 0; i + 1 < bounds_.size(); ++i)
-            if (in_word(*bounds_[i].first) && in_word(bounds_[i + 1].second[-1]))
+            if (in_name(*bounds_[i].first) && in_name(bounds_[i + 1].second[-1]))
                 emit_name(bounds_[i].first, bounds_[i + 1].second);
     }
 
     void emit_name(const Char* start, const Char* end) {
-        if (static_cast<size_t>(end - start) > kLongestName) return;
+        if (start == end || static_cast<size_t>(end - start) > kLongestName) return;
+        const auto any = [&](auto&& is) { return std::any_of(start, end, is); };
+        if (!any(in_word) || !any([](uint32_t code) { return !in_word(code) && code != '\''; })) return;  // don't
+        const bool digits = any([](uint32_t code) { return is_digit(code); });
+        const bool letters = any([](uint32_t code) { return in_word(code) && !is_digit(code); });
+        const bool hyphens = !any([](uint32_t code) { return !in_word(code) && code != '-' && code != '\''; });
         spell(start, end);
-        emit_(Form::name, name_.word());
+        const bool version = std::count_if(start, end, [](uint32_t code) { return !in_word(code); }) > 1;
+        const bool prose = letters ? hyphens && !digits : !version;
+        emit_(prose ? Form::compound : Form::name, name_.word());
     }
 
     Emit& emit_;

@@ -1,9 +1,9 @@
 // Forms: what stands in a text, as it was written, beside the stems that words are searched by.
 //
 // A form is a word in lower case, stop words included; the same without accents; a name as people write it (is_dir,
-// os.path.join, CVE-2021-44228, c++) and the parts of one with capitals inside (RunUntilComplete has "run", "until" and
-// "complete"). It is known by a hash only, as a column behind those of all terms: what two forms share a column for is
-// a hit too many, which others outrank.
+// os.path.join, CVE-2021-44228, c++) or a compound, which prose has too (well-known, 1.5); and the parts of a word with
+// capitals inside (RunUntilComplete has "run", "until" and "complete"). It is known by a hash only, as a column behind
+// those of all terms: what two forms share a column for is a hit too many, which others outrank.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ FormRows count_forms(const std::vector<TextView>& texts, const FormOptions& opti
 
 // A form of a query.
 struct Form {
-    enum Kind : int32_t { word = 0, plain = 1, name = 2, part = 3 };
+    enum Kind : int32_t { word = 0, plain = 1, name = 2, part = 3, compound = 4 };
     Kind kind;
     int32_t column;
 };

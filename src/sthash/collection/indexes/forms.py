@@ -23,9 +23,10 @@ from sthash.vectors.rows import Rows
 FIRST_FORM = _core.FIRST_FORM
 END_FORMS = 2 * FIRST_FORM
 
-# What a form is: a word; a word without its accents; a name of several words; a word inside RunUntilComplete.
-FormKind = Literal["word", "plain", "name", "part"]
-_KINDS: tuple[FormKind, ...] = ("word", "plain", "name", "part")
+# What a form is: a word; a word without its accents; a name of several words; a word inside RunUntilComplete; words
+# with hyphens between them, or a number with signs inside, which prose has too.
+FormKind = Literal["word", "plain", "name", "part", "compound"]
+_KINDS: tuple[FormKind, ...] = ("word", "plain", "name", "part", "compound")
 
 
 def forms_of(text: str) -> list[tuple[FormKind, int]]:

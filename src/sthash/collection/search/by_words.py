@@ -26,11 +26,14 @@ PREFERENCE = 1.5
 MOST_PREFERRED = 8
 # What a document gets for a stem, and beside it for the form that was typed.
 STEM, FORM = 0.8, 0.2
-# For a name such as os.path.join as a whole, for the words inside RunUntilComplete, for a word without its accents, and
-# for a stop word beside other words, in a query that has few words.
-NAME, PART, PLAIN, STOP = 2.0, 0.5, 0.1, 0.1
-SHARES: dict[FormKind, float] = {"word": 1.0, "name": NAME, "part": PART, "plain": PLAIN}
+# For a name such as os.path.join as a whole, for the words inside RunUntilComplete, for a word without its accents, for
+# words with hyphens, and for a stop word beside other words.
+SHARES: dict[FormKind, float] = {"word": 1.0, "name": 2.0, "part": 0.5, "plain": 0.1, "compound": FORM}
+SHARES_ALONE: dict[FormKind, float] = SHARES | {"compound": 2.0}
+STOP = 0.1
+# A query of more words is prose: its stop words count for nothing, and its names for less.
 FEW_WORDS = 6
+SHARES_IN_PROSE: dict[FormKind, float] = {"word": 1.0, "name": 0.5, "part": 0.2, "plain": 0.1, "compound": FORM}
 # Of longer queries, the terms say enough.
 MOST_WORDS_WITH_FORMS = 64
 
@@ -81,13 +84,16 @@ class AnalyzedQuery:
 
 def analyze(words: Words, texts: list[str]) -> list[AnalyzedQuery]:
     """Return the words of each text."""
-    return [_weighted(own) for own in words.query_words.of(texts)]
+    found = words.query_words.of(texts)
+    return [_weighted(own, is_one=" " not in text.strip()) for text, own in zip(texts, found, strict=True)]
 
 
-def _weighted(words: list[QueryWord]) -> AnalyzedQuery:
+def _weighted(words: list[QueryWord], *, is_one: bool) -> AnalyzedQuery:
+    """Return a query; ``is_one`` says that it has no spaces, so that a compound is a name."""
     n_words = sum([word.kind == "word" for word in words])
-    with_forms = n_words <= MOST_WORDS_WITH_FORMS
+    shares = SHARES_ALONE if is_one else SHARES if n_words <= FEW_WORDS else SHARES_IN_PROSE
     has_content = any(word.column != STOP_WORD for word in words)
+    with_forms = n_words <= MOST_WORDS_WITH_FORMS or not has_content
     stop = 1.0 if not has_content else STOP if n_words <= FEW_WORDS else 0.0
     terms, forms, stops = dict[int, float](), dict[int, float](), dict[int, float]()
     entries, others = 0, list[QueryWord]()
@@ -103,7 +109,7 @@ def _weighted(words: list[QueryWord]) -> AnalyzedQuery:
             share = stop
         else:
             others.append(word)
-            share = SHARES[word.kind]
+            share = shares[word.kind]
         if share and with_forms and word.form_frequency:
             own = stops if word.column == STOP_WORD else forms
             own[word.form] = own.get(word.form, 0.0) + share * word.form_weight
