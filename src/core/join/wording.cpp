@@ -184,11 +184,18 @@ class Reader {
         return found;
     }
 
-    // Whether less than half of what is visible belongs to words.
+    // Whether there are more signs than letters; one that is repeated counts once.
     static bool is_drawn(const TextView& text, size_t letters) {
-        size_t visible = 0;
-        for_each_character(text, [&](uint32_t code) { visible += code > ' '; });
-        return 2 * letters < visible;
+        const text::Characters& characters = text::Characters::instance();
+        size_t signs = 0;
+        uint32_t last = ' ';
+        for_each_character(text, [&](uint32_t code) {
+            const bool is_sign =
+                code > ' ' && (code < 128 ? text::kAsciiWord[code] == 0 : characters.kind(code) == text::separator);
+            signs += is_sign && code != last;
+            last = code;
+        });
+        return letters < signs;
     }
 
     template <class Use>
