@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import random
 import re
 import subprocess
 import sys
@@ -30,7 +31,7 @@ from harness import OURS, Run, compare, figure, main
 from sthash import TextVectorizer, near_duplicates
 from timing import Timing, time_in_turns, timed
 
-COSINE, JACCARD, SHINGLE = 0.9, 0.8, 5
+WORDING, COSINE, JACCARD, SHINGLE = 0.75, 0.9, 0.8, 5
 PERMUTATIONS, BANDS, LSH_THRESHOLD = 128, 16, 0.8
 SAMPLE = 20_000
 WORD = re.compile(r"[^\W_]+")  # as sthash finds words
@@ -130,6 +131,17 @@ def speed(run: Run) -> None:
     sample = [texts[place] for place in np.sort(np.random.default_rng(0).permutation(len(texts))[:SAMPLE])]
     # Of each peer, what is timed, and what gives pairs.
     contests: dict[str, tuple[float, Any, Pairs, dict[str, tuple[Callable[..., Any], Callable[..., Pairs]]]]] = {
+        "wording": (
+            WORDING,
+            "wording",
+            our_pairs(sample, WORDING, "wording"),  # the tests compare it with its slow definition
+            {
+                "Rensa": (
+                    lambda texts: rensa_candidates(texts, word_sets),
+                    lambda texts: rensa_pairs(texts, word_sets),
+                )
+            },
+        ),
         "cosine": (
             COSINE,
             "cosine",
@@ -194,6 +206,7 @@ def quality(run: Run) -> None:
     """Compare the pairs that each way finds with those that were made, kind by kind."""
     texts = made_texts(run)
     methods: dict[str, Callable[[list[str]], Pairs]] = {
+        "sthash, wording": lambda own: our_pairs(own, WORDING, "wording"),
         "sthash, cosine 0.8": lambda own: our_pairs(own, 0.8, "cosine"),
         "sthash, cosine 0.9": lambda own: our_pairs(own, 0.9, "cosine"),
         "sthash, Jaccard 0.7 of words": lambda own: our_pairs(own, 0.7, "jaccard", words=1),
@@ -224,8 +237,55 @@ def quality(run: Run) -> None:
                     details={"precision": scores[name][kind]["precision"]},
                 )
             )
+    decisive(
+        run,
+        texts,
+        {name: methods[name] for name in methods if name.startswith(("sthash, wording", "Rensa", "SemHash"))},
+    )
     if picture := run.picture("duplicates.svg"):
         draw(scores, picture)
+
+
+PAIRS_PER_WORD = 500
+AUXILIARY = re.compile(r"\b(is|are|was|were|can|will|may|has|have|does|should|could|would)\b")
+NUMBER, NAME = re.compile(r"\b\d+\b"), re.compile(r"(?<=[a-z,] )[A-Z][a-z]{3,}\b")
+
+
+def decisive_pairs(texts: list[str]) -> dict[str, list[tuple[str, str]]]:
+    """Pairs of texts that differ in one word: a negation, a number or a name."""
+    rng = random.Random(5)
+    names = [name for text in texts for name in NAME.findall(text)]
+    pairs: dict[str, list[tuple[str, str]]] = {"negation": [], "number": [], "name": []}
+
+    def change(kind: str, text: str, start: int, end: int, word: str) -> None:
+        if len(pairs[kind]) < PAIRS_PER_WORD and text[start:end].lower() != word.lower():
+            pairs[kind].append((text, text[:start] + word + text[end:]))
+
+    for text in texts:
+        if found := list(AUXILIARY.finditer(text)):
+            end = rng.choice(found).end()
+            change("negation", text, end, end, " not")
+        if found := list(NUMBER.finditer(text)):
+            place = rng.choice(found)
+            change("number", text, *place.span(), str(int(place[0]) + rng.choice((1, 2, 10))))
+        if found := list(NAME.finditer(text)):
+            change("name", text, *rng.choice(found).span(), rng.choice(names))
+    return pairs
+
+
+def decisive(run: Run, texts: list[str], methods: dict[str, Callable[[list[str]], Pairs]]) -> None:
+    """Count the pairs that differ in one decisive word and are merged all the same."""
+    for kind, pairs in decisive_pairs(texts).items():
+        both = [text for pair in pairs for text in pair]
+        for name, find in methods.items() if pairs else ():
+            found = find(both)
+            merged = sum((place, place + 1) in found for place in range(0, len(both), 2)) / len(pairs)
+            row = f"{name} decisive {kind}".lower().replace(" ", "-").replace(",", "")
+            run.add(
+                figure(
+                    row, f"merged, though one {kind} differs: {name}", merged, "share", setting={"pairs": len(pairs)}
+                )
+            )
 
 
 def made_texts(run: Run) -> list[str]:

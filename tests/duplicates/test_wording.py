@@ -1,5 +1,6 @@
 """Near-duplicates by wording: what is equal, what is kept apart, and the same answers everywhere."""
 
+import itertools
 import unicodedata
 
 import numpy as np
@@ -99,7 +100,7 @@ def test_protected_numbers():
 def slow_scores(texts, threshold):
     """Compare all pairs by their definition, whether they are kept apart or not."""
     indptr, items, _, _ = wording_sets(texts, 1)
-    sets = [set(items[start:end].tolist()) for start, end in zip(indptr[:-1], indptr[1:], strict=True)]
+    sets = [set(items[start:end].tolist()) for start, end in itertools.pairwise(indptr.tolist())]
     found = {}
     for right in range(len(texts)):
         for left in range(right):

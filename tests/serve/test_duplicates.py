@@ -18,11 +18,11 @@ def test_duplicates_are_compared_once_per_state_of_the_file(path, app_of, monkey
     with Collection.open(path) as collection:
         for _ in range(2):
             assert api.get("/duplicates").json()["groups"] == near_duplicates(collection).groups
-    assert calls == [(0.9, None)]
+    assert calls == [(0.75, None)]
     assert api.get("/duplicates?radius=3&threshold=0.5").status_code == 200
     api.delete("/documents/d1")
     api.get("/duplicates")
-    assert calls == [(0.9, None), (0.5, 3), (0.9, None)]
+    assert calls == [(0.75, None), (0.5, 3), (0.75, None)]
 
 
 def test_texts_that_the_collection_has_already(path, app_of):

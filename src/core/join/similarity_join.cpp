@@ -158,7 +158,8 @@ class SimilarityJoin::Impl {
     // What any two rows of `Wording` share without a column of their own.
     double common(size_t row) const { return !marks_ ? 0 : chosen_[row] % 2 == 0 ? kCommonPairs : kCommonRuns; }
 
-    // Whether two rows of `Wording` are to be compared: runs of characters are if one of the texts has no pairs of words.
+    // Whether two rows of `Wording` are to be compared: runs of characters are if one of the texts has no pairs of
+    // words.
     bool comparable(size_t row, size_t other) const {
         return chosen_[row] % 2 == 0 || !has_pairs_[row] || !has_pairs_[other];
     }

@@ -34,18 +34,18 @@ uint64_t joined(uint64_t a, uint64_t b) {
 
 // Negations of some languages.
 constexpr std::string_view kNegations[] = {
-    "not",    "no",      "never",   "none",   "nor",      "neither", "without", "cannot",  "nothing", "nobody",
-    "nowhere", "dont",   "doesnt",  "didnt",  "isnt",     "arent",   "wasnt",   "cant",    "wont",    "unless",
-    "nicht",  "kein",    "keine",   "keinen", "keiner",   "keinem",  "nie",     "niemals", "ohne",    "niemand",
-    "nichts", "pas",     "jamais",  "sans",   "aucun",    "aucune",  "rien",    "nunca",   "sin",     "nada",
-    "nadie",  "ningún",  "ninguna", "não",    "sem",      "nem",     "nenhum",  "nenhuma", "senza",   "nessun",
-    "nessuno", "niet",   "geen",    "nooit",  "zonder",   "inte",    "ingen",   "aldrig",  "utan",    "ikke",
-    "uten",   "uden",    "bez",     "nigdy",  "ilman",    "не",      "нет",     "ни",      "без",     "никогда",
-    "δεν",    "μην",     "χωρίς",   "değil",  "yok",      "لا",      "ليس",     "لم",      "לא"};
+    "not",     "no",     "never",   "none",   "nor",    "neither", "without", "cannot",  "nothing", "nobody",
+    "nowhere", "dont",   "doesnt",  "didnt",  "isnt",   "arent",   "wasnt",   "cant",    "wont",    "unless",
+    "nicht",   "kein",   "keine",   "keinen", "keiner", "keinem",  "nie",     "niemals", "ohne",    "niemand",
+    "nichts",  "pas",    "jamais",  "sans",   "aucun",  "aucune",  "rien",    "nunca",   "sin",     "nada",
+    "nadie",   "ningún", "ninguna", "não",    "sem",    "nem",     "nenhum",  "nenhuma", "senza",   "nessun",
+    "nessuno", "niet",   "geen",    "nooit",  "zonder", "inte",    "ingen",   "aldrig",  "utan",    "ikke",
+    "uten",    "uden",   "bez",     "nigdy",  "ilman",  "не",      "нет",     "ни",      "без",     "никогда",
+    "δεν",     "μην",    "χωρίς",   "değil",  "yok",    "لا",      "ليس",     "لم",      "לא"};
 // What stands before the apostrophe and the t of a contraction.
-constexpr std::string_view kContracted[] = {"don",    "doesn",   "didn",   "isn",  "aren",  "wasn", "weren", "won",
-                                            "wouldn", "couldn",  "shouldn", "hasn", "haven", "hadn", "can",   "ain",
-                                            "mustn",  "needn",   "shan"};
+constexpr std::string_view kContracted[] = {"don", "doesn",  "didn",   "isn",     "aren", "wasn",  "weren",
+                                            "won", "wouldn", "couldn", "shouldn", "hasn", "haven", "hadn",
+                                            "can", "ain",    "mustn",  "needn",   "shan"};
 // Letters of unspaced scripts that negate.
 constexpr uint32_t kNegatingLetters[] = {0x4E0D, 0x6CA1, 0x6C92, 0x7121, 0x65E0, 0x672A, 0x975E, 0x522B, 0x5225};
 
@@ -87,7 +87,8 @@ bool is_capital(uint32_t code) {
     return text::Characters::instance().lower(code) != code;
 }
 
-// A name also tells how it is spelled: its length, and how often letters of each of 20 classes occur in it, up to twice.
+// A name also tells how it is spelled: its length, and how often letters of each of 20 classes occur in it, up to
+// twice.
 constexpr int kLengthShift = 58, kHashShift = 40, kClasses = 20;
 
 // Scanners take digits for letters.
@@ -177,17 +178,24 @@ class Reader {
     static bool negates(const PaddedWord& word) {
         bool found = false;
         text::for_each_code(word, [&](uint32_t code) {
-            found |= std::find(std::begin(kNegatingLetters), std::end(kNegatingLetters), code) !=
-                     std::end(kNegatingLetters);
+            found |=
+                std::find(std::begin(kNegatingLetters), std::end(kNegatingLetters), code) != std::end(kNegatingLetters);
         });
         return found;
     }
 
-    // Whether less than half of what is visible belongs to words.
+    // Whether there are more signs than letters; one that is repeated counts once.
     static bool is_drawn(const TextView& text, size_t letters) {
-        size_t visible = 0;
-        for_each_character(text, [&](uint32_t code) { visible += code > ' '; });
-        return 2 * letters < visible;
+        const text::Characters& characters = text::Characters::instance();
+        size_t signs = 0;
+        uint32_t last = ' ';
+        for_each_character(text, [&](uint32_t code) {
+            const bool is_sign =
+                code > ' ' && (code < 128 ? text::kAsciiWord[code] == 0 : characters.kind(code) == text::separator);
+            signs += is_sign && code != last;
+            last = code;
+        });
+        return letters < signs;
     }
 
     template <class Use>

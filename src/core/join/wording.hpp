@@ -16,7 +16,8 @@ namespace sthash::join {
 // texts with the same words in the same order have equal sets.
 //
 // The marks of text i are the words that decide what it says, [marks_indptr[i], marks_indptr[i + 1]): first the
-// number of all words and a hash of the last one, then numbers, negations, names and, of short texts, all other words, ascending.
+// number of all words and a hash of the last one, then numbers, negations, names and, of short texts, all other words,
+// ascending.
 //
 // Texts are compared by Jaccard as if all of them had a few more items, so that a single word of a short text does not
 // weigh too much: so many in sets of pairs, and so many in sets of runs.

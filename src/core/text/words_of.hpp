@@ -181,8 +181,7 @@ void for_each_ascii_word(const uint8_t* text, size_t length, std::vector<char>& 
         uint64_t edges = word_bits ^ (word_bits << 1 | static_cast<uint64_t>(inside));
         for (; edges != 0; edges &= edges - 1) {
             const size_t at = b * kBlock + static_cast<size_t>(std::countr_zero(edges));
-            if (inside)
-                emit_word(emit, PaddedWord{out + start, at - start}, text[start], at < length ? text[at] : 0);
+            if (inside) emit_word(emit, PaddedWord{out + start, at - start}, text[start], at < length ? text[at] : 0);
             inside = !inside;
             start = at;
         }

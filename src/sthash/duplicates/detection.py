@@ -109,7 +109,7 @@ def near_duplicates(
     Examples
     --------
     >>> import sthash
-    >>> texts = ["a cat and a dog", "sails on the sea", "a dog and a cat"]
+    >>> texts = ["a cat and a dog", "sails on the sea", "A cat, and a dog!"]
     >>> sthash.near_duplicates(texts).groups
     [[0, 2]]
     """

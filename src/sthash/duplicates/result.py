@@ -88,7 +88,7 @@ class Duplicates:
     Examples
     --------
     >>> import sthash
-    >>> found = sthash.near_duplicates(["a cat and a dog", "sails on the sea", "a dog and a cat"])
+    >>> found = sthash.near_duplicates(["a cat and a dog", "sails on the sea", "A cat, and a dog!"])
     >>> found.pairs
     [Pair(left=0, right=2, score=1.0)]
     >>> found.groups, found.dropped()

@@ -168,7 +168,7 @@ def deduplicate(
     --------
     >>> from sthash import Document
     >>> from sthash.duplicates import deduplicate
-    >>> texts = ["a cat and a dog", "sails on the sea", "a dog and a cat"]
+    >>> texts = ["a cat and a dog", "sails on the sea", "A cat, and a dog!"]
     >>> with deduplicate(Document(str(place), text) for place, text in enumerate(texts)) as found:
     ...     [document.key for document in found.kept()]
     ...     [(dropped.document.key, dropped.of.key, dropped.score) for dropped in found.dropped()]

@@ -99,6 +99,8 @@ def similar_texts(
         groups = connected_groups(similar_texts(table, 0.8, id_col="id"))
     """
     measure, threshold = check_measure(measure, threshold)
+    if measure == "wording":
+        raise ValueError("measure='wording' is compared on one machine only. Use 'jaccard', 'containment' or 'cosine'.")
     check_whole("shingle_words", shingle_words)
     check_whole("longest_list", longest_list, least=2)
     check_columns(dataset, [id_col])
