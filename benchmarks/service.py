@@ -1,8 +1,8 @@
 """``sth serve`` on a collection of 244,163 documents, beside the same searches in-process.
 
 The load comes from a second process over loopback: from several numbers of connections without a pause, then at 80 % of
-the highest rate, and then at three times of it; all that for one process that serves, and for two. ``--collection FILE``
-uses a file that exists; ``--seconds`` sets how long each load lasts.
+the highest rate, and then at three times of it; all that for one process that serves, and for two.
+``--collection FILE`` uses a file that exists; ``--seconds`` sets how long each load lasts.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ PAGES = sorted(
     path for pattern in ("*.md", "docs/**/*.md", "examples/**/*.md", "benchmarks/*.md") for path in ROOT.glob(pattern)
 )
 # Languages of blocks that hold no program: output, settings of other programs, and directives of the site.
-NO_PROGRAM = {"text", "json", "nginx", "ini", "{toctree}"}
+NO_PROGRAM = {"text", "json", "nginx", "ini", "toml", "{toctree}"}
 # Commands that set up a machine, which a test must not do.
 SETUP = {"pip", "make"}
 FENCE = re.compile(

@@ -31,7 +31,7 @@ class Key:
     Examples
     --------
     >>> from sthash.serve.keys import Key
-    >>> Key.of("blog", "a long random key", collections=["posts"])
+    >>> Key.of("blog", "a-long-random-key", collections=["posts"])
     Key(name='blog', may_write=False, collections=frozenset({'posts'}))
     """
 
