@@ -22,7 +22,7 @@ from harness import OURS, Run, figure, installed
 from sthash import VectorIndex
 
 K = 10
-ROUNDS = 3
+ROUNDS = 2
 SHARES = (1.0, 0.1, 0.01, 0.0001)
 LINKS, CONSTRUCTION, EF = 16, 200, 80
 PROBES = 32  # of FAISS
@@ -35,7 +35,7 @@ def compare_filters(run: Run, name: str, corpus: Vectors, queries: Vectors) -> N
     """Measure recall and time of filters at random, each relative to the same index without one."""
     ranks = np.random.default_rng(0).permutation(len(corpus))
     searches = {OURS: ours(corpus, ranks), "hnswlib": by_hnswlib(corpus, ranks), "FAISS": by_faiss(corpus, ranks)}
-    queries = queries[: run.choose(300, 20)]
+    queries = queries[: run.choose(100, 20)]
     with tempfile.TemporaryDirectory() as folder:
         if installed("chromadb"):
             searches["Chroma"] = by_chroma(Path(folder), corpus, ranks)

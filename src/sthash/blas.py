@@ -29,6 +29,6 @@ def one_blas_thread() -> AbstractContextManager[Any]:
 
 
 @lru_cache(maxsize=1)
-def _controller(n_modules: int) -> ThreadpoolController:
+def _controller(n_modules: int) -> ThreadpoolController:  # noqa: ARG001 the key of the cache
     """Return the libraries that are loaded. To look for them takes milliseconds, and only imports load others."""
     return ThreadpoolController()

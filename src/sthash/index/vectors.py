@@ -66,7 +66,7 @@ class Selection:
     >>> vectors = np.random.default_rng(0).normal(size=(500, 16))
     >>> index = VectorIndex.build(vectors)
     >>> even = index.select(range(0, 500, 2))
-    >>> [index.search(vector, k=1, allowed=even)[0][0, 0] % 2 for vector in vectors[:4]]
+    >>> [int(index.search(vector, k=1, allowed=even)[0][0, 0]) % 2 for vector in vectors[:4]]
     [0, 0, 0, 0]
     """
 
