@@ -139,9 +139,10 @@ def _answer_batch(snapshot: Snapshot, given: list[Any], options: SearchOptions, 
             for place, hits in enumerate(answers)
             if not hits and hits.reading == "strict" and not (options.offset and hits.total)
         ]
-        relaxed = _planned(snapshot, [given[place] for place in empty], options, relaxed=True)
-        for place, hits in zip(empty, _ranked_hits(snapshot, relaxed, options, allowed), strict=True):
-            answers[place] = hits
+        if empty:
+            relaxed = _planned(snapshot, [given[place] for place in empty], options, relaxed=True)
+            for place, hits in zip(empty, _ranked_hits(snapshot, relaxed, options, allowed), strict=True):
+                answers[place] = hits
     if options.correct is None:
         wrong = [_is_poor(query, hits) for query, hits in zip(queries, answers, strict=True)]
     else:
