@@ -93,8 +93,7 @@ nb::ndarray<nb::numpy, float> among(const RowArrays& vectors, Matrix<int64_t> pl
     check_places(places, view.n_rows);
     check_answers(count * width, width);
     std::vector<float> result;
-    interruptible(
-        [&](StopFlag& stop) { result = products_among(view, {places.data(), count, width}, threads, stop); });
+    interruptible([&](StopFlag& stop) { result = products_among(view, {places.data(), count, width}, threads, stop); });
     return to_numpy(std::move(result), {count, width, width});
 }
 
