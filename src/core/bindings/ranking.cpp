@@ -102,7 +102,7 @@ nb::ndarray<nb::numpy, double> weights_of_votes(Cube<float> products, Matrix<dou
     const size_t count = likeness.shape(0), width = likeness.shape(1);
     check(products.shape(0) == count && products.shape(1) == width && products.shape(2) == width,
           "Each voter needs a product with each of its group. Pass groups of the same size.");
-    check(power >= 1 && ridge > 0, "The power must be at least 1, and the ridge positive.");
+    check(power >= 1 && ridge > 0, "The power must be at least 1, and the ridge positive. Raise them.");
     std::vector<double> result;
     interruptible([&](StopFlag& stop) {
         result = vote_weights({products.data(), likeness.data(), count, width}, power, ridge, threads, stop);
