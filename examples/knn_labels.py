@@ -63,7 +63,7 @@ vectorizer = sthash.TextVectorizer()
 X, Q = vectorizer.fit_transform(train), vectorizer.transform(test)
 hasher = sthash.SelfTaughtHashing(128, recipe="neighbors")
 contestants = {
-    "codes": sthash.KNNHashClassifier(hasher, k=NEIGHBORS, radius=None, voting="distance"),
+    "codes": sthash.KNNHashClassifier(hasher, k=NEIGHBORS, codes=True, voting="distance"),
     "codes, then cosines": CandidatesThenCosines(),
     "all cosines (scikit-learn)": KNeighborsClassifier(NEIGHBORS, metric="cosine", weights="distance"),
 }

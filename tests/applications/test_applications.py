@@ -50,7 +50,9 @@ def test_classify_needs_labels(tmp_path):
             classify(collection, "worda")
         assert classify(collection, collection.get("1").text, radius=0).label is None
         collection.add([Document("labelled", "wordak wordal", "x")])
-        assert classify(collection, "wordbk", 1).label == "x"
+        assert classify(collection, "wordak", 1).label == "x"
+        assert classify(collection, "wordbk", 1).label is None  # is in documents, but none of them has a label
+        assert classify(collection, "wordbk", 1, codes=True).label == "x"
 
 
 @pytest.mark.filterwarnings("ignore:.*bits did not reach tol")

@@ -176,6 +176,11 @@ MALFORMED = {
     "ball wanted": lambda: ball(wanted=0),
     "left": lambda: _core.pair_scores(rows((0,), (2,)), ints(1), ints(0), threads=1),
     "right": lambda: _core.pair_scores(rows((0,), (2,)), ints(0), ints(-1), threads=1),
+    "places": lambda: _core.products_among(rows((0,), (2,)), ints(0, 1).reshape(1, 2), threads=1),
+    "voters": lambda: _core.vote_weights(
+        np.ones((1, 2, 3), np.float32), np.ones((1, 2)), power=1, ridge=1.0, threads=1
+    ),
+    "ridge": lambda: _core.vote_weights(np.ones((1, 1, 1), np.float32), np.ones((1, 1)), power=1, ridge=0.0, threads=1),
     "pairs": lambda: _core.pair_scores(rows((0,), (2,)), ints(0, 0), ints(0), threads=1),
     "hyperplanes": lambda: _core.scatter(rows(), words=2**60, seed=0, threads=1),
     "starts": lambda: terms(starts=(0, 3)),

@@ -170,6 +170,15 @@ def _gather_ball(random: Random) -> None:
     call(random, _core.gather_ball, documents, documents[:1], margins=None, radius=None, wanted=5)
 
 
+def _products_among(random: Random) -> None:
+    call(random, _core.products_among, view(random), np.array([[0, 5, 39], [1, 7, -1]]), threads=2)
+
+
+def _vote_weights(random: Random) -> None:
+    products, likeness = np.ones((2, 5, 5), dtype=np.float32), np.ones((2, 5))
+    call(random, _core.vote_weights, products, likeness, power=2, ridge=0.5, threads=2)
+
+
 def _pair_scores(random: Random) -> None:
     call(random, _core.pair_scores, view(random), np.array([0, 5, 39]), np.array([1, 7, 0]), threads=2)
 
@@ -298,6 +307,8 @@ CASES: dict[str, Callable[[Random], Any]] = {
     "core search_balls": _search_balls,
     "core gather_ball": _gather_ball,
     "core pair_scores": _pair_scores,
+    "core products_among": _products_among,
+    "core vote_weights": _vote_weights,
     "core counts": _counts_of_rows,
     "core rerank_hits": _rerank_hits,
     "core words": _words,

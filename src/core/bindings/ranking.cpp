@@ -93,8 +93,7 @@ nb::ndarray<nb::numpy, float> among(const RowArrays& vectors, Matrix<int64_t> pl
     check_places(places, view.n_rows);
     check_answers(count * width, width);
     std::vector<float> result;
-    interruptible(
-        [&](StopFlag& stop) { result = products_among(view, {places.data(), count, width}, threads, stop); });
+    interruptible([&](StopFlag& stop) { result = products_among(view, {places.data(), count, width}, threads, stop); });
     return to_numpy(std::move(result), {count, width, width});
 }
 
@@ -103,7 +102,7 @@ nb::ndarray<nb::numpy, double> weights_of_votes(Cube<float> products, Matrix<dou
     const size_t count = likeness.shape(0), width = likeness.shape(1);
     check(products.shape(0) == count && products.shape(1) == width && products.shape(2) == width,
           "Each voter needs a product with each of its group. Pass groups of the same size.");
-    check(power >= 1 && ridge > 0, "The power must be at least 1, and the ridge positive.");
+    check(power >= 1 && ridge > 0, "The power must be at least 1, and the ridge positive. Raise them.");
     std::vector<double> result;
     interruptible([&](StopFlag& stop) {
         result = vote_weights({products.data(), likeness.data(), count, width}, power, ridge, threads, stop);

@@ -1,5 +1,5 @@
-// The weights of voters: kernel ridge regression over the neighborhood of a query. Voters that are like each other share
-// what one of them would count. Everything is added up in a fixed order, so the weights are the same everywhere.
+// The weights of voters: kernel ridge regression over the neighborhood of a query. Voters that are like each other
+// share what one of them would count. Everything is added up in a fixed order, so the weights are the same everywhere.
 #pragma once
 
 #include <cstddef>
