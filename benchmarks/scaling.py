@@ -36,7 +36,7 @@ BUCKETS, CODES_IN_BUCKET = 16, 15_259  # some of the buckets of a billion random
 SAMPLES = (20_000, 80_000, 250_000, None)
 TOP, NEAREST = 10, 100
 WORDS = 4  # of a typed query
-CHANGED_SIZES = (100_000, 400_000)
+CHANGED_SIZES = (30_000, 120_000)
 
 
 def built(path: Path, quick: bool, sample_size: int | None) -> dict[str, float]:
