@@ -137,7 +137,7 @@ def measure_changes(run: Run, size: int, collection: Collection, other: Collecti
     """Change documents one at a time, and search for words of others."""
     texts = [document.document.text for document in collection.page(limit=run.choose(200, 20))]
     queries = [" ".join(re.findall(r"\w+", text)[:WORDS]) for text in texts]
-    keys = [document.document.key for document in collection.page(size // 2, run.choose(50, 5))]
+    keys = [str(document.document.key) for document in collection.page(size // 2, run.choose(50, 5))]
 
     def search(place: int, searched: Collection) -> float:
         start = time.perf_counter()
