@@ -41,7 +41,7 @@ format: $(VENV)/installed-dev ## format the code in place
 	$(BIN)/clang-format -i $(CPP)
 
 BENCHMARKS := fit graph encoding hamming weighted_search relevance text_search collection duplicates service recipes \
-  baselines learning_sample scaling spark milvus learn_graph learn embeddings postings
+  baselines labels learning_sample scaling spark milvus learn_graph learn embeddings postings
 bench: $(VENV)/installed-bench $(VENV)/installed-dev ## measure against the peers, and write the README's table (five hours)
 	@missed=; for name in $(BENCHMARKS); do \
 	  echo "== benchmarks/$$name.py"; $(BIN)/python benchmarks/$$name.py || missed="$$missed $$name"; done; \
@@ -113,7 +113,7 @@ sanitize: $(VENV)/ready ## run the C++ tests under the address, undefined-behavi
 
 FUZZ_SECONDS ?= 120
 FUZZ_FLAGS = $(if $(SEED),--seed $(SEED)) $(if $(CASE),--case $(CASE)) $(if $(FUZZ_COUNT),--count $(FUZZ_COUNT))
-fuzz: $(VENV)/installed-dev ## fuzz files, arrays and requests with sanitizers for FUZZ_SECONDS; SEED= repeats, TARGET=, CASE=
+fuzz: $(VENV)/installed-dev ## fuzz files, readers, queries, arrays and requests with sanitizers for FUZZ_SECONDS; SEED= repeats, TARGET=, CASE=
 	$(QUIETLY) "building the core with sanitizers" sh -c '$(BIN)/cmake -S . -B build/asan -G Ninja \
 	  -DCMAKE_MAKE_PROGRAM="$$PWD/$(BIN)/ninja" -DPython_EXECUTABLE="$$PWD/$(BIN)/python" -DCMAKE_BUILD_TYPE=RelWithDebInfo -DSTHASH_SANITIZE=address,undefined && \
 	  $(BIN)/ninja -C build/asan'

@@ -3,6 +3,9 @@
 from importlib.util import find_spec
 
 NEEDS = {
+    "src/sthash/integrations/haystack.py": ("haystack",),
+    "src/sthash/integrations/langchain.py": ("langchain_core",),
+    "src/sthash/integrations/llama_index.py": ("llama_index",),
     "src/sthash/milvus/*": ("pymilvus",),
     "src/sthash/serve/*": ("fastapi", "httptools", "prometheus_client", "uvicorn"),
     "src/sthash/spark/*": ("pandas", "pyarrow", "pyspark"),

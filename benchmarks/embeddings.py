@@ -3,8 +3,10 @@
 ``recall``: the share of the true top 10 among the first 10, 30 and 100, all bytes stored per vector counted. All
 methods learn from the same 20,000 vectors. ``hamming``: plain Hamming codes of the recipe ``embeddings`` against
 PCA-ITQ. ``ablation``: codes of the quantizer with one ingredient left out. ``speed``: queries per second and processor,
-one by one and in a batch, against hnswlib, FAISS and usearch. ``million``: one million vectors. ``collection``: a
-collection of 100,000 embeddings with their texts against Chroma.
+one by one and in a batch, against hnswlib, FAISS and usearch. ``million``: one million vectors. ``filters``: searches
+among all vectors, a tenth, and fewer, against hnswlib, FAISS and Chroma. ``growth``: an index that grows to ten times
+its size by single vectors, against a new one. ``collection``: a collection of 100,000 embeddings with their texts
+against Chroma.
 
 MiniLM embeddings come from ``STHASH_DATA``. ``static244k`` are static embeddings of all descriptions of vulnerabilities
 and Debian packages, made here: 244,163, and 1,000 as queries. ``--vectors FILE.npy`` adds a set of your own.
@@ -24,6 +26,7 @@ from unittest import mock
 import numpy as np
 import numpy.typing as npt
 
+import vector_filters
 import vector_speed
 import vector_stores
 from data import descriptions, shares
@@ -237,6 +240,18 @@ def million(run: Run) -> None:
     vector_speed.million(run, real, run.choose(1_000_000, 3000))
 
 
+def filters(run: Run) -> None:
+    """Compare searches among some of the vectors."""
+    for name, corpus, queries in sets(run, () if run.arguments.vectors else ("debian",)):
+        vector_filters.compare_filters(run, name, corpus, queries)
+
+
+def growth(run: Run) -> None:
+    """Compare an index that grew with a new one."""
+    for name, corpus, queries in sets(run, () if run.arguments.vectors else ("debian",)):
+        vector_filters.compare_growth(run, name, corpus, queries, nearest(corpus, queries, K))
+
+
 def collection(run: Run) -> None:
     """Compare a collection of embeddings, documents included, with local vector stores."""
     asked, wanted = run.choose(1000, 50), run.choose(100_000, 1200)
@@ -306,6 +321,8 @@ if __name__ == "__main__":
             "ablation": ablation,
             "speed": speed,
             "million": million,
+            "filters": filters,
+            "growth": growth,
             "collection": collection,
         },
         peers=["faiss-cpu", "hnswlib", "usearch", "chromadb"],

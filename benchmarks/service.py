@@ -1,8 +1,8 @@
 """``sth serve`` on a collection of 244,163 documents, beside the same searches in-process.
 
-The load comes from a second process over loopback: from several numbers of connections without a pause, and then at
-three times the rate that the service reached. ``--collection FILE`` uses a file that exists; ``--seconds`` sets how
-long each load lasts.
+The load comes from a second process over loopback: from several numbers of connections without a pause, then at 80 % of
+the highest rate, and then at three times of it; all that for one process that serves, and for two. ``--collection FILE``
+uses a file that exists; ``--seconds`` sets how long each load lasts.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ from sthash import Collection
 from timing import in_own_process
 
 K, BATCH = 10, 64
-CONNECTIONS = (1, 8, 64)
+CONNECTIONS = (1, 8, 64, 256)
+WORKERS = (1, 2)
 SPARE_CONNECTIONS = 512
 OVERLOAD = 3
 
@@ -183,38 +184,55 @@ def serve(run: Run, path: Path) -> None:
     rates = in_process(path, texts, min(10, seconds))
     for name, rate in rates.items():
         run.add(figure(name, f"in-process, {name}", rate, "searches/s"))
+    for workers in run.choose(run.arguments.workers, (1,)):
+        load_service(run, path, workers, rates, texts, seconds)
+
+
+def load_service(run: Run, path: Path, workers: int, rates: dict[str, float], texts: list[str], seconds: float) -> None:
+    """Serve a collection by some processes, and load them."""
     command = [str(Path(sys.executable).parent / "sth"), "serve", str(path), "--port", "0", "--quiet"]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
+    named, plural = ("", "") if workers == 1 else (f"{workers}-workers-", f", {workers} processes")
+    with subprocess.Popen([*command, "--workers", str(workers)], stderr=subprocess.PIPE, text=True) as server:
         try:
             assert server.stderr is not None
             port = int(server.stderr.readline().rpartition("(")[0].rpartition(":")[2])
             if not run.quick:
                 in_own_process(load, port, 8, min(3, seconds), texts)  # warms the service up
+            best, rate = 0.0, 0.0
             for connections in run.choose(run.arguments.connections, (4,)):
                 held = in_own_process(load, port, connections, seconds, texts).timing.result
                 rate = held.pop("answers/s")
-                setting = {"connections": connections, "seconds": seconds}
+                best = max(best, rate)
+                setting = {"connections": connections, "workers": workers, "seconds": seconds}
                 for name, peer in rates.items():
                     run.add(
                         figure(
-                            f"connections-{connections}-{name}",
-                            f"over HTTP, {connections} connections",
+                            f"{named}connections-{connections}-{name}",
+                            f"over HTTP, {connections} connections{plural}",
                             rate,
                             "searches/s",
                             peer=f"{name} in-process",
                             theirs=peer,
                             setting=setting,
-                            details=held,
+                            details=held | {"memory MiB": memory(server.pid)},
                         )
                     )
             spare = run.choose(SPARE_CONNECTIONS, 8)
-            over = in_own_process(load, port, spare, seconds / 2, texts, OVERLOAD * rate).timing.result
-            details = over | {"p99 against the held load": over["p99 ms"] / held["p99 ms"]}
-            accepted, what = details.pop("answers/s"), f"over HTTP, {OVERLOAD} times that rate"
-            setting = {"connections": spare, "seconds": seconds / 2}
-            run.add(figure("overload", what, accepted, "searches/s", setting=setting, details=details))
+            for name, share in (("most", 0.8), ("overload", OVERLOAD)):
+                details = in_own_process(load, port, spare, seconds / 2, texts, share * best).timing.result
+                accepted, what = details.pop("answers/s"), f"over HTTP, {share:g} times the highest rate{plural}"
+                setting = {"connections": spare, "workers": workers, "seconds": seconds / 2}
+                run.add(figure(f"{named}{name}", what, accepted, "searches/s", setting=setting, details=details))
         finally:
             server.terminate()
+
+
+def memory(pid: int) -> float:
+    """Return the resident memory of a process and its children, in MiB."""
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    files = (Path(f"/proc/{number}/status") for number in (pid, *children))
+    lines = (line for file in files for line in file.read_text().splitlines() if line.startswith("VmRSS"))
+    return sum(int(line.split()[1]) for line in lines) / 1024
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -222,6 +240,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--collection", type=Path)
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--connections", type=int, nargs="+", default=CONNECTIONS)
+    parser.add_argument("--workers", type=int, nargs="+", default=WORKERS)
 
 
 if __name__ == "__main__":

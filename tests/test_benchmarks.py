@@ -22,6 +22,7 @@ SCRIPTS = (
     "fit",
     "graph",
     "hamming",
+    "labels",
     "learning_sample",
     "milvus",
     "postings",
@@ -44,6 +45,7 @@ NOT_SCRIPTS = {
     "static_embeddings",
     "stored",
     "timing",
+    "vector_filters",
     "vector_speed",
     "vector_stores",
 }

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -17,6 +18,7 @@ import tempfile
 import time
 import tomllib
 import venv
+import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -24,6 +26,28 @@ MOST_BYTES = 5e6
 MOST_SECONDS = 0.1
 IMPORTS = 7
 TIMER = "import time; start = time.process_time(); import sthash; print(time.process_time() - start)"
+
+
+# All that a wheel may have, and what it must have.
+CONTENT = re.compile(
+    r"sthash/([a-z_]+/)*[a-z0-9_]+\.pyi?|sthash/py\.typed|sthash/_core[\w.-]*\.(so|pyd)|sthash\.libs/[\w.+-]+"
+    r"|sthash/serve/page/[a-z_]+\.(css|html|js|svg)|sthash/reproduction/([a-z_]+/)*[\w-]+\.(yaml|json)"
+    r"|sthash-[\w.]+\.dist-info/(METADATA|WHEEL|RECORD|entry_points\.txt|licenses/(LICENSE|NOTICES)|sboms/[\w.-]+)"
+)
+NEEDED = (
+    "sthash/__init__.py",
+    "sthash/py.typed",
+    "sthash/serve/page/index.html",
+    "/licenses/LICENSE",
+    "/licenses/NOTICES",
+)
+
+
+def unexpected(names: list[str]) -> list[str]:
+    """Return the files that a wheel should not have, and those that it lacks."""
+    files = [name for name in names if not name.endswith("/")]
+    missing = [needed for needed in NEEDED if not any(name.endswith(needed) for name in files)]
+    return [name for name in files if not CONTENT.fullmatch(name)] + missing
 
 
 def main() -> None:
@@ -37,6 +61,9 @@ def main() -> None:
     if len(versions) != 1:
         sys.exit(f"{given.folder} must have wheels of one version of sthash, but has: {sorted(versions)}.")
     wanted = versions.pop()
+    for wheel in given.folder.glob("sthash-*.whl"):
+        if found := unexpected(zipfile.ZipFile(wheel).namelist()):
+            sys.exit(f"{wheel} should not have, or lacks: {', '.join(found)}")
     without_gil = " without the GIL" if sysconfig.get_config_var("Py_GIL_DISABLED") else ""
     say(f"Python {sys.version.split()[0]}{without_gil}")
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:

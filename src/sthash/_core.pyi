@@ -52,6 +52,9 @@ class WordTable:
 
 FIRST_FORM: int
 
+def wording(
+    texts: list[str], *, threads: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint64], npt.NDArray[np.int64], npt.NDArray[np.uint64]]: ...
 def count_forms(
     texts: list[str], *, stemmed: bool, stop_words: npt.NDArray[np.int32], threads: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.int32]]: ...
@@ -215,6 +218,10 @@ def gather_ball(
 def pair_scores(
     vectors: RowsView, left: npt.NDArray[np.int64], right: npt.NDArray[np.int64], *, threads: int
 ) -> npt.NDArray[np.float32]: ...
+def products_among(vectors: RowsView, places: npt.NDArray[np.int64], *, threads: int) -> npt.NDArray[np.float32]: ...
+def vote_weights(
+    products: npt.NDArray[np.float32], likeness: npt.NDArray[np.float64], *, power: int, ridge: float, threads: int
+) -> npt.NDArray[np.float64]: ...
 def rerank_hits(
     vectors: RowsView,
     places: npt.NDArray[np.int64],
@@ -241,6 +248,9 @@ class SimilarityJoin:
         first_query: int = 0,
         most_per_row: int,
         most_pairs: int,
+        marks_indptr: npt.NDArray[np.int64] | None = None,
+        marks: npt.NDArray[np.uint64] | None = None,
+        keep_numbers: bool = False,
         threads: int,
     ) -> None: ...
     def next(self) -> tuple[_Ids, _Ids, npt.NDArray[np.float64]]: ...
@@ -263,6 +273,35 @@ class SetIndex:
     def add(self, indptr: npt.NDArray[np.int64], items: npt.NDArray[np.uint64]) -> None: ...
     def truncate(self, count: int) -> None: ...
     def sets(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint64]]: ...
+
+class TextIndex:
+    def __init__(self, *, threshold: float, keep_numbers: bool) -> None: ...
+    def __len__(self) -> int: ...
+    def find(
+        self,
+        indptr: npt.NDArray[np.int64],
+        items: npt.NDArray[np.uint64],
+        marks_indptr: npt.NDArray[np.int64],
+        marks: npt.NDArray[np.uint64],
+    ) -> tuple[_Ids, npt.NDArray[np.float64]]: ...
+    def find_or_add(
+        self,
+        indptr: npt.NDArray[np.int64],
+        items: npt.NDArray[np.uint64],
+        marks_indptr: npt.NDArray[np.int64],
+        marks: npt.NDArray[np.uint64],
+    ) -> tuple[_Ids, npt.NDArray[np.float64]]: ...
+    def add(
+        self,
+        indptr: npt.NDArray[np.int64],
+        items: npt.NDArray[np.uint64],
+        marks_indptr: npt.NDArray[np.int64],
+        marks: npt.NDArray[np.uint64],
+    ) -> tuple[_Ids, npt.NDArray[np.float64]]: ...
+    def truncate(self, count: int) -> None: ...
+    def texts(
+        self,
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint64], npt.NDArray[np.int64], npt.NDArray[np.uint64]]: ...
 
 def shingle_sets(
     starts: npt.NDArray[np.int64],
@@ -387,6 +426,10 @@ class CellTable:
     def vectors(self, first: int, last: int) -> npt.NDArray[Any]: ...
     def max_id(self) -> int: ...
 
+class CellSelection:
+    def __init__(self, ids: _Ids) -> None: ...
+    def cells(self, index: CellIndex) -> int: ...
+
 class CellIndex:
     def __init__(
         self,
@@ -408,6 +451,18 @@ class CellIndex:
         borrow: bool,
     ) -> _Ids: ...
     def remove(self, ids: _Ids) -> None: ...
+    def regroup(
+        self,
+        *,
+        centers: npt.NDArray[np.int8],
+        lengths: npt.NDArray[np.float32],
+        ids: _Ids,
+        cells: npt.NDArray[np.int32],
+        packed: _Codes,
+    ) -> None: ...
+    def cell_sizes(self) -> npt.NDArray[np.int32]: ...
+    def ids_in(self, cells: npt.NDArray[np.int32]) -> _Ids: ...
+    def cells_of(self, ids: _Ids) -> npt.NDArray[np.int32]: ...
     def raise_max_id(self, id: int) -> None: ...  # noqa: A002
     def max_id(self) -> int: ...
     def size(self) -> int: ...
@@ -424,7 +479,8 @@ class CellIndex:
         probes: int,
         margin: float,
         candidates: int,
-        exact: bool,
-        allowed: _Ids | None,
+        plan: int,
+        estimated: bool,
+        allowed: CellSelection | _Ids | None,
         threads: int,
     ) -> tuple[_Ids, npt.NDArray[np.float32]]: ...

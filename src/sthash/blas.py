@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from contextlib import AbstractContextManager
+from functools import lru_cache
 from typing import Any
 
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 
 def one_blas_thread() -> AbstractContextManager[Any]:
@@ -22,5 +24,11 @@ def one_blas_thread() -> AbstractContextManager[Any]:
     ...     float(np.ones(3) @ np.ones(3))
     3.0
     """
-    limits: AbstractContextManager[Any] = threadpool_limits(limits=1, user_api="blas")
+    limits: AbstractContextManager[Any] = _controller(len(sys.modules)).limit(limits=1, user_api="blas")
     return limits
+
+
+@lru_cache(maxsize=1)
+def _controller(n_modules: int) -> ThreadpoolController:
+    """Return the libraries that are loaded. To look for them takes milliseconds, and only imports load others."""
+    return ThreadpoolController()

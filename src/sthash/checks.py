@@ -32,6 +32,13 @@ def check_positive(name: str, value: Any, *, or_zero: bool = False, most: float 
     return number
 
 
+def check_share(name: str, value: Any) -> float:
+    """Return ``value`` if it is a number above 0 and at most 1."""
+    if not isinstance(value, Real) or isinstance(value, bool) or not 0 < float(value) <= 1:
+        raise ValueError(f"{name}={value!r} must be a number above 0 and at most 1, such as 0.95.")
+    return float(value)
+
+
 def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
     """Return ``value`` if it is one of the choices."""
     if value not in choices:

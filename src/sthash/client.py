@@ -28,6 +28,7 @@ from sthash.collection import (
 )
 from sthash.duplicates import DuplicateKeywords, DuplicateOptions, Duplicates
 from sthash.duplicates.similarity_join import SimilarPairs
+from sthash.extras import install_command
 from sthash.progress import Progress, silent
 from sthash.serve import limits
 from sthash.sources import Document, FieldNames, paired, with_fields
@@ -79,7 +80,7 @@ class Client(ByKey):
         try:
             import httpx2
         except ImportError as error:
-            raise ImportError(f"sthash.Client needs the extra: pip install 'sthash[client]' ({error}).") from error
+            raise ImportError(f"sthash.Client needs the extra: {install_command('client')} ({error}).") from error
         headers = {"authorization": f"Bearer {api_key}"} if api_key is not None else {}
         parameters = {"collection": collection} if collection is not None else {}
         self._failures: tuple[type[Exception], ...] = (httpx2.TransportError,)
@@ -237,13 +238,19 @@ class Client(ByKey):
         )
         scores = np.array([pair["score"] for pair in found["pairs"]], dtype=np.float64)
         pairs = SimilarPairs(left, right, scores, found["copies"], found["complete"])
-        return Duplicates(self, found["keys"], pairs, chosen.measure, chosen.least, chosen.grouping)
+        return Duplicates(self, found["keys"], pairs, found["measure"], found["threshold"], chosen.grouping)
 
     def classify(
-        self, query: str | npt.ArrayLike, k: int = 25, *, radius: int | None = None, voting: Voting = "majority"
+        self,
+        query: str | npt.ArrayLike,
+        k: int | None = None,
+        *,
+        radius: int | None = None,
+        voting: Voting = "auto",
+        codes: bool = False,
     ) -> Prediction:
-        """Return the majority label among the nearest documents; see `sthash.classify`."""
-        body = asdict(Vote(k, radius, voting)) | _query(query)
+        """Return the label of a text or a vector, by the votes of the nearest documents; see `sthash.classify`."""
+        body = asdict(Vote(k, radius, voting, codes)) | _query(query)
         found = self._ask("POST", "/classify", body)
         ignored, unknown = tuple(found["ignored"]), tuple(found["unknown"])
         return Prediction(found["label"], found["shares"], found["voters"], found["known"], ignored, unknown)

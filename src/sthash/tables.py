@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from sthash.batches import BATCH_DOCUMENTS
+from sthash.extras import install_command
 
 
 def is_table(value: Any) -> bool:
@@ -176,7 +177,7 @@ def _arrow_batches(table: Any, vector: str | None) -> Iterator[list[dict[str, An
         from pyarrow import RecordBatchReader
     except ImportError as error:
         raise ImportError(
-            f"a {type(table).__name__} as documents needs pyarrow. Install it: pip install 'sthash[parquet]'."
+            f"a {type(table).__name__} as documents needs pyarrow. Install it: {install_command('parquet')}."
         ) from error
     for batch in RecordBatchReader.from_stream(table):
         for start in range(0, batch.num_rows, BATCH_DOCUMENTS):

@@ -132,7 +132,7 @@ def test_errors_are_one_line(sth, built, tmp_path):
     assert "there is no file" in sth("search", "missing.sth", "x", status=1).err
     assert "--overwrite" in sth("build", built, "docs.jsonl", status=1).err
     sth("build", built, "docs.jsonl", "--text", "body", "--n-bits", 4, "--n-neighbors", 5, "--overwrite")
-    assert "No such file" in sth("add", built, "missing.jsonl", status=1).err
+    assert "missing.jsonl does not exist" in sth("add", built, "missing.jsonl", status=1).err
     assert "c.sth is binary, not text" in sth("add", built, "c.sth", status=1).err
     assert "line 1" in sth("add", built, "-", stdin="not json", status=1).err
     assert "not a JSON object" in sth("add", built, "-", stdin="[1]", status=1).err
@@ -349,6 +349,24 @@ def test_sync(sth, tmp_path, monkeypatch):
         "sync", "n.sth", "notes", "--exclude", "*.png", "--watch", "--interval", "5", status=130, traceback=True
     )
     assert "1 added" in watched.err
+
+
+def test_empty_sources_and_folders_to_follow(sth, tmp_path):
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "none.jsonl").touch()
+    empty = "sth: there is no document in notes, so n.sth is empty.\n"
+    assert sth("build", "n.sth", "notes", status=1).err == empty
+    assert "so n.sth is empty" in sth("build", "n.sth", "none.jsonl", "--overwrite", status=1).err
+    assert "so nothing was added" in sth("add", "n.sth", "none.jsonl", status=1).err
+    (tmp_path / "notes" / "a.md").write_text("Feed the starter.")
+    assert sth("add", "n.sth", "notes").err.splitlines() == [
+        "to replace changed files, too, and delete those that are gone: sth sync n.sth notes",
+        "n.sth: 1 document added",
+    ]
+    assert sth("build", "n.sth", "notes", "--overwrite").err == "n.sth: 1 document\n"
+    missing = "sth: nothing does not exist. Name a file or a folder that does.\n"
+    assert sth("build", "n.sth", "nothing", "--overwrite", status=1).err == missing
+    assert sth("get", "n.sth", "a.md").out == "a.md\nFeed the starter.\n\n"
 
 
 def test_bad_records_are_skipped(sth, built, tmp_path):

@@ -2,13 +2,13 @@
 
 import sys
 
-import pytest
-
 from sthash import Collection
+from sthash.extras import install_command
+from support.components import require
 from support.corpus import make_documents
 
-mcp = pytest.importorskip("mcp", reason="mcp is not installed; pip install 'sthash[mcp]'")
-pytest.importorskip("mcp.server.mcpserver", reason="mcp is older than version 2; pip install 'sthash[mcp]'")
+require("MCP")
+import mcp
 
 
 def test_the_official_client(tmp_path):
@@ -53,4 +53,4 @@ def test_the_official_client(tmp_path):
 
 def test_without_the_extra(sth, built, monkeypatch):
     monkeypatch.setitem(sys.modules, "mcp.server.mcpserver", None)
-    assert "pip install 'sthash[mcp]'" in sth("mcp", built, status=1).err
+    assert install_command("mcp") in sth("mcp", built, status=1).err

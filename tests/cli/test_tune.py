@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from sthash.extras import install_command
 from support.components import require
 from support.corpus import make_documents
 
@@ -52,7 +53,7 @@ def test_without_matplotlib_there_is_a_table(sth, corpus, tmp_path, monkeypatch)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     found = sth("tune", corpus, "--text", "body", *QUICK)
     assert "recommended" in found.out
-    assert "pip install 'sthash[plot]'" in found.err
+    assert install_command("plot") in found.err
     sth("tune", corpus, "--text", "body", "--picture", "x.svg", *QUICK, status=1)
     assert not list(tmp_path.glob("*.svg"))
 

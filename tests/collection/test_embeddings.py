@@ -273,3 +273,87 @@ def test_a_name_that_is_damaged(path):
     store.close()
     with Collection.open(path) as opened, pytest.raises(CollectionError, match="embedder"):
         opened.info()
+
+
+@pytest.fixture(scope="module")
+def clustered():
+    """Vectors around centers, and queries like them."""
+    rng = np.random.default_rng(8)
+    rows = rng.normal(size=(60, 24))[rng.integers(0, 60, 3100)] + 0.5 * rng.normal(size=(3100, 24))
+    rows = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+    return rows[:3000], rows[3000:]
+
+
+@pytest.fixture(scope="module")
+def searched(tmp_path_factory, clustered):
+    documents = [{"key": str(n), "tenth": n % 10, "group": n % 1000} for n in range(3000)]
+    path = tmp_path_factory.mktemp("recall") / "c.sth"
+    with Collection.create(path, documents, vectors=clustered[0]) as collection:
+        yield collection
+
+
+def meets(n, where):
+    if where is None:
+        return True
+    ((name, wanted),) = where.items()
+    value = {"tenth": n % 10, "group": n % 1000, "key": str(n)}[name]
+    return value < wanted["<"] if isinstance(wanted, dict) else value == wanted
+
+
+@pytest.mark.parametrize("where", [None, {"tenth": {"<": 5}}, {"tenth": 3}, {"group": 17}, {"key": "5"}])
+def test_a_collection_finds_the_share_that_is_asked_for(searched, clustered, where):
+    rows, queries = clustered
+    allowed = np.flatnonzero([meets(n, where) for n in range(3000)])
+    k = min(10, len(allowed))
+    true = allowed[np.argsort(-queries @ rows[allowed].T, axis=1, kind="stable")[:, :k]]
+    for options, least in (({"exact": True}, 1), ({}, 0.93), ({"recall": 0.99}, 0.97)):
+        found = searched.search_many(list(queries), 10, where=where, **options)
+        assert all(len(hits) == k for hits in found)
+        shares = [
+            len({hit.key for hit in hits} & set(map(str, own))) / k for hits, own in zip(found, true, strict=True)
+        ]
+        assert np.mean(shares) >= least
+    assert same(
+        searched.search(key="7", k=5, where=where, exact=True), searched.search(key="7", k=5, where=where, recall=1)
+    )
+
+
+def test_where_is_looked_up_once_per_state(searched, clustered):
+    query = clustered[1][0]
+    with searched.snapshot() as now:
+        before = searched.search(query, 3, where={"tenth": 4})
+        assert same(before, searched.search(query, 3, where={"tenth": 4}))
+        assert len(now.kept.get("where", {})) <= 16
+    for number in range(40):
+        assert all(hit.metadata["group"] == number for hit in searched.search(query, 3, where={"group": number}))
+
+
+def test_recall_and_exact_are_for_vectors(searched, clustered, tmp_path):
+    query = clustered[1][0]
+    for wrong in (0, 1.5, "all"):
+        with pytest.raises(ValueError, match="must be a number above 0 and at most 1"):
+            searched.search(query, recall=wrong)
+    with pytest.raises(TypeError, match="exact=1 must be True or False"):
+        searched.search(query, exact=1)
+    with pytest.raises(ValueError, match="recall and exact are for vectors, but radius"):
+        searched.search(query, radius=3, exact=True)
+    with Collection.create(tmp_path / "t.sth", ["a cat", "a dog"]) as texts:
+        for options in ({"exact": True}, {"recall": 0.5}):
+            with pytest.raises(ValueError, match="for collections of vectors, but this one is of texts"):
+                texts.search("cat", **options)
+
+
+def test_cells_learned_again_are_measured_again(tmp_path, clustered):
+    rows, queries = clustered
+    with Collection.create(tmp_path / "c.sth", vectors=rows[:1000]) as collection:
+        collection.search(queries[0])
+        for first in range(1000, 3000, 500):
+            collection.add([{"key": f"new {n}"} for n in range(first, first + 500)], vectors=rows[first : first + 500])
+        collection.relearn()
+        found = collection.search_many(list(queries), 10)
+        true = collection.search_many(list(queries), 10, exact=True)
+        shares = [
+            len({a.key for a in one} & {b.key for b in other}) / 10 for one, other in zip(found, true, strict=True)
+        ]
+        assert np.mean(shares) >= 0.93
+        assert collection.check().documents == 3000

@@ -90,6 +90,32 @@ def test_pair_scores_equal_their_twin(dense):
     np.testing.assert_allclose(scores, (full[left] * full[right]).sum(axis=1), atol=1e-4)
 
 
+@pytest.mark.parametrize("dense", [False, True])
+def test_products_among_equal_their_twin(dense):
+    rng = np.random.default_rng(0)
+    _, vectors, full = documents(rng, 50, 1, 30, dense)
+    places = rng.integers(0, 50, size=(9, 7))
+    places[3, 4:] = places[5] = -1
+    products = _core.products_among(vectors, places, threads=2)
+    for group, own in zip(products, places, strict=True):
+        rows = full[own] * (np.minimum.accumulate(own) >= 0)[:, np.newaxis]
+        np.testing.assert_allclose(group, rows @ rows.T, atol=1e-4)
+
+
+@pytest.mark.parametrize("power", [1, 2, 3, 8])
+@pytest.mark.parametrize("ridge", [0.1, 2.0])
+def test_vote_weights_solve_the_ridge_regression(power, ridge):
+    rng = np.random.default_rng(0)
+    vectors = rng.normal(size=(5, 40, 12))
+    vectors[2, 30:] = vectors[2, :10]  # copies
+    vectors /= np.linalg.norm(vectors, axis=2, keepdims=True)
+    products, likeness = np.float32(vectors @ vectors.transpose(0, 2, 1)), rng.random((5, 40))
+    weights = _core.vote_weights(products, likeness, power=power, ridge=ridge, threads=1)
+    matrix = products.astype(np.float64) ** power + ridge * np.eye(40)
+    np.testing.assert_allclose(np.einsum("gij,gj->gi", matrix, weights), likeness, atol=1e-10)
+    np.testing.assert_array_equal(weights, _core.vote_weights(products, likeness, power=power, ridge=ridge, threads=2))
+
+
 @given(st.integers(0, 2**64 - 1), st.integers(1, 3), st.lists(st.integers(0, 9), min_size=1, max_size=5))
 def test_scatter_equals_its_twin(seed, words, sizes):
     rng = np.random.default_rng(0)

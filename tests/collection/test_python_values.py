@@ -13,6 +13,7 @@ import pytest
 
 from sthash import Collection
 from sthash.sources import open_documents
+from support.components import require
 
 
 @dataclass
@@ -79,7 +80,9 @@ def test_a_temporary_collection_leaves_nothing(tmp_path, monkeypatch):
 
 
 def test_hugging_face_datasets():
-    datasets = pytest.importorskip("datasets", reason="datasets is not installed")
+    require("Hugging Face datasets")
+    import datasets
+
     rows = datasets.Dataset.from_dict({"id": ["a", "b"], "text": ["a cat", "a dog"], "tags": [["x"], []]})
     with Collection.create(rows) as collection:
         assert collection["a"].metadata == {"tags": ["x"]}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -157,6 +158,12 @@ def test_matches_are_sorted_counted_and_collapsed(still, file, options):
         still.search("star", sort="nothing")
 
 
+@pytest.mark.parametrize("options", [{"exact": True}, {"recall": 0.8}])
+def test_the_effort_is_for_vectors(still, options):
+    with pytest.raises(ValueError, match="recall and exact are for collections of vectors"):
+        still.search("star", **options)
+
+
 @pytest.mark.parametrize("query", UNKNOWN, ids=repr)
 def test_a_query_without_a_known_word_finds_nothing(still, query):
     # Stop words are found where a query has nothing else. Milvus does not store them.
@@ -221,12 +228,27 @@ def test_near_duplicates(still, file, options):
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"k": 3}, {"k": EVERYTHING}, {"radius": 0}, {"radius": 4}, {"voting": "distance"}], ids=str
+    "options",
+    [
+        {},
+        {"k": 3},
+        {"k": EVERYTHING},
+        {"radius": 0},
+        {"radius": 4},
+        {"voting": "distance"},
+        {"codes": True},
+        {"codes": True, "k": 3, "voting": "distance"},
+    ],
+    ids=str,
 )
 def test_classify(still, file, options):
     for query in (*QUERIES, *(document.text for document in ODD)):
         ours, theirs = still.classify(query, **options), file.classify(query, **options)
-        assert ours == theirs == sthash.classify(still, query, **options)
+        assert ours == sthash.classify(still, query, **options)
+        assert replace(ours, shares={}) == replace(theirs, shares={})
+        # In Milvus the codes propose who votes.
+        for label in ours.shares | theirs.shares:
+            assert ours.shares.get(label, 0) == pytest.approx(theirs.shares.get(label, 0), abs=1e-6)
     assert still.classify("cat purr whisker").label == "cats"
     nothing = still.classify("the zzzz", **options)
     assert nothing == Prediction(None, {}, 0, False, ("the",), ("zzzz",))

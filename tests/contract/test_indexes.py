@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+import pickle
 import sys
 import threading
 from collections.abc import Callable
@@ -432,9 +433,23 @@ def test_k_has_bounds(kind: Kind, k: int) -> None:
         index.search(kind.queries(rng, 1), k)
 
 
-def test_an_index_is_not_copied(kind: Kind) -> None:
-    with pytest.raises(TypeError, match="Save it, and open the file again"):
-        copy.copy(kind.make())
+@pytest.mark.parametrize("way", [copy.copy, copy.deepcopy, lambda index: pickle.loads(pickle.dumps(index))])
+def test_a_copy_is_an_index_of_its_own(kind: Kind, way: Any) -> None:
+    rng = np.random.default_rng(6)
+    index, reference = kind.make(), Reference(kind)
+    rows = kind.rows(rng, 300)
+    index.add(rows, ids=np.arange(300) * 3)
+    reference.add(rows, np.arange(300) * 3)
+    index.remove([0, 897])
+    reference.remove([0, 897])
+    other = way(index)
+    queries = kind.queries(rng, 3)
+    assert_same(kind, other, reference, queries)
+    other.remove([3])
+    assert_same(kind, index, reference, queries)
+    assert other.add(rows[:1]).tolist() == [898]
+    assert 3 in index
+    assert 3 not in other
 
 
 def test_a_foreign_file_is_refused_alike(kind: Kind, tmp_path: Path) -> None:

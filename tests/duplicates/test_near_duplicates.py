@@ -117,22 +117,22 @@ def test_a_collection_gives_what_its_texts_give(collection, texts, measure):
 def test_texts_a_stream_and_a_collection_have_the_same_words(tmp_path):
     texts = [f"{what} of {where}" for what in ("the fire system", "a system", "an old interest") for where in WORDS[:9]]
     documents = [Document(str(number), text) for number, text in enumerate(texts)]
-    own = near_duplicates(texts, 0.5)
+    own = near_duplicates(texts, 0.5, measure="cosine")
     assert 0.5 < own.pairs[-1].score < 1
     with create_collection(tmp_path / "c.sth", documents) as collection:
-        stored = collection.near_duplicates(0.5)
+        stored = collection.near_duplicates(0.5, measure="cosine")
     assert [(int(left), int(right)) for left, right, _ in stored.pairs] == [pair[:2] for pair in own.pairs]
     assert [pair.score for pair in stored.pairs] == pytest.approx([pair.score for pair in own.pairs], abs=1e-5)
-    with deduplicate(documents, 0.5) as found:
+    with deduplicate(documents, 0.5, measure="cosine") as found:
         pairs = sorted((int(pair.left), int(pair.right), pair.score) for pair, _, _ in found.closest_pairs(10**6))
     assert [pair[:2] for pair in pairs] == sorted(pair[:2] for pair in own.pairs)
     assert [pair[2] for pair in pairs] == pytest.approx([pair.score for pair in sorted(own.pairs)], abs=1e-5)
 
 
 def test_text_options(texts):
-    assert near_duplicates(texts, text_options=TextOptions()).pairs == near_duplicates(texts).pairs
+    assert near_duplicates(texts, text_options=TextOptions()).pairs == near_duplicates(texts, measure="cosine").pairs
     usual = TextOptions().vectorizer()
-    assert near_duplicates(texts, text_options=usual).groups == near_duplicates(texts).groups
+    assert near_duplicates(texts, text_options=usual).groups == near_duplicates(texts, measure="cosine").groups
     assert near_duplicates(["the fire", "the system"], text_options=TextVectorizer(stop_words=None)).groups == []
     with pytest.raises(TypeError, match=r"text_options is a str\. Pass TextOptions or a TextVectorizer"):
         near_duplicates(texts, text_options="english")
@@ -201,7 +201,7 @@ def test_results_can_be_looked_at(texts):
     found = near_duplicates([*texts[:3], "<b> " + texts[0]], 0.8)
     assert len(found) == 1
     assert list(found) == [[0, 3]]
-    assert repr(found) == "<Duplicates: 1 pairs, 1 groups, 1 documents to drop at cosine >= 0.8>"
+    assert repr(found) == "<Duplicates: 1 pairs, 1 groups, 1 documents to drop at wording >= 0.8>"
     assert "&lt;b&gt;" in found._repr_html_()
     assert str(found.explain(0, 3)).startswith("{+<b> +}")
     assert found.explain(0, 3).score == found.pairs[0].score
@@ -222,7 +222,11 @@ def test_results_can_be_looked_at(texts):
         ({"threshold": 1.5}, ValueError, "threshold=1.5 must be above 0"),
         ({"threshold": float("nan")}, ValueError, "threshold=nan"),
         ({"threshold": "0.9"}, ValueError, "threshold='0.9'"),
-        ({"measure": "jacard"}, ValueError, "measure='jacard' is not known. Use one of: cosine, jaccard, containment"),
+        (
+            {"measure": "jacard"},
+            ValueError,
+            "measure='jacard' is not known. Use one of: wording, cosine, jaccard, containment",
+        ),
         ({"grouping": "all"}, ValueError, "grouping='all' is not known"),
         ({"shingle_words": 0}, ValueError, "shingle_words=0"),
         ({"radius": 3}, TypeError, "Leave radius= out, or pass a Collection"),

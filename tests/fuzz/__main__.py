@@ -14,7 +14,7 @@ from pathlib import Path
 from fuzz.pool import Finding, run
 
 # The quick ones first: what they leave of their share of the time goes to the others.
-TARGETS = ("index_files", "model_files", "arrays", "collection_files")
+TARGETS = ("index_files", "model_files", "sources", "queries", "arrays", "collection_files")
 
 
 def main() -> None:

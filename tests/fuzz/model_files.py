@@ -15,6 +15,7 @@ from safetensors.numpy import save_file
 import sthash
 from fuzz import mutations
 from sthash import (
+    Deduplicator,
     EmbeddingQuantizer,
     SelfTaughtHashing,
     TextModel,
@@ -54,6 +55,11 @@ def prepare(folder: Path) -> None:
     for metric, precision in (("cosine", "float32"), ("cosine", "float16"), ("ip", "int8")):
         index = VectorIndex.build(rows, metric=metric, precision=precision, n_bytes=2, n_cells=4)
         index.save(folder / f"vectors-{precision}")
+    EmbeddingQuantizer(2, random_state=0).fit(rows).save(folder / "quantizer")
+    for measure in ("jaccard", "containment"):
+        known = Deduplicator(measure=measure)
+        known.add([*texts, *texts[:5]])
+        known.save(folder / f"deduplicator-{measure}")
     for golden in GOLDEN.glob("*.safetensors"):
         shutil.copy(golden, folder)
 
@@ -146,6 +152,9 @@ def use(model: Any) -> None:
     if isinstance(model, VectorIndex):
         use_vectors(model)
         return
+    if isinstance(model, Deduplicator):
+        use_deduplicator(model)
+        return
     columns = model.n_columns if isinstance(model, VectorModel) else model.n_features_in_
     if columns > MOST_COLUMNS:
         return
@@ -157,6 +166,14 @@ def use(model: Any) -> None:
     else:
         model.transform(rows)
         model.transform(sp.csr_array(rows))
+
+
+def use_deduplicator(known: Deduplicator) -> None:
+    """Add texts of which some are known."""
+    before = len(known)
+    verdicts = known.add([*make_texts(4), "a text that nobody has seen before, of more than five words", ""])
+    assert len(verdicts) == 6
+    assert len(known) == before + sum(verdict.is_new for verdict in verdicts)
 
 
 def use_vectors(index: VectorIndex) -> None:

@@ -87,6 +87,15 @@ def _says_checksum(path: Path, target) -> bool:
     return False
 
 
+@pytest.mark.parametrize("target", ["sources", "queries"])
+def test_readers_and_queries(target):
+    """Some cases on every run; ``make fuzz`` has no end."""
+    report = run(target, 7, 60, workers=1, count=120)
+    assert [str(finding) for finding in report.findings] == []
+    assert report.cases == 120
+    assert len(report.outcomes) >= 3
+
+
 def test_the_command_prints_its_seed():
     result = subprocess.run(
         [sys.executable, "-m", "fuzz", "index_files", "--seconds", "20", "--count", "20"],

@@ -52,6 +52,16 @@ def test_the_paper_learns_nearly_the_same_codes_on_every_processor(learned, kind
         )
 
 
+@pytest.mark.parametrize(
+    ("name", "most"),
+    # The graph of the sparse corpus falls apart into eleven groups, whose eigenvectors are not unique.
+    [("neighbors-sparse", 0.001), ("neighbors-dense", 0.001), ("topics-sparse", 0.01), ("topics-dense", 0.001)],
+)
+def test_rotated_codes_are_nearly_the_same_on_every_processor(learned, name, most):
+    for core_type in CORE_TYPES:
+        assert share_of_differing_bits(learned[core_type][name], learned["Haswell"][name]) <= most
+
+
 def test_own_kernels_learn_the_same_on_every_processor(learned):
     for core_type in CORE_TYPES:
         np.testing.assert_array_equal(learned[core_type]["ridge-sparse"], learned["Haswell"]["ridge-sparse"])
@@ -60,7 +70,7 @@ def test_own_kernels_learn_the_same_on_every_processor(learned):
 @pytest.mark.parametrize("kind", ["sparse", "dense"])
 @pytest.mark.parametrize("recipe", RECIPES)
 def test_codes_that_differ_between_processors_are_equally_good(learned, recipe, kind):
-    """``neighbors`` and ``topics`` may learn other codes. Nobody loses by it: neighbors stay as close."""
+    """Nobody loses by it: neighbors stay as close."""
     W = knn_graph(corpora()[kind][0], 15).tocoo()
     distances = []
     for core_type in CORE_TYPES:

@@ -1,4 +1,7 @@
-"""Files of an index of embeddings: what was saved is read again, and what was damaged or made up is refused."""
+"""Files of an index of embeddings: what was saved is read again, and what was damaged or made up is refused.
+
+``python tests/index/test_vector_files.py`` writes the golden files anew; do it only when the format changes on purpose.
+"""
 
 from __future__ import annotations
 
@@ -21,6 +24,7 @@ from sthash.model_file import ModelFileError
 
 GOLDEN = Path(__file__).with_name("golden")
 ARRAYS = ["centers", "lengths", "signs", "scales", "margins", "steps", "ids", "cells", "packed", "vectors"]
+EFFORT = [f"effort.{name}" for name in ("depths", "probes", "in_cells", "ratios", "in_candidates")]
 
 
 @pytest.fixture
@@ -118,7 +122,7 @@ def test_every_changed_byte_is_refused(saved: Path) -> None:
 
 
 @pytest.mark.parametrize("mmap", [True, False])
-@pytest.mark.parametrize("name", ARRAYS)
+@pytest.mark.parametrize("name", ARRAYS + EFFORT)
 def test_arrays_of_another_shape_or_type_are_refused(saved: Path, name: str, mmap: bool) -> None:
     config, arrays = contents(saved)
     there = arrays[name]
@@ -226,7 +230,8 @@ def test_a_coder_is_restored_from_its_arrays(index: VectorIndex, vectors: Any) -
     assert len(other) == 0
     assert (other.search(vectors[:2])[0] == -1).all()
     other.add_encoded(index.coder.encode(vectors), np.arange(1200) + 5)
-    assert (other.search(vectors[:50])[0] == index.search(vectors[:50])[0] + 5).all()
+    how: dict[str, Any] = {"probes": 8, "candidates": 100}
+    assert (other.search(vectors[:50], **how)[0] == index.search(vectors[:50], **how)[0] + 5).all()
     for name in coder.arrays():
         arrays = coder.arrays()
         del arrays[name]
@@ -247,3 +252,20 @@ def test_rows_of_another_coder_are_refused(own: VectorIndex, index: VectorIndex,
         with pytest.raises(ValueError, match="Encode the vectors with the coder"):
             own.add_encoded(wrong)
     assert len(own) == 1200
+
+
+def write_golden_files() -> None:
+    rng = np.random.default_rng(3)
+    rows = rng.normal(size=(20, 12))[rng.integers(0, 20, 1000)] + 0.5 * rng.normal(size=(1000, 12))
+    queries = (rows[:20] + 0.1).astype(np.float32)
+    for metric, precision in (("cosine", "float16"), ("ip", "int8")):
+        made = VectorIndex.build(rows, metric=metric, precision=precision, n_bytes=4, n_cells=8)  # type: ignore[arg-type]
+        made.save(GOLDEN / f"vectors-{metric}-{precision}.index")
+        how: dict[str, Any] = {"probes": 2, "candidates": 20}
+        (ids, scores), (exact_ids, exact_scores) = (made.search(queries, 5, exact=exact, **how) for exact in (0, 1))
+        answers = {"ids": ids, "scores": scores, "exact_ids": exact_ids, "exact_scores": exact_scores}
+        np.savez(GOLDEN / f"vectors-{metric}-{precision}-answers.npz", queries=queries, **answers)
+
+
+if __name__ == "__main__":
+    write_golden_files()

@@ -12,6 +12,7 @@ require("Milvus Lite")
 
 import pymilvus
 
+from sthash.extras import install_command
 from sthash.milvus import MilvusCollection, MilvusError
 from support.corpus import make_documents
 from support.factories import build_vector_model, create_collection, random_vectors
@@ -208,4 +209,4 @@ with sthash.Collection.open({str(collection.path)!r}) as c:
     except ImportError as error:
         print(error)
 """
-    assert "pip install 'sthash[milvus]'" in run_python(source)
+    assert install_command("milvus") in run_python(source)

@@ -18,7 +18,11 @@ from sthash.reproduction.estimators import make
         ("protocol", "[1]", r"protocol\.yaml must hold names and values, got list"),
         ("protocol", "radii: [1]", r"protocol\.yaml: neighbors is missing"),
         ("methods", "a: {title: A}", r"methods\.yaml: .*estimator"),
-        ("methods", "a: {title: A, estimator: 'x:Y', lengths: some}", "lengths of a must be prefix or each"),
+        ("methods", "a: {title: A, estimator: 'x:Y', lengths: some}", "lengths of a must be prefix, each"),
+        ("methods", "a: {title: A, estimator: 'x:Y', lengths: [4, 8]}", r"lengths of a need \[16\]"),
+        ("methods", "a: {title: A, estimator: 'x:Y', lengths: [16, 8]}", "or increasing code lengths"),
+        ("methods", "a: {title: A, estimator: 'x:Y', rows: words}", "rows of a must be tfidf or counts"),
+        ("variants", "lengths: [16]\nwanted: [5]", "groups is missing"),
         ("small", "{title: Small, source: moon}", "source='moon' is not known. Use one of: reuters21578_counts"),
         ("small", "{title: Small, source: labeled}", "source: labeled needs a path"),
         ("small", "{title: Small, source: tdt2, color: red}", r"small\.yaml: .*color"),
@@ -69,5 +73,5 @@ def test_a_prefix_is_what_a_shorter_code_would_be(name):
 
 def test_every_other_method_learns_each_length():
     methods = load_conditions().methods
-    assert [name for name, one in methods.items() if one.lengths == "prefix"] == ["sth", "lsi", "lch", "lsh"]
+    assert [name for name, one in methods.items() if one.lengths == "prefix"] == ["sth", "lsi", "lch", "lsh", "lsht"]
     assert own_method("mine:Signs").lengths == "each"

@@ -96,17 +96,17 @@ def test_all_methods_have_a_score_at_every_length(mat):
     found = list(field_scores(loaded, choose_methods(names), [8, 16], k=20))
     assert [(one.method, one.n_bits) for one in found] == [
         (title, n)
-        for title in ("STH", "STH, topics", "STH, neighbors", "binarized LSI", "PCA-ITQ", "LSH")
+        for title in ("STH", "STH, topics (ours)", "STH, neighbors (ours)", "binarized LSI", "PCA-ITQ", "LSH")
         for n in (8, 16)
     ]
     assert all(one.error is None for one in found)
-    assert {one.method: one.precision for one in found if one.n_bits == 16}["STH, topics"] > 0.8
+    assert {one.method: one.precision for one in found if one.n_bits == 16}["STH, topics (ours)"] > 0.8
 
 
 def test_the_paper_comes_first_then_ours_then_the_baselines():
     titles = [method.title for method in choose_methods()]
-    assert titles[:3] == ["STH", "STH, topics", "STH, neighbors"]
-    assert len(titles) == 12
+    assert titles[:3] == ["STH", "STH, topics (ours)", "STH, neighbors (ours)"]
+    assert len(titles) == 13
     with pytest.raises(ConditionsError, match="'nothing' is not known"):
         choose_methods(["nothing"])
 
@@ -143,3 +143,39 @@ def test_texts_are_weighted_as_everywhere(corpus):
     assert loaded.train.shape[0] + loaded.test.shape[0] == 240
     texts = [json.loads(line)["text"] for line in corpus.read_text().splitlines()]
     assert loaded.train.shape[1] <= TextVectorizer().fit_transform(texts).shape[1]
+
+
+@pytest.fixture
+def vectors(tmp_path):
+    rng = np.random.default_rng(0)
+    labels = np.arange(300) % 5
+    path = tmp_path / "vectors.npz"
+    np.savez(path, vectors=(60 * (rng.normal(size=(5, 24))[labels] + 0.7 * rng.normal(size=(300, 24)))), labels=labels)
+    return path
+
+
+def test_dense_vectors_with_labels(vectors):
+    loaded = load_corpus(str(vectors), last=60)
+    assert (loaded.train.shape, loaded.test.shape) == ((240, 24), (60, 24))
+    np.testing.assert_allclose(np.linalg.norm(loaded.train, axis=1), 1, rtol=1e-6)
+    assert load_corpus(str(vectors)).test.shape == (120, 24)
+    names = [method.name for method in choose_methods(dense=True)]
+    assert {"embeddings", "kernel_topics", "topics", "agh"} <= set(names)
+    assert not {"lch", "rbm"} & set(names)
+    assert "kernel_topics" not in [method.name for method in choose_methods()]
+    found = list(field_scores(loaded, choose_methods(["topics", "kernel_topics", "itq"], dense=True), [8], k=20))
+    assert all(one.precision > 0.5 for one in found)
+
+
+@pytest.mark.parametrize(
+    ("parts", "last", "message"),
+    [
+        ({"vectors": np.eye(4)}, None, "has no labels, only vectors"),
+        ({"vectors": np.eye(4), "labels": np.zeros(3)}, None, "one label per row"),
+        ({"vectors": np.eye(4), "labels": np.zeros(4)}, 4, "last=4 must be between 1 and 3"),
+    ],
+)
+def test_bad_files_of_vectors_are_named(tmp_path, parts, last, message):
+    np.savez(tmp_path / "bad.npz", **parts)
+    with pytest.raises(DatasetError, match=message):
+        load_corpus(str(tmp_path / "bad.npz"), last=last)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 
@@ -10,6 +11,7 @@ import pytest
 import yaml
 
 from sthash.cli import main
+from sthash.extras import install_command
 from sthash.reproduction import report
 from sthash.reproduction.conditions import load_conditions
 from sthash.reproduction.report.claims import FAILS, HOLDS, PARTLY, judge, share_above
@@ -58,6 +60,20 @@ def test_the_whole_report(sth, experiments, tmp_path):
         assert "prefers-color-scheme" in svg
         assert len(svg) < 200_000
     assert "itq 1" in text  # the slow method has fewer splits, and it is said
+    for ending, start in (("pdf", b"%PDF"), ("png", b"\x89PNG")):
+        files = sorted((tmp_path / "out" / "figures").glob(f"*.{ending}"))
+        assert {file.stem for file in files} == {name.removesuffix(".svg") for name in drawn}
+        assert all(file.read_bytes().startswith(start) for file in files)
+    latex = (tmp_path / "out" / "tables.tex").read_text()
+    assert latex.count(r"\begin{tabular}") == text.count("\n| --- |")
+    assert latex.isascii()
+    recipe = re.search(r"### Same topic: precision at 100\n\n(?:\|.*\n){2}\| Small \| paper \| ([\d.]+)", text)
+    with (tmp_path / "out" / "numbers.csv").open() as stream:
+        rows = [row for row in csv.DictReader(stream) if (row["kind"], row["method"]) == ("recipe", "paper")]
+    measured = [
+        float(row["value"]) for row in rows if (row["what"], row["measure"]) == ("lengths 16", "precision_at_100")
+    ]
+    assert recipe[1] == f"{np.mean(measured):.3f}"
     # A second run measures nothing, and writes the same but for what depends on the clock.
     assert sth("--experiments", experiments, "--output", "out").out == captured.out
     assert (tmp_path / "out" / "results.md").read_text() == text
@@ -156,7 +172,7 @@ def test_what_the_command_cannot_do_is_one_line(sth, experiments, tmp_path, monk
         assert message in captured.err
         assert captured.err.count("\n") == 1
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    assert "pip install 'sthash[plot]'" in sth(status=1).err
+    assert install_command("plot") in sth(status=1).err
     assert not (tmp_path / "reproduction").exists()
 
 

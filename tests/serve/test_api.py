@@ -180,7 +180,11 @@ def test_stats_health_and_metrics(api, path):
     api.post("/search", json={"text": TEXT})
     api.get("/documents/a-secret-key")
     numbers = api.get("/metrics").text
-    assert 'sthash_requests_total{method="POST",route="/search",status="200"} 1.0' in numbers
+    assert 'sthash_requests_total{collection="some",method="POST",route="/search",status="200"} 1.0' in numbers
+    assert 'sthash_errors_total{code="no_such_document",collection="some"} 1.0' in numbers
+    assert 'sthash_collection_seconds_total{collection="some"}' in numbers
+    assert 'sthash_documents{collection="some"} 300.0' in numbers  # nobody has asked for the list
+    assert "process_resident_memory_bytes" in numbers
     assert "sthash_search_batch_count 1.0" in numbers
     assert "a-secret-key" not in numbers
 

@@ -74,7 +74,7 @@ def test_a_write_key_alone_leaves_reading_open(path, app_of):
 
 def test_every_route_needs_its_key(path, app_of):
     api = app_of(path, read_key=READ, write_key=WRITE)
-    open_to_all = {"/health", "/collections"}
+    open_to_all = {"/health", "/ready", "/collections"}
     routes = [
         (method, route) for route, methods in api.get("/openapi.json").json()["paths"].items() for method in methods
     ]

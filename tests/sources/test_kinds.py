@@ -8,9 +8,12 @@ import zipfile
 
 import pytest
 
+from sthash import Collection
+from sthash.extras import install_command
 from sthash.sources import SourceFields, read_documents
 from sthash.sources.kinds import archives
 from sthash.sources.reader import SkippedFilesWarning
+from support.components import require
 
 SENTENCE = "The lighthouse keeper counted ninety ships & two whales."
 ESCAPED = SENTENCE.replace("&", "&amp;")
@@ -120,6 +123,28 @@ def test_order_and_metadata(tmp_path):
     assert found["a.eml"].metadata["attachments"] == ["photo.png"]
 
 
+def test_a_folder_of_all_kinds_is_built_and_found(tmp_path):
+    folder = tmp_path / "files"
+    folder.mkdir()
+    for name, content in (FILES | {name: content for name, (content, _) in BROKEN.items()}).items():
+        (folder / name).write_bytes(content)
+    skipped = []
+    with Collection.create(tmp_path / "c.sth", read_documents(folder, on_skip=skipped.append)) as collection:
+        hits = collection.search('"keeper counted ninety ships"', k=100)
+        assert {hit.key for hit in hits} == set(FILES)
+        assert {bad.place for bad in skipped} == {str(folder / name) for name in BROKEN}
+        assert collection.search("keeper", k=1, where={"title": "A title"}, snippet=40)[0].snippet.text
+
+
+def test_a_table_in_a_folder_is_named(tmp_path):
+    (tmp_path / "a.parquet").write_bytes(b"PAR1")
+    skipped = []
+    assert not list(read_documents(tmp_path, on_skip=skipped.append))
+    assert skipped[0].reason.endswith("a.parquet is a table, not one document. Name it as a source of its own.")
+    with pytest.raises(FileNotFoundError, match="nowhere does not exist"):
+        list(read_documents(tmp_path / "nowhere"))
+
+
 def test_mailboxes(tmp_path):
     box = mailbox.mbox(tmp_path / "a.mbox")
     for number in range(3):
@@ -134,7 +159,8 @@ def test_mailboxes(tmp_path):
 
 
 def pdf(password=None, text=SENTENCE):
-    pypdf = pytest.importorskip("pypdf", reason="pypdf is not installed; pip install 'sthash[files]'")
+    require("pypdf")
+    import pypdf
     from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject
 
     writer = pypdf.PdfWriter()
@@ -166,7 +192,7 @@ def test_pdf_without_the_extra(tmp_path, monkeypatch):
     (tmp_path / "b.txt").write_text("text")
     skipped = []
     assert [document.key for document in read_documents(tmp_path, on_skip=skipped.append)] == ["b.txt"]
-    assert skipped[0].reason.endswith("a.pdf: PDF needs pypdf. Install it: pip install 'sthash[files]'.")
+    assert skipped[0].reason.endswith(f"a.pdf: PDF needs pypdf. Install it: {install_command('files')}.")
 
 
 LAUGHS = (
@@ -196,16 +222,21 @@ def test_what_cannot_be_read_is_named_and_the_rest_is_read(tmp_path):
     (tmp_path / "good.txt").write_text(SENTENCE)
     (tmp_path / "loop").symlink_to(tmp_path)
     (tmp_path / "dangling.txt").symlink_to(tmp_path / "nowhere")
+    (tmp_path / "circle").symlink_to("circle")
+    os.mkfifo(tmp_path / "pipe")
     skipped = []
     (document,) = read_documents(tmp_path, on_skip=skipped.append)
     assert document.text == SENTENCE
     reasons = {os.path.basename(bad.place): bad.reason for bad in skipped}  # noqa: PTH119
-    assert set(reasons) == set(BROKEN)
+    links = {"loop": "is a link to a folder", "circle": "is a link to a file that is not there", "pipe": "is no file"}
+    links["dangling.txt"] = links["circle"]
+    assert set(reasons) == set(BROKEN) | set(links)
+    assert all(text in reasons[name] for name, text in links.items())
     for name, (_, message) in BROKEN.items():
         with pytest.raises(ValueError, match=message):
             list(read_documents(tmp_path / name))
         assert name in reasons[name]
-    with pytest.warns(SkippedFilesWarning, match=f"skipped {len(BROKEN)} files of "):
+    with pytest.warns(SkippedFilesWarning, match=f"skipped {len(BROKEN) + 4} files of "):
         list(read_documents(tmp_path))
 
 
@@ -241,6 +272,12 @@ def test_dialects_of_csv(tmp_path, delimiter):
     (tmp_path / "a.csv").write_text("".join(delimiter.join(row) + "\n" for row in rows))
     (document,) = read_documents(tmp_path / "a.csv")
     assert (document.key, document.text, document.metadata) == ("a", "one, two; three", {"year": "2010"})
+
+
+def test_a_csv_file_that_states_its_delimiter(tmp_path):
+    (tmp_path / "a.csv").write_bytes("sep=;\r\nid;text\r\na;one, two, three\r\nb;four\r\n".encode("utf-16"))
+    found = list(read_documents(tmp_path / "a.csv"))
+    assert [(document.key, document.text) for document in found] == [("a", "one, two, three"), ("b", "four")]
 
 
 def test_nested_and_several_fields():

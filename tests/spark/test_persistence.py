@@ -134,6 +134,48 @@ def test_a_failed_save_leaves_nothing(model, tmp_path, monkeypatch):
     assert type(model).load(str(tmp_path / "model")).uid == model.uid
 
 
+class Refusing:
+    """A file system whose rename fails, as HDFS and object stores say it: by False."""
+
+    def __init__(self, system, may_rename):
+        self.system, self.may_rename = system, may_rename
+
+    def __getattr__(self, name):
+        return getattr(self.system, name)
+
+    def rename(self, source, target):
+        """Rename if that is allowed."""
+        return self.may_rename(source.getName(), target.getName()) and self.system.rename(source, target)
+
+
+@pytest.mark.parametrize("end", ["replaced", "saving"])
+def test_a_rename_that_fails_keeps_the_old_model(model, tmp_path, monkeypatch, end):
+    from sthash.spark import persistence
+
+    path, located = tmp_path / "model", persistence._located
+    model.save(str(path))
+
+    def may(source, target):
+        return not (target.endswith(end) or source.endswith(end)) or (end == "replaced" and source.endswith(end))
+
+    monkeypatch.setattr(
+        persistence, "_located", lambda spark, path: (Refusing(located(spark, path)[0], may), located(spark, path)[1])
+    )
+    with pytest.raises(OSError, match="cannot rename"):
+        model.write().overwrite().save(str(path))
+    assert [file.name for file in tmp_path.iterdir()] == ["model"]
+    assert type(model).load(str(path)).uid == model.uid
+
+
+def test_a_save_that_is_killed_between_its_renames_keeps_the_old_model(model, tmp_path):
+    path = tmp_path / "model"
+    model.save(str(path))
+    path.rename(tmp_path / f"model.{'0' * 32}.replaced")  # what such a save leaves
+    assert type(model).load(str(path)).uid == model.uid
+    model.write().overwrite().save(str(path))
+    assert [file.name for file in tmp_path.iterdir()] == ["model"]
+
+
 def test_models_that_compare_by_inner_product_are_refused():
     from sthash.spark import SelfTaughtHashingModel
 

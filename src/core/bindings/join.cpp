@@ -18,13 +18,21 @@ using namespace join;
 struct SharedJoin {
     std::unique_ptr<SimilarityJoin> join;
     std::mutex mutex;
+    std::optional<Vector<int64_t>> marks_indptr;  // read by the join
+    std::optional<Vector<uint64_t>> marks;
 };
+
+void check_marks(const Vector<int64_t>& indptr, const Vector<uint64_t>& marks, size_t n_texts) {
+    check_bounds(indptr, marks.size());
+    check(indptr.size() == n_texts + 1, "Each text needs its marks. Pass those of the same texts.");
+}
 
 void start(SharedJoin* self, const RowArrays& rows, Vector<int64_t> chosen, Vector<float> squares, Whole<int> measure,
            double threshold, Whole<size_t> first_query, Whole<size_t> most_per_row, Whole<size_t> most_pairs,
+           std::optional<Vector<int64_t>> marks_indptr, std::optional<Vector<uint64_t>> marks, bool keep_numbers,
            Threads threads) {
     check(!rows.is_dense(), "The rows must be sparse. Pass dense rows to HammingIndex.");
-    check(rows.n_rows() <= kMostRows, "A join takes at most 2147483647 rows. Join fewer rows at once.");
+    check(chosen.size() < size_t{1} << 30, "A join takes at most 1073741823 rows. Join fewer rows at once.");
     check(squares.size() == rows.n_rows(), "Each row needs its squared length. Pass equally many of both.");
     check(measure >= 0 && measure <= 2, "measure must be 0 (cosine), 1 (Jaccard) or 2 (containment).");
     check(threshold > 0, "threshold must be above 0. Nearly all pairs would reach it.");
@@ -33,11 +41,19 @@ void start(SharedJoin* self, const RowArrays& rows, Vector<int64_t> chosen, Vect
                   static_cast<size_t>(chosen.data()[i]) < rows.n_rows(),
               "Chosen rows must ascend and be there. Pass each once.");
     check(first_query <= chosen.size(), "first_query must be at most the number of rows. Lower it.");
-    const JoinProblem problem{rows.view(),      chosen.data(),  chosen.size(),
-                              rows.n_columns(), squares.data(), static_cast<Measure>(measure.value),
-                              threshold,        first_query,    most_per_row,
-                              most_pairs};
+    JoinProblem problem{rows.view(),      chosen.data(),  chosen.size(),
+                        rows.n_columns(), squares.data(), static_cast<Measure>(measure.value),
+                        threshold,        first_query,    most_per_row,
+                        most_pairs};
+    check(marks_indptr.has_value() == marks.has_value(), "Pass both arrays of marks, or none.");
+    if (marks) {
+        check(rows.n_rows() % 2 == 0, "A text has two rows. Pass both.");
+        check_marks(*marks_indptr, *marks, rows.n_rows() / 2);
+        problem.marks = {marks_indptr->data(), marks->data(), keep_numbers};
+    }
     auto* shared = new (self) SharedJoin;
+    shared->marks_indptr = marks_indptr;
+    shared->marks = marks;
     interruptible([&](StopFlag& stop) { shared->join = std::make_unique<SimilarityJoin>(problem, threads, stop); });
 }
 
@@ -98,6 +114,70 @@ nb::tuple sets_in(SharedSetIndex& self) {
                           to_numpy(std::vector<uint64_t>(self.index.items())));
 }
 
+// A text index that threads may share.
+struct SharedTextIndex {
+    SharedTextIndex(double threshold, bool keep_numbers) : index(threshold, keep_numbers) {}
+
+    TextIndex index;
+    std::mutex mutex;
+};
+
+void make_text_index(SharedTextIndex* self, double threshold, bool keep_numbers) {
+    check(threshold > 0 && threshold <= 1, "threshold must be above 0 and at most 1.");
+    new (self) SharedTextIndex(threshold, keep_numbers);
+}
+
+// Texts as `wording` gives them.
+struct WordingArrays {
+    Vector<int64_t> indptr;
+    Vector<uint64_t> items;
+    Vector<int64_t> marks_indptr;
+    Vector<uint64_t> marks;
+
+    void validate() const {
+        check_sets(indptr, items);
+        check(indptr.size() % 2 == 1, "A text has two sets. Pass both.");
+        check_marks(marks_indptr, marks, size());
+        for (size_t i = 0; i < size(); ++i)
+            for (int64_t at = marks_indptr.data()[i] + 2; at < marks_indptr.data()[i + 1]; ++at)
+                check(marks.data()[at - 1] <= marks.data()[at], "The marks of a text must ascend. Sort them.");
+    }
+    size_t size() const { return indptr.size() / 2; }
+    TextSets at(size_t i) const {
+        const int64_t *bounds = indptr.data() + 2 * i, *own = marks_indptr.data() + i;
+        return {items.data() + bounds[0], items.data() + bounds[1], items.data() + bounds[2], marks.data() + own[0],
+                marks.data() + own[1]};
+    }
+};
+
+// As `match_sets`, for texts.
+nb::tuple match_texts(SharedTextIndex& self, const WordingArrays& texts, bool keep, bool all) {
+    texts.validate();
+    std::vector<int64_t> places;
+    std::vector<double> scores;
+    interruptible_unless(texts.items.size() < 1 << 12, [&](StopFlag& stop) {
+        const std::lock_guard lock(self.mutex);
+        for (size_t i = 0; i < texts.size() && !stop.load(); ++i) {
+            const SetIndex::Match match = all ? SetIndex::Match{} : self.index.find(texts.at(i));
+            places.push_back(match.set);
+            scores.push_back(match.score);
+            if (keep && match.set < 0) self.index.add(texts.at(i));
+        }
+    });
+    return nb::make_tuple(to_numpy(std::move(places)), to_numpy(std::move(scores)));
+}
+
+nb::tuple wording_tuple(Wording texts) {
+    return nb::make_tuple(to_numpy(std::move(texts.indptr)), to_numpy(std::move(texts.items)),
+                          to_numpy(std::move(texts.marks_indptr)), to_numpy(std::move(texts.marks)));
+}
+
+template <bool keep, bool all>
+nb::tuple match_wording(SharedTextIndex& self, Vector<int64_t> indptr, Vector<uint64_t> items,
+                        Vector<int64_t> marks_indptr, Vector<uint64_t> marks) {
+    return match_texts(self, {indptr, items, marks_indptr, marks}, keep, all);
+}
+
 void check_words(const Vector<int32_t>& words, const Vector<uint64_t>& hashes) {
     for (size_t at = 0; at < words.size(); ++at)
         check(static_cast<uint32_t>(words.data()[at]) < hashes.size(),
@@ -146,7 +226,8 @@ void bind_join(nb::module_& module) {
     nb::class_<SharedJoin>(module, "SimilarityJoin")
         .def("__init__", &start, nb::arg("rows"), nb::kw_only(), nb::arg("chosen"), nb::arg("squares"),
              nb::arg("measure"), nb::arg("threshold"), nb::arg("first_query") = Whole<size_t>{0},
-             nb::arg("most_per_row"), nb::arg("most_pairs"), nb::arg("threads"))
+             nb::arg("most_per_row"), nb::arg("most_pairs"), nb::arg("marks_indptr") = nb::none(),
+             nb::arg("marks") = nb::none(), nb::arg("keep_numbers") = false, nb::arg("threads"))
         .def("next", &next_block)
         .def_prop_ro("done", [](SharedJoin& self) { return self.join->done(); })
         .def_prop_ro("position", [](SharedJoin& self) { return self.join->position(); })
@@ -185,6 +266,31 @@ void bind_join(nb::module_& module) {
             },
             nb::arg("count"))
         .def("sets", &sets_in);
+    nb::class_<SharedTextIndex>(module, "TextIndex")
+        .def("__init__", &make_text_index, nb::kw_only(), nb::arg("threshold"), nb::arg("keep_numbers"))
+        .def("__len__",
+             [](SharedTextIndex& self) {
+                 const std::lock_guard lock(self.mutex);
+                 return self.index.size();
+             })
+        .def("find", &match_wording<false, false>, nb::arg("indptr"), nb::arg("items"), nb::arg("marks_indptr"),
+             nb::arg("marks"))
+        .def("find_or_add", &match_wording<true, false>, nb::arg("indptr"), nb::arg("items"), nb::arg("marks_indptr"),
+             nb::arg("marks"))
+        .def("add", &match_wording<true, true>, nb::arg("indptr"), nb::arg("items"), nb::arg("marks_indptr"),
+             nb::arg("marks"))
+        .def(
+            "truncate",
+            [](SharedTextIndex& self, Whole<size_t> count) {
+                const nb::gil_scoped_release released;
+                const std::lock_guard lock(self.mutex);
+                self.index.truncate(count);
+            },
+            nb::arg("count"))
+        .def("texts", [](SharedTextIndex& self) {
+            const std::lock_guard lock(self.mutex);
+            return wording_tuple(self.index.texts());
+        });
     module.def("shingle_sets", &sets_of, nb::arg("starts"), nb::arg("words"), nb::arg("hashes"), nb::kw_only(),
                nb::arg("size"), nb::arg("threads"));
     module.def("first_equal_rows", &equal_rows, nb::arg("rows"), nb::kw_only(), nb::arg("threads"));

@@ -4,6 +4,7 @@
 #include "bindings.hpp"
 #include "ranking/ranking.hpp"
 #include "ranking/reranking.hpp"
+#include "ranking/votes.hpp"
 #include "views.hpp"
 
 namespace sthash {
@@ -79,15 +80,44 @@ nb::ndarray<nb::numpy, float> scores(const RowArrays& vectors, Vector<int64_t> l
     return to_numpy(std::move(result));
 }
 
+// A place for each of `n_rows` rows, or -1.
+void check_places(const Matrix<int64_t>& places, size_t n_rows) {
+    for (size_t at = 0; at < places.shape(0) * places.shape(1); ++at)
+        check(places.data()[at] >= -1 && places.data()[at] < static_cast<int64_t>(n_rows),
+              "A place must be -1 or that of a vector. Use places from 0 on.");
+}
+
+nb::ndarray<nb::numpy, float> among(const RowArrays& vectors, Matrix<int64_t> places, Threads threads) {
+    const RowsView view = vectors.view();
+    const size_t count = places.shape(0), width = places.shape(1);
+    check_places(places, view.n_rows);
+    check_answers(count * width, width);
+    std::vector<float> result;
+    interruptible(
+        [&](StopFlag& stop) { result = products_among(view, {places.data(), count, width}, threads, stop); });
+    return to_numpy(std::move(result), {count, width, width});
+}
+
+nb::ndarray<nb::numpy, double> weights_of_votes(Cube<float> products, Matrix<double> likeness, int power, double ridge,
+                                                Threads threads) {
+    const size_t count = likeness.shape(0), width = likeness.shape(1);
+    check(products.shape(0) == count && products.shape(1) == width && products.shape(2) == width,
+          "Each voter needs a product with each of its group. Pass groups of the same size.");
+    check(power >= 1 && ridge > 0, "The power must be at least 1, and the ridge positive.");
+    std::vector<double> result;
+    interruptible([&](StopFlag& stop) {
+        result = vote_weights({products.data(), likeness.data(), count, width}, power, ridge, threads, stop);
+    });
+    return to_numpy(std::move(result), {count, width});
+}
+
 nb::tuple rerank_hits(const RowArrays& vectors, Matrix<int64_t> places, Matrix<float> scores, size_t k, size_t seeds,
                       size_t neighbors, double smoothing, size_t feedback_documents, double feedback, int threads) {
     const RowsView view = vectors.view();
     const size_t count = places.shape(0), width = places.shape(1);
     check(!view.dense, "The vectors must be sparse. Pass those of texts.");
     check(scores.shape(0) == count && scores.shape(1) == width, "Each place needs a score. Pass equally many of both.");
-    for (size_t at = 0; at < count * width; ++at)
-        check(places.data()[at] >= -1 && places.data()[at] < static_cast<int64_t>(view.n_rows),
-              "A place must be -1 or that of a vector. Use places from 0 on.");
+    check_places(places, view.n_rows);
     const Reranking how{seeds, neighbors, feedback_documents, smoothing, feedback};
     k = std::min(k, width);
     RerankedHits answer;
@@ -108,6 +138,9 @@ void bind_ranking(nb::module_& module) {
                nb::arg("margins").none(), nb::arg("radius").none(), nb::arg("wanted"));
     module.def("pair_scores", &scores, nb::arg("vectors"), nb::arg("left"), nb::arg("right"), nb::kw_only(),
                nb::arg("threads"));
+    module.def("products_among", &among, nb::arg("vectors"), nb::arg("places"), nb::kw_only(), nb::arg("threads"));
+    module.def("vote_weights", &weights_of_votes, nb::arg("products"), nb::arg("likeness"), nb::kw_only(),
+               nb::arg("power"), nb::arg("ridge"), nb::arg("threads"));
     module.def("rerank_hits", &rerank_hits, nb::arg("vectors"), nb::arg("places"), nb::arg("scores"), nb::kw_only(),
                nb::arg("k"), nb::arg("seeds"), nb::arg("neighbors"), nb::arg("smoothing"),
                nb::arg("feedback_documents"), nb::arg("feedback"), nb::arg("threads"));

@@ -2,6 +2,7 @@
 #include <nanobind/stl/string.h>
 
 #include "bindings.hpp"
+#include "join/wording.hpp"
 #include "text/counter.hpp"
 #include "text/forms.hpp"
 #include "text/scanner.hpp"
@@ -110,6 +111,14 @@ nb::tuple scan(SharedWordTable& shared, const nb::list& texts, Threads threads) 
         scanned = scan_texts(views, shared.table, threads, stop);
     });
     return nb::make_tuple(to_numpy(std::move(scanned.starts)), to_numpy(std::move(scanned.words)));
+}
+
+nb::tuple wording(const nb::list& texts, Threads threads) {
+    const HeldTexts held(texts, true);
+    join::Wording found;
+    interruptible([&](StopFlag& stop) { found = join::wording_of(held.views(), threads, stop); });
+    return nb::make_tuple(to_numpy(std::move(found.indptr)), to_numpy(std::move(found.items)),
+                          to_numpy(std::move(found.marks_indptr)), to_numpy(std::move(found.marks)));
 }
 
 nb::tuple count_text_forms(const nb::list& texts, bool stemmed, Vector<int32_t> stop_words, Threads threads) {
@@ -266,6 +275,7 @@ void bind_text(nb::module_& module) {
                nb::arg("n_terms"), nb::arg("threads"));
     module.def("closest_words", &closest, nb::arg("word"), nb::arg("vocabulary"), nb::arg("frequencies"), nb::kw_only(),
                nb::arg("distance"), nb::arg("count"), nb::arg("threads"));
+    module.def("wording", &wording, nb::arg("texts"), nb::kw_only(), nb::arg("threads"));
     module.def("count_forms", &count_text_forms, nb::arg("texts"), nb::kw_only(), nb::arg("stemmed"),
                nb::arg("stop_words"), nb::arg("threads"));
     module.def("forms_of", &text_forms, nb::arg("text"));

@@ -98,8 +98,11 @@ struct Edit::NewIds {
     }
 };
 
-Edit::Edit(const Coder& coder, const Snapshot& before, std::shared_ptr<PageBuffer> room)
-    : coder_(coder), after_(std::make_shared<Snapshot>(before)), room_(std::move(room)), own_cells_(coder.n_cells) {}
+Edit::Edit(const Snapshot& before, std::shared_ptr<PageBuffer> room)
+    : after_(std::make_shared<Snapshot>(before)),
+      coder_(after_->coder),
+      room_(std::move(room)),
+      own_cells_(coder_.n_cells) {}
 
 void Edit::append(const NewRows& rows) {
     std::vector<uint32_t> slots(rows.count);
@@ -247,6 +250,81 @@ void Edit::kill(uint32_t slot) {
     --after_->sizes[cell];
     --after_->size;
     ++after_->dead;
+}
+
+void Edit::regroup(const Regrouped& rows, const std::vector<uint32_t>& slots) {
+    Snapshot& after = *after_;
+    after.centers = rows.centers;
+    after.coder.n_cells = rows.centers->lengths.size() / 3;
+    after.coder.centers = rows.centers->bytes.data();
+    after.coder.lengths = rows.centers->lengths.data();
+    after.cells.resize(coder_.n_cells, std::make_shared<const Cell>());
+    after.sizes.resize(coder_.n_cells);
+    own_cells_.resize(coder_.n_cells);
+
+    // The pages note the new cells, in copies of their lists. The last page may go on growing.
+    std::vector<std::shared_ptr<int32_t[]>> own_lists(after.pages.size());
+    std::vector<uint8_t> touched(coder_.n_cells);
+    for (size_t i = 0; i < rows.count; ++i) {
+        const size_t number = slots[i] >> kPageBits;
+        const uint32_t row = slots[i] & (kPageRows - 1);
+        if (own_lists[number] == nullptr) {
+            auto page = std::make_shared<Page>(*after.pages[number]);
+            const bool grows = room_ != nullptr && page->owner == room_;
+            own_lists[number].reset(new int32_t[grows ? room_->capacity : page->count]);
+            std::copy_n(page->cells.get(), page->count, own_lists[number].get());
+            page->cells = own_lists[number];
+            after.pages[number] = std::move(page);
+        }
+        int32_t& cell = own_lists[number][row];
+        touched[static_cast<size_t>(cell)] = 1;
+        --after.sizes[static_cast<size_t>(cell)];
+        cell = rows.cells[i];
+        touched[static_cast<size_t>(cell)] = 1;
+        ++after.sizes[static_cast<size_t>(cell)];
+    }
+
+    // Each cell that has lost or got rows is written anew, in the order of the slots.
+    struct Held {
+        uint32_t slot;
+        const Extent* extent;  // null if the row moves here
+        size_t place;
+    };
+    std::vector<std::vector<uint32_t>> arrived(coder_.n_cells);
+    for (size_t i = 0; i < rows.count; ++i)
+        arrived[static_cast<size_t>(rows.cells[i])].push_back(static_cast<uint32_t>(i));
+    std::vector<uint32_t> moved(slots);
+    std::sort(moved.begin(), moved.end());
+    const size_t row_bytes = coder_.row_bytes();
+    std::vector<Held> held;
+    std::vector<uint32_t> held_slots;
+    std::vector<uint8_t> packed;
+    for (size_t cell = 0; cell < coder_.n_cells; ++cell) {
+        if (touched[cell] == 0) continue;
+        held.clear();
+        for (const Extent& extent : *after.cells[cell])
+            for (uint32_t row = 0; row < extent.size; ++row)
+                if (!extent.is_dead(row) && !std::binary_search(moved.begin(), moved.end(), extent.slots[row]))
+                    held.push_back({extent.slots[row], &extent, row});
+        for (const uint32_t i : arrived[cell]) held.push_back({slots[i], nullptr, i});
+        std::sort(held.begin(), held.end(), [](const Held& a, const Held& b) { return a.slot < b.slot; });
+        held_slots.clear();
+        packed.resize(held.size() * row_bytes);
+        for (size_t i = 0; i < held.size(); ++i) {
+            held_slots.push_back(held[i].slot);
+            if (held[i].extent != nullptr)
+                read_row(*held[i].extent, static_cast<uint32_t>(held[i].place), row_bytes, &packed[i * row_bytes]);
+            else
+                std::memcpy(&packed[i * row_bytes], rows.packed + held[i].place * row_bytes, row_bytes);
+        }
+        own_cells_[cell] = std::make_shared<Cell>();
+        extend(*own_cells_[cell], held_slots.data(), held_slots.size(), row_bytes, memory_,
+               [&](size_t i) { return packed.data() + i * row_bytes; });
+    }
+    for (size_t cell = 0; cell < coder_.n_cells; ++cell)
+        if (own_cells_[cell] != nullptr) after.cells[cell] = own_cells_[cell];
+    if (!own_lists.empty() && own_lists.back() != nullptr && room_ != nullptr && after.pages.back()->owner == room_)
+        room_->cells = own_lists.back();  // last, because it cannot be undone
 }
 
 void read_row(const Extent& extent, uint32_t row, size_t row_bytes, uint8_t* packed) {

@@ -20,6 +20,14 @@ struct NewRows {
     std::shared_ptr<const void> owner;
 };
 
+// Centers to take over, and rows that move to other cells. The caller owns the arrays.
+struct Regrouped {
+    std::shared_ptr<const Centers> centers;
+    size_t count;
+    const int32_t* cells;
+    const uint8_t* packed;
+};
+
 // Memory behind the last page, with room for more rows.
 struct PageBuffer;
 
@@ -64,12 +72,15 @@ struct ExtentMemory {
 // One writer at a time may edit. `room` is the buffer of the last page, kept from edit to edit.
 class Edit {
  public:
-    Edit(const Coder& coder, const Snapshot& before, std::shared_ptr<PageBuffer> room);
+    Edit(const Snapshot& before, std::shared_ptr<PageBuffer> room);
 
     void append(const NewRows& rows);
     void kill(uint32_t slot);
     // Fills an empty snapshot with the live rows of another. Borrowed pages with live rows stay as they are.
     void append_live(const Snapshot& before);
+    // Takes over other centers, at least as many, and moves rows to other cells, with their codes there. This is the
+    // only change of the edit.
+    void regroup(const Regrouped& rows, const std::vector<uint32_t>& slots);
 
     const Snapshot& after() const { return *after_; }
     std::shared_ptr<Snapshot> result() { return after_; }
@@ -97,8 +108,8 @@ class Edit {
     void see_id(int64_t id);
     Cell& own_cell(size_t cell);
 
-    const Coder& coder_;
     std::shared_ptr<Snapshot> after_;
+    const Coder& coder_;  // of after_
     std::shared_ptr<PageBuffer> room_;
     ExtentMemory memory_;
     std::vector<std::shared_ptr<Cell>> own_cells_;  // copied by this edit

@@ -18,6 +18,13 @@ void check_room(const Snapshot& before, const NewRows& rows) {
         throw std::length_error("No ids are left after " + std::to_string(before.max_id) + ". Give ids yourself.");
 }
 
+// A snapshot without rows, with the same centers.
+Snapshot empty_like(const Snapshot& snapshot) {
+    Snapshot empty(snapshot.coder);
+    empty.centers = snapshot.centers;
+    return empty;
+}
+
 }  // namespace
 
 int64_t Index::add(const NewRows& rows) {
@@ -25,7 +32,7 @@ int64_t Index::add(const NewRows& rows) {
     const Reading before = snapshot();
     if (rows.count == 0) return 0;
     check_room(*before, rows);
-    Edit edit(coder_, *before, room_);
+    Edit edit(*before, room_);
     edit.append(rows);
     commit(*before, edit, {}, rows.count);
     return static_cast<int64_t>(static_cast<uint64_t>(before->max_id) + 1);
@@ -35,7 +42,7 @@ void Index::remove(const IdsView& ids) {
     const std::lock_guard writing(writer_mutex_);
     const Reading before = snapshot();
     if (ids.count == 0) return;
-    Edit edit(coder_, *before, room_);
+    Edit edit(*before, room_);
     std::vector<uint32_t> killed(ids.count);
     for (size_t i = 0; i < ids.count; ++i) {
         const int64_t slot = find(*before, ids.ids[i]);
@@ -47,6 +54,23 @@ void Index::remove(const IdsView& ids) {
         edit.kill(killed[i]);
     }
     commit(*before, edit, killed, 0);
+}
+
+void Index::regroup(const IdsView& ids, const Regrouped& rows) {
+    const std::lock_guard writing(writer_mutex_);
+    const Reading before = snapshot();
+    std::vector<uint32_t> slots(ids.count);
+    {
+        const std::shared_lock mapping(map_mutex_);
+        for (size_t i = 0; i < ids.count; ++i) {
+            const int64_t slot = find(*before, ids.ids[i]);
+            if (slot < 0) throw UnknownId(ids.ids[i]);
+            slots[i] = static_cast<uint32_t>(slot);
+        }
+    }
+    Edit edit(*before, room_);
+    edit.regroup(rows, slots);
+    publish(edit.result());
 }
 
 void Index::raise_max_id(int64_t id) {
@@ -102,7 +126,7 @@ void Index::commit(const Snapshot& before, Edit& edit, const std::vector<uint32_
     std::shared_ptr<PageBuffer> room = edit.room();
     const bool sparse = after->dead > std::max(kFewDead, (after->size + after->dead) / 4);
     if (sparse) {
-        Edit fresh(coder_, Snapshot(coder_.n_cells), nullptr);
+        Edit fresh(empty_like(*after), nullptr);
         fresh.append_live(*after);
         after = fresh.result();
         room = fresh.room();
@@ -155,8 +179,8 @@ void Index::publish(Reading next) {
     state_.swap(next);  // the old state is let go outside the lock
 }
 
-Table table_of(const Coder& coder, const Snapshot& snapshot) {
-    const size_t count = snapshot.size, row_bytes = coder.row_bytes();
+Table table_of(const Snapshot& snapshot) {
+    const size_t count = snapshot.size, row_bytes = snapshot.coder.row_bytes();
     Table table{snapshot.slots_by_id(), std::vector<int64_t>(count), std::vector<int32_t>(count),
                 std::vector<uint8_t>(count * row_bytes)};
     std::vector<uint32_t> ranks(snapshot.pages.size() << kPageBits);

@@ -17,8 +17,9 @@ class Index {
  public:
     using Reading = std::shared_ptr<const Snapshot>;
 
-    explicit Index(const Coder& coder) : coder_(coder), state_(std::make_shared<const Snapshot>(coder.n_cells)) {}
+    explicit Index(const Coder& coder) : coder_(coder), state_(std::make_shared<const Snapshot>(coder)) {}
 
+    // What was learned at first. A snapshot has its own, with the centers as they are now.
     const Coder& coder() const { return coder_; }
 
     // The state of the index now.
@@ -32,6 +33,9 @@ class Index {
 
     // Removes all of these ids or none.
     void remove(const IdsView& ids);
+
+    // Takes over other centers, at least as many, and moves rows with these ids to other cells.
+    void regroup(const IdsView& ids, const Regrouped& rows);
 
     // From now on default ids are greater than this.
     void raise_max_id(int64_t id);
@@ -67,6 +71,6 @@ struct Table {
     std::vector<int32_t> cells;
     std::vector<uint8_t> packed;
 };
-Table table_of(const Coder& coder, const Snapshot& snapshot);
+Table table_of(const Snapshot& snapshot);
 
 }  // namespace sthash::cells

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <optional>
 #include <vector>
 
 #include "cells/kernels.hpp"
@@ -99,34 +98,19 @@ CellFacts facts(const Coder& coder, size_t cell) {
     return {coder.lengths[3 * cell], coder.lengths[3 * cell + 1], coder.lengths[3 * cell + 2]};
 }
 
-// The rows that a search may find.
-struct Filter {
-    Filter(const Coder& coder, const Snapshot& snapshot, const std::vector<uint32_t>& slots)
-        : bits(snapshot.pages.size() * (kPageRows / 64)), sizes(coder.n_cells) {
-        for (const uint32_t slot : slots) {
-            bits[slot / 64] |= uint64_t{1} << (slot % 64);
-            ++sizes[static_cast<size_t>(snapshot.page_of(slot).cells[slot & (kPageRows - 1)])];
-        }
-    }
-    bool has(uint32_t slot) const { return (bits[slot / 64] >> (slot % 64) & 1) != 0; }
-
-    std::vector<uint64_t> bits;  // one per slot
-    std::vector<int32_t> sizes;  // rows per cell
-};
-
 // Looks at the codes of an extent, the `number`-th that was visited.
 void scan_extent(const Coder& coder, const Extent& extent, size_t number, const CellTerms& own, const Tables& tables,
-                 const Filter* filter, Candidates& candidates) {
+                 const Selection* selection, Candidates& candidates) {
     Found near[kExtentRows];
     const Scales scales{{coder.scales[0], coder.scales[1]}, {coder.scales[2], coder.scales[3]}};
     const auto first = static_cast<int32_t>(number << kExtentBits), end = first + static_cast<int32_t>(extent.size);
     const size_t hits =
         scan(extent.blocks.get(), extent.n_blocks(), coder.bytes, tables, scales, own, candidates.limit(), first, near);
-    const bool whole = extent.dead_count == 0 && filter == nullptr;
+    const bool whole = extent.dead_count == 0 && selection == nullptr;
     for (size_t i = 0; i < hits && near[i].place < end; ++i) {
         if (near[i].score < candidates.limit()) continue;
         const auto row = static_cast<uint32_t>(near[i].place - first);
-        if (whole || (!extent.is_dead(row) && (filter == nullptr || filter->has(extent.slots[row]))))
+        if (whole || (!extent.is_dead(row) && (selection == nullptr || selection->has(extent.slots[row]))))
             candidates.add(near[i].score, static_cast<uint32_t>(near[i].place));
     }
 }
@@ -164,7 +148,7 @@ void multiply_centers(const Coder& coder, const float* query, Scratch& scratch) 
 }
 
 // Fills `order` with the keys of the cells to look into, best first. `sizes` says how many rows count in each cell, of
-// `total` in all.
+// `total` in all; cells without such rows are left out.
 void choose_cells(const Coder& coder, const Request& request, const std::vector<int32_t>& sizes, size_t total,
                   Scratch& scratch) {
     std::vector<uint64_t>& order = scratch.order;
@@ -173,11 +157,15 @@ void choose_cells(const Coder& coder, const Request& request, const std::vector<
     for (size_t probes = request.probes;; probes = coder.n_cells) {
         order.resize(coder.n_cells);
         uint64_t best = UINT64_MAX;
+        size_t filled = 0;
         for (size_t cell = 0; cell < coder.n_cells; ++cell) {
             const float rating = scratch.products[cell] * facts(coder, cell).weight;
-            order[cell] = key_of(rating, static_cast<uint32_t>(cell));
-            best = std::min(best, order[cell]);
+            const uint64_t key = key_of(rating, static_cast<uint32_t>(cell));
+            order[filled] = key;
+            best = sizes[cell] > 0 ? std::min(best, key) : best;
+            filled += sizes[cell] > 0 ? 1 : 0;
         }
+        order.resize(filled);
         const uint64_t last = key_of(score_of(best) - request.margin, UINT32_MAX);
         size_t within = 0, rows = 0, needed = 0;
         for (const uint64_t key : order) within += key <= last ? size(key) : 0;
@@ -234,10 +222,11 @@ void write_nothing(size_t from, size_t k, int64_t* ids, float* scores) {
     std::fill(scores + from, scores + k, kNever);
 }
 
-void search_one(const Coder& coder, const Snapshot& snapshot, const Request& request, const Filter* filter,
-                size_t total, const float* query, const float* weights, int64_t* ids, float* scores, Scratch& scratch) {
+void search_one(const Snapshot& snapshot, const Request& request, const Selection* selection, size_t total,
+                const float* query, const float* weights, int64_t* ids, float* scores, Scratch& scratch) {
+    const Coder& coder = snapshot.coder;
     multiply_centers(coder, query, scratch);
-    choose_cells(coder, request, filter != nullptr ? filter->sizes : snapshot.sizes, total, scratch);
+    choose_cells(coder, request, selection != nullptr ? selection->sizes : snapshot.sizes, total, scratch);
     const Tables tables = fill_tables(weights, coder.bytes, scratch);
     Candidates candidates(scratch.found, scratch.edge, request.candidates);
     scratch.visited.clear();
@@ -250,11 +239,22 @@ void search_one(const Coder& coder, const Snapshot& snapshot, const Request& req
         const float product = scratch.products[cell];
         const CellTerms own{product, product * facts(coder, cell).inverse_square};
         for (const Extent& extent : *snapshot.cells[cell]) {
-            scan_extent(coder, extent, scratch.visited.size(), own, tables, filter, candidates);
+            scan_extent(coder, extent, scratch.visited.size(), own, tables, selection, candidates);
             scratch.visited.push_back(&extent);
         }
     }
     candidates.cut();
+    if (request.estimated) {
+        std::sort(scratch.found.begin(), scratch.found.end());
+        const size_t kept = std::min(request.k, scratch.found.size());
+        for (size_t i = 0; i < kept; ++i) {
+            const Extent& extent = *scratch.visited[number_of(scratch.found[i]) >> kExtentBits];
+            ids[i] = snapshot.id_of(extent.slots[number_of(scratch.found[i]) & (kExtentRows - 1)]);
+            scores[i] = score_of(scratch.found[i]);
+        }
+        write_nothing(kept, request.k, ids, scores);
+        return;
+    }
     scratch.places.clear();
     for (const uint64_t key : scratch.found) {
         const Extent& extent = *scratch.visited[number_of(key) >> kExtentBits];
@@ -282,10 +282,18 @@ void search_one(const Coder& coder, const Snapshot& snapshot, const Request& req
 
 }  // namespace
 
-Search::Search(const Coder& coder, const Snapshot& snapshot, const Request& request,
-               const std::vector<uint32_t>* allowed)
-    : coder_(coder), snapshot_(snapshot), request_(request), allowed_(allowed) {
-    const auto rows = static_cast<double>(allowed != nullptr ? allowed->size() : snapshot.size);
+Selection::Selection(const Snapshot& snapshot, std::vector<uint32_t> live_slots)
+    : slots(std::move(live_slots)), bits(snapshot.pages.size() * (kPageRows / 64)), sizes(snapshot.coder.n_cells) {
+    for (const uint32_t slot : slots) {
+        bits[slot / 64] |= uint64_t{1} << (slot % 64);
+        ++sizes[static_cast<size_t>(snapshot.page_of(slot).cells[slot & (kPageRows - 1)])];
+    }
+}
+
+Search::Search(const Snapshot& snapshot, const Request& request, const Selection* selection)
+    : coder_(snapshot.coder), snapshot_(snapshot), request_(request), selection_(selection) {
+    const Coder& coder = coder_;
+    const auto rows = static_cast<double>(selection != nullptr ? selection->slots.size() : snapshot.size);
     const auto live = static_cast<double>(snapshot.size), dimension = static_cast<double>(coder.dimension);
     const auto n_cells = static_cast<double>(coder.n_cells), candidates = static_cast<double>(request.candidates);
     // Centers are bytes, four times as quick as vectors; a byte of a code takes about as long as a quarter of a value.
@@ -294,7 +302,8 @@ Search::Search(const Coder& coder, const Snapshot& snapshot, const Request& requ
     const double by_cells =
         n_cells * dimension / 8 + scanned * static_cast<double>(coder.bytes) / 4 + candidates * dimension;
     const double by_vectors = rows * dimension;
-    exact_ = request.exact || by_vectors <= by_cells;
+    exact_ = !request.estimated && (request.plan == Request::Plan::exact ||
+                                    (request.plan == Request::Plan::cheapest && by_vectors <= by_cells));
     cost_ = exact_ ? by_vectors : by_cells;
 }
 
@@ -306,8 +315,8 @@ void Search::run(int64_t* ids, float* scores, int threads, StopFlag& stop) const
 }
 
 void Search::score_everything(int64_t* ids, float* scores, int threads, StopFlag& stop) const {
-    std::vector<uint32_t> slots = allowed_ != nullptr ? *allowed_ : snapshot_.slots_by_id();
-    if (allowed_ != nullptr && !snapshot_.sorted) snapshot_.order_by_id(slots);
+    std::vector<uint32_t> slots = selection_ != nullptr ? selection_->slots : snapshot_.slots_by_id();
+    if (selection_ != nullptr && !snapshot_.sorted) snapshot_.order_by_id(slots);
     const size_t k = request_.k, dimension = coder_.dimension;
     parallel_for(request_.count, kQueriesAtOnce, threads, stop, [&](size_t first, size_t last, int) {
         struct Asked {
@@ -347,9 +356,7 @@ void Search::score_everything(int64_t* ids, float* scores, int threads, StopFlag
 }
 
 void Search::search_cells(int64_t* ids, float* scores, int threads, StopFlag& stop) const {
-    std::optional<Filter> filter;
-    if (allowed_ != nullptr) filter.emplace(coder_, snapshot_, *allowed_);
-    const size_t total = allowed_ != nullptr ? allowed_->size() : snapshot_.size;
+    const size_t total = selection_ != nullptr ? selection_->slots.size() : snapshot_.size;
     std::vector<Scratch> scratch(static_cast<size_t>(std::max(threads, 1)));
     const size_t bits = 8 * coder_.bytes;
     parallel_for(request_.count, kQueriesAtOnce, threads, stop, [&](size_t first, size_t last, int thread) {
@@ -360,7 +367,7 @@ void Search::search_cells(int64_t* ids, float* scores, int threads, StopFlag& st
         quantizer::multiply_rows(vectors, count, coder_.dimension, coder_.signs, bits, own.weights.data());
         for (size_t q = 0; q < count; ++q) {
             const size_t place = (first + q) * request_.k;
-            search_one(coder_, snapshot_, request_, filter ? &*filter : nullptr, total, vectors + q * coder_.dimension,
+            search_one(snapshot_, request_, selection_, total, vectors + q * coder_.dimension,
                        own.weights.data() + q * bits, ids + place, scores + place, own);
         }
     });

@@ -1,4 +1,4 @@
-// What a search among embeddings reads: the learned coder, and an immutable snapshot of the rows.
+// What a search among embeddings reads: an immutable snapshot of the rows, with the centers of their cells.
 //
 // A row lives in a slot; slots are grouped into pages, which hold the vectors, the ids, and the cell of each row. A
 // cell holds the codes of its rows, in extents of up to 256. Neither a page nor an extent changes once a snapshot holds
@@ -23,7 +23,7 @@ inline size_t bytes_per_value(Precision precision) {
     return precision == Precision::float32 ? 4 : precision == Precision::float16 ? 2 : 1;
 }
 
-// What was learned. The caller owns the arrays.
+// What was learned. The arrays belong to the caller, or to the `Centers` of a snapshot.
 struct Coder {
     size_t n_cells, dimension, bytes;  // `bytes` per code is even
     const int8_t* centers;             // n_cells × dimension
@@ -35,6 +35,12 @@ struct Coder {
 
     size_t row_bytes() const { return bytes + 2; }
     size_t vector_bytes() const { return dimension * bytes_per_value(precision); }
+};
+
+// The centers of a snapshot whose cells were grouped anew.
+struct Centers {
+    std::vector<int8_t> bytes;
+    std::vector<float> lengths;
 };
 
 inline constexpr uint32_t kPageBits = 12, kPageRows = 1u << kPageBits;
@@ -75,14 +81,17 @@ struct Extent {
 using Cell = std::vector<Extent>;  // all full but the last
 
 struct Snapshot {
-    explicit Snapshot(size_t n_cells) : cells(n_cells, std::make_shared<const Cell>()), sizes(n_cells) {}
+    explicit Snapshot(const Coder& coder)
+        : coder(coder), cells(coder.n_cells, std::make_shared<const Cell>()), sizes(coder.n_cells) {}
 
+    Coder coder;
+    std::shared_ptr<const Centers> centers;  // of the coder; null if the caller owns them
     std::vector<std::shared_ptr<const Cell>> cells;
     std::vector<int32_t> sizes;  // live rows per cell
     std::vector<std::shared_ptr<const Page>> pages;
     std::vector<const std::byte*> vectors;  // of the pages
     uint64_t size = 0;                      // live rows
-    uint64_t dead = 0;                      // removed rows that cells still hold
+    uint64_t dead = 0;                      // removed rows that pages still hold
     int64_t max_id = -1;                    // greatest id ever held: default ids go on from there
     bool sorted = true;                     // ids grow with the slots
 

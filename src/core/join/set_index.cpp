@@ -33,7 +33,7 @@ void SetIndex::grow() {
         if (slot.count > 0) slot_of(slot.item) = slot;
 }
 
-SetIndex::Match SetIndex::find(const uint64_t* items, size_t count) {
+SetIndex::Match SetIndex::find(const uint64_t* items, size_t count, const Accept& accept) {
     if (count == 0 || size() == 0) return {};
     if (++mark_ == 0) {
         std::fill(seen_.begin(), seen_.end(), 0);
@@ -48,7 +48,8 @@ SetIndex::Match SetIndex::find(const uint64_t* items, size_t count) {
     // The order of items that are equally rare does not matter: all that is similar enough is found in any.
     std::sort(lists.begin(), lists.end());
     // A similar set has at least so many of the items, and therefore one of the others and one more.
-    const auto needed = static_cast<size_t>(std::ceil(threshold_ * static_cast<double>(count) - 1e-9));
+    const double size = static_cast<double>(count - whole_) + common_;
+    const auto needed = static_cast<size_t>(std::max(std::ceil(threshold_ * size - common_ - 1e-9), 0.0));
     const size_t prefix = count - std::max<size_t>(needed, 1) + 1;
     Match best;
     for (size_t place = 0; place < prefix; ++place) {
@@ -57,24 +58,32 @@ SetIndex::Match SetIndex::find(const uint64_t* items, size_t count) {
         for (; left > 0; --left, link = links_[link].before) {
             const uint32_t set = links_[link].set;
             if (std::exchange(seen_[set], mark_) == mark_) continue;
-            const double score = similarity(items, count, set);
-            if (score < threshold_) continue;
-            if (score > best.score || (score == best.score && set < best.set)) best = {set, score};
+            size_t shared = 0;
+            const double score = similarity(items, count, set, shared);
+            if (score < threshold_ || score < best.score || (score == best.score && set > best.set)) continue;
+            if (accept && score < 1 &&
+                !accept(set, static_cast<int64_t>(count - shared - whole_),
+                        static_cast<int64_t>(count_of(set) - shared - whole_)))
+                continue;
+            best = {set, score};
         }
     }
     return best;
 }
 
-double SetIndex::similarity(const uint64_t* items, size_t count, size_t set) const {
+double SetIndex::similarity(const uint64_t* items, size_t count, size_t set, size_t& shared) const {
     const uint64_t* const other = items_.data() + bounds_[set];
     const auto other_count = static_cast<size_t>(bounds_[set + 1] - bounds_[set]);
-    const double smaller = static_cast<double>(std::min(count, other_count));
-    const double larger = static_cast<double>(measure_ == Measure::jaccard ? std::max(count, other_count) : count);
+    const double smaller = static_cast<double>(std::min(count, other_count) - whole_) + common_;
+    const double larger =
+        static_cast<double>((measure_ == Measure::jaccard ? std::max(count, other_count) : count) - whole_) + common_;
     if (smaller < threshold_ * larger * (1 - 1e-9)) return 0;
-    size_t shared = 0;
+    shared = 0;
     for_each_shared(items, count, other, other_count, [&](size_t, size_t) { ++shared; });
-    const size_t whole = measure_ == Measure::jaccard ? count + other_count - shared : count;
-    return static_cast<double>(shared) / static_cast<double>(whole);
+    const size_t either = measure_ == Measure::jaccard ? count + other_count - shared : count;
+    if (!whole_) return static_cast<double>(shared) / static_cast<double>(either);
+    if (shared == count && shared == other_count) return 1;
+    return std::min((static_cast<double>(shared) + common_) / (static_cast<double>(either - 2) + common_), kNearlyOne);
 }
 
 void SetIndex::add(const uint64_t* items, size_t count) {
@@ -95,10 +104,58 @@ void SetIndex::add(const uint64_t* items, size_t count) {
 
 void SetIndex::truncate(size_t count) {
     if (count >= size()) return;
-    SetIndex first(measure_, threshold_);
+    SetIndex first(measure_, threshold_, common_);
     for (size_t set = 0; set < count; ++set)
         first.add(items_.data() + bounds_[set], static_cast<size_t>(bounds_[set + 1] - bounds_[set]));
     *this = std::move(first);
+}
+
+SetIndex::Match TextIndex::find(const TextSets& text) {
+    const bool has_pairs = text.n_pairs() > 0;
+    const auto accept = [&](bool of_words) {
+        return [&, of_words](size_t set, int64_t only_left, int64_t only_right) {
+            if (!of_words && has_pairs && pairs_.count_of(set) > 0) return false;
+            return !kept_apart(text.marks, text.marks_end, marks_.data() + marks_indptr_[set],
+                               marks_.data() + marks_indptr_[set + 1], {of_words, only_left, only_right},
+                               keep_numbers_);
+        };
+    };
+    const SetIndex::Match by_pairs = pairs_.find(text.pairs, text.n_pairs(), accept(true));
+    if (by_pairs.score == 1) return by_pairs;
+    const SetIndex::Match by_runs = runs_.find(text.runs, text.n_runs(), accept(false));
+    if (by_pairs.set < 0 || by_runs.score > by_pairs.score) return by_runs;
+    return by_runs.score == by_pairs.score && by_runs.set < by_pairs.set ? by_runs : by_pairs;
+}
+
+void TextIndex::add(const TextSets& text) {
+    pairs_.add(text.pairs, text.n_pairs());
+    runs_.add(text.runs, text.n_runs());
+    marks_.insert(marks_.end(), text.marks, text.marks_end);
+    marks_indptr_.push_back(static_cast<int64_t>(marks_.size()));
+}
+
+void TextIndex::truncate(size_t count) {
+    pairs_.truncate(count);
+    runs_.truncate(count);
+    if (count + 1 >= marks_indptr_.size()) return;
+    marks_indptr_.resize(count + 1);
+    marks_.resize(marks_indptr_.back());
+}
+
+Wording TextIndex::texts() const {
+    Wording all;
+    all.indptr.reserve(2 * size() + 1);
+    all.indptr.push_back(0);
+    all.items.reserve(pairs_.items().size() + runs_.items().size());
+    for (size_t i = 0; i < size(); ++i)
+        for (const SetIndex* own : {&pairs_, &runs_}) {
+            const uint64_t* const items = own->items().data();
+            all.items.insert(all.items.end(), items + own->bounds()[i], items + own->bounds()[i + 1]);
+            all.indptr.push_back(static_cast<int64_t>(all.items.size()));
+        }
+    all.marks_indptr = marks_indptr_;
+    all.marks = marks_;
+    return all;
 }
 
 }  // namespace sthash::join

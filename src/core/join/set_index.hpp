@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "join/similarity_join.hpp"
@@ -18,15 +19,23 @@ class SetIndex {
         double score = 0;
     };
 
-    // Measure::jaccard, or containment of the set that is looked for in one that is there.
-    SetIndex(Measure measure, double threshold) : measure_(measure), threshold_(threshold) {}
+    // Whether a set is accepted as similar, with the number of items that only the one looked for and only it have.
+    using Accept = std::function<bool(size_t set, int64_t only_left, int64_t only_right)>;
+
+    // Measure::jaccard, or containment of the set that is looked for in one that is there. If there are `common` items
+    // that all sets have besides, one item of each set stands for the whole of it, and counts for equality only.
+    SetIndex(Measure measure, double threshold, double common = 0)
+        : measure_(measure), threshold_(threshold), common_(common), whole_(common > 0) {}
 
     size_t size() const { return bounds_.size() - 1; }
     const std::vector<int64_t>& bounds() const { return bounds_; }
     const std::vector<uint64_t>& items() const { return items_; }
 
-    // The most similar set; of equals the first.
-    Match find(const uint64_t* items, size_t count);
+    // The most similar set that is accepted; of equals the first.
+    Match find(const uint64_t* items, size_t count, const Accept& accept = {});
+
+    // How many items a set has.
+    size_t count_of(size_t set) const { return static_cast<size_t>(bounds_[set + 1] - bounds_[set]); }
 
     void add(const uint64_t* items, size_t count);
 
@@ -47,10 +56,12 @@ class SetIndex {
 
     Slot& slot_of(uint64_t item);
     void grow();
-    double similarity(const uint64_t* items, size_t count, size_t set) const;
+    double similarity(const uint64_t* items, size_t count, size_t set, size_t& shared) const;
 
     Measure measure_;
     double threshold_;
+    double common_;
+    bool whole_;
     std::vector<int64_t> bounds_{0};
     std::vector<uint64_t> items_;
     std::vector<Slot> slots_ = std::vector<Slot>(1024);
@@ -58,6 +69,38 @@ class SetIndex {
     std::vector<Link> links_;
     std::vector<uint32_t> seen_;  // by set; the mark of the last search that looked at it
     uint32_t mark_ = 0;
+};
+
+// A text as `Wording` has it.
+struct TextSets {
+    const uint64_t *pairs, *runs, *runs_end;  // pairs up to the runs
+    const uint64_t *marks, *marks_end;
+
+    size_t n_pairs() const { return static_cast<size_t>(runs - pairs); }
+    size_t n_runs() const { return static_cast<size_t>(runs_end - runs); }
+};
+
+// The same for texts, by how they are worded.
+class TextIndex {
+ public:
+    TextIndex(double threshold, bool keep_numbers)
+        : keep_numbers_(keep_numbers),
+          pairs_(Measure::jaccard, threshold, kCommonPairs),
+          runs_(Measure::jaccard, threshold, kCommonRuns) {}
+
+    size_t size() const { return pairs_.size(); }
+    SetIndex::Match find(const TextSets& text);
+    void add(const TextSets& text);
+    void truncate(size_t count);
+
+    // All texts, as they were added.
+    Wording texts() const;
+
+ private:
+    bool keep_numbers_;
+    SetIndex pairs_, runs_;
+    std::vector<int64_t> marks_indptr_{0};
+    std::vector<uint64_t> marks_;
 };
 
 }  // namespace sthash::join

@@ -1,5 +1,6 @@
 #include "join/similarity_join.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -16,6 +17,8 @@ constexpr double kRounding = 1e-6;  // of values in single precision
 constexpr size_t kBlockRows = 1 << 14;
 // Rows looked at in the list of a column that is too frequent to look at all.
 constexpr size_t kReach = 1000;
+// Rows of sets that are similar enough are met in so many columns, if they share so many.
+constexpr uint32_t kMeetings = 3;
 
 struct Score {
     Measure measure;
@@ -66,8 +69,12 @@ class SimilarityJoin::Impl {
           most_pairs_(problem.most_pairs),
           threads_(threads),
           rows_(rarest_first(problem.rows, problem.n_columns, chosen_, threads, stop)),
+          marks_(problem.marks),
           joined_(problem.n_chosen) {
-        for (const int64_t row : chosen_) squares_.push_back(problem.squares[row]);
+        for (size_t i = 0; i < chosen_.size(); ++i)
+            squares_.push_back(problem.squares[chosen_[i]] + static_cast<float>(common(i)));
+        if (marks_)
+            for (const int64_t row : chosen_) has_pairs_.push_back(row % 2 == 0 || problem.squares[row - 1] > 0);
         cut_prefixes();
         const bool all = problem.measure == Measure::containment;
         lists_ = ColumnLists(rows_, all ? rows_.ends() : prefix_end_.data());
@@ -105,25 +112,36 @@ class SimilarityJoin::Impl {
     void cut_prefixes() {
         prefix_end_.resize(size());
         for (size_t i = 0; i < size(); ++i) {
-            double rest = 0;
+            double rest = common(i);
             for (int64_t at = rows_.begin(i); at < rows_.end(i); ++at)
                 rest += double{rows_.weights[at]} * rows_.weights[at];
             const double least = score_.least_rest() * squares_[i] * (1 - kRounding);
             int64_t at = rows_.begin(i);
             for (; at < rows_.end(i) && rest >= least; ++at) rest -= double{rows_.weights[at]} * rows_.weights[at];
-            prefix_end_[i] = at;
+            // Of a longer prefix, similar sets share several columns.
+            prefix_end_[i] = marks_ ? std::min(at + kMeetings - 1, rows_.end(i)) : at;
         }
+    }
+
+    // In how many columns of its prefix a similar row is met at least.
+    uint32_t meetings(size_t row) const {
+        if (!marks_ || longest_ != std::numeric_limits<int64_t>::max()) return 1;
+        const double shared = score_.threshold * squares_[row] - common(row);
+        return static_cast<uint32_t>(std::clamp(std::ceil(shared - kRounding), 1.0, double{kMeetings}));
     }
 
     void search(size_t row, std::vector<uint32_t>& seen, std::vector<Found>& found) const {
         const bool contains = score_.measure == Measure::containment;
-        const auto mark = static_cast<uint32_t>(row + 1);
+        const auto mark = static_cast<uint32_t>(row + 1) * (kMeetings + 1);
+        const uint32_t enough = mark + meetings(row);
         const auto look_at = [&](int32_t other) {
-            if (seen[other] == mark) return;
-            seen[other] = mark;
+            uint32_t& met = seen[other];
+            if (met >= enough) return;
+            met = std::max(met, mark) + 1;
+            if (met < enough) return;
             if (score_.sizes_fit(squares_[row], squares_[other])) compare(row, other, found);
         };
-        seen[row] = mark;
+        seen[row] = enough;
         for (int64_t at = rows_.begin(row); at < prefix_end_[row]; ++at) {
             const auto list = lists_.of(rows_.columns[at]);
             const bool frequent = static_cast<int64_t>(list.size()) > longest_;
@@ -137,13 +155,31 @@ class SimilarityJoin::Impl {
         for (const int32_t other : alike_.of(row)) look_at(other);
     }
 
+    // What any two rows of `Wording` share without a column of their own.
+    double common(size_t row) const { return !marks_ ? 0 : chosen_[row] % 2 == 0 ? kCommonPairs : kCommonRuns; }
+
+    // Whether two rows of `Wording` are to be compared: runs of characters are if one of the texts has no pairs of words.
+    bool comparable(size_t row, size_t other) const {
+        return chosen_[row] % 2 == 0 || !has_pairs_[row] || !has_pairs_[other];
+    }
+
+    bool apart(size_t row, size_t other, double product) const {
+        const int64_t left = chosen_[row] / 2, right = chosen_[other] / 2;
+        const Difference difference{chosen_[row] % 2 == 0, std::llround(squares_[row] - product),
+                                    std::llround(squares_[other] - product)};
+        return kept_apart(marks_.items + marks_.indptr[left], marks_.items + marks_.indptr[left + 1],
+                          marks_.items + marks_.indptr[right], marks_.items + marks_.indptr[right + 1], difference,
+                          marks_.keep_numbers);
+    }
+
     // Adds up the product of two rows, the rarest columns first, as long as it can still be large enough.
     void compare(size_t row, int32_t other, std::vector<Found>& found) const {
+        if (marks_ && !comparable(row, static_cast<size_t>(other))) return;
         const double left = squares_[row], right = squares_[other];
         const double needed = score_.needed(left, right) * (1 - kRounding);
         int64_t a = rows_.begin(row), b = rows_.begin(other);
         const int64_t a_end = rows_.end(row), b_end = rows_.end(other);
-        double product = 0, rest_a = rows_.shared_squares[row], rest_b = rows_.shared_squares[other];
+        double product = common(row), rest_a = rows_.shared_squares[row], rest_b = rows_.shared_squares[other];
         while (a < a_end && b < b_end) {
             const int32_t column_a = rows_.columns[a], column_b = rows_.columns[b];
             const double value_a = rows_.weights[a], value_b = rows_.weights[b];
@@ -151,11 +187,14 @@ class SimilarityJoin::Impl {
             if (column_a <= column_b) rest_a -= value_a * value_a, ++a;
             if (column_b <= column_a) rest_b -= value_b * value_b, ++b;
             const double missing = needed - product;
+            if (marks_ && missing > std::min(rest_a, rest_b)) return;  // tighter, of sets
             if (missing > 0 && missing * missing > rest_a * rest_b * (1 + kRounding) + kRounding * needed * needed)
                 return;
         }
-        const double score = score_.of(product, left, right);
-        if (score >= score_.threshold) found.push_back({other, score});
+        double score = score_.of(product, left, right);
+        if (marks_) score = std::min(score, kNearlyOne);
+        if (score < score_.threshold) return;
+        if (!marks_ || !apart(row, static_cast<size_t>(other), product)) found.push_back({other, score});
     }
 
     // Lists the best pairs of a row; of the others only those that join rows not joined yet.
@@ -192,6 +231,8 @@ class SimilarityJoin::Impl {
     size_t listed_ = 0;
     int threads_;
     RankedRows rows_;
+    Marks marks_;
+    std::vector<bool> has_pairs_;
     std::vector<int64_t> prefix_end_;
     ColumnLists lists_;
     int64_t longest_ = 0;

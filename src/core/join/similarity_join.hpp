@@ -9,6 +9,7 @@
 #include <memory>
 #include <vector>
 
+#include "join/wording.hpp"
 #include "parallel.hpp"
 #include "rows.hpp"
 
@@ -35,7 +36,13 @@ struct JoinProblem {
     size_t most_per_row;
     // All pairs are listed as long as there are not more of them than this.
     size_t most_pairs;
+    // For the sets of `Wording`, two rows per text, compared by Jaccard: the marks of the texts. Rows are then compared
+    // by pairs of words if both texts have some, else by runs of characters, and pairs to be kept apart are none.
+    Marks marks = {};
 };
+
+// The score of sets that are not equal, though all that counts of them may be.
+inline constexpr double kNearlyOne = 0.999;
 
 // Row `left[i]` and row `right[i]` have the similarity `scores[i]`. The smaller row is left, but for containment, whose
 // left row is the one contained.

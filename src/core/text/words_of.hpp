@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 #include <vector>
 
 #include "text/characters.hpp"
@@ -80,7 +81,17 @@ const Char* for_each_pair(const Char* at, const Char* end, std::vector<char>& bu
     return at;
 }
 
-// Calls emit(word) for each word of a text; `buffer` holds the word meanwhile and grows with the longest.
+// Calls emit(word), or emit(word, first, after) with the character that the word begins with in the text and the one
+// that follows it, 0 where they are not known.
+template <class Emit>
+void emit_word(Emit& emit, const PaddedWord& word, uint32_t first, uint32_t after) {
+    if constexpr (std::is_invocable_v<Emit&, const PaddedWord&, uint32_t, uint32_t>)
+        emit(word, first, after);
+    else
+        emit(word);
+}
+
+// Calls `emit_word` for each word of a text; `buffer` holds the word meanwhile and grows with the longest.
 template <class Char, class Emit>
 void for_each_word(const Char* at, size_t length, std::vector<char>& buffer, Emit&& emit) {
     const Characters& characters = Characters::instance();
@@ -90,6 +101,7 @@ void for_each_word(const Char* at, size_t length, std::vector<char>& buffer, Emi
     char* limit = begin + buffer.size() - kReserve;
     while (at != end) {
         char* out = begin;
+        uint32_t first = 0;
         bool at_run = false;
         for (; at != end; ++at) {
             const uint32_t code = *at;
@@ -103,6 +115,7 @@ void for_each_word(const Char* at, size_t length, std::vector<char>& buffer, Emi
             if (code < 128) {
                 const char c = kAsciiWord[code];
                 if (c == 0) break;
+                if (out == begin) first = code;
                 *out++ = c;
             } else {
                 const CharacterKind kind = characters.kind(code);
@@ -112,12 +125,14 @@ void for_each_word(const Char* at, size_t length, std::vector<char>& buffer, Emi
                     at_run = kind == unspaced;
                     if (at_run) break;
                 }
+                if (out == begin) first = code;
                 out = write_utf8(characters.lower(code), out);
             }
         }
-        if (out != begin) emit(PaddedWord{begin, static_cast<size_t>(out - begin)});
+        if (out != begin)
+            emit_word(emit, PaddedWord{begin, static_cast<size_t>(out - begin)}, first, at != end ? *at : 0);
         if (at_run) {
-            at = for_each_pair(at, end, buffer, emit);
+            at = for_each_pair(at, end, buffer, [&](const PaddedWord& pair) { emit_word(emit, pair, 0, 0); });
             begin = buffer.data();
             limit = begin + buffer.size() - kReserve;
         } else if (at != end) {
@@ -166,7 +181,8 @@ void for_each_ascii_word(const uint8_t* text, size_t length, std::vector<char>& 
         uint64_t edges = word_bits ^ (word_bits << 1 | static_cast<uint64_t>(inside));
         for (; edges != 0; edges &= edges - 1) {
             const size_t at = b * kBlock + static_cast<size_t>(std::countr_zero(edges));
-            if (inside) emit(PaddedWord{out + start, at - start});
+            if (inside)
+                emit_word(emit, PaddedWord{out + start, at - start}, text[start], at < length ? text[at] : 0);
             inside = !inside;
             start = at;
         }

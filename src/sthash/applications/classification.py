@@ -11,26 +11,34 @@ if TYPE_CHECKING:
 def classify(
     collection: DocumentCollection,
     query: Any,
-    k: int = 25,
+    k: int | None = None,
     *,
     radius: int | None = None,
-    voting: Voting = "majority",
+    voting: Voting = "auto",
+    codes: bool = False,
 ) -> Prediction:
-    """Return the majority label among the nearest documents.
+    """Return the label of a text or a vector, by the votes of the nearest labeled documents.
 
-    If no document contains a word of the text, there are no votes: ``known`` is False and the label is None. In a
-    collection of vectors the nearest vectors vote; with ``metric="ip"``, those with the largest inner products.
+    Posting lists, cells or, in Milvus, codes propose documents; the cosines of their vectors decide which of them vote,
+    and how much. If no document contains a word of the text, there are no votes: ``known`` is False and the label is
+    None. With ``metric="ip"`` the documents with the largest inner products vote, weighted by their cosines.
 
     Parameters
     ----------
     collection : Collection, Client or MilvusCollection
     query : str or array
-    k : int, default=25
-        Without a radius, the neighborhood grows until it holds this many labeled documents.
+    k : int, optional
+        Number of labeled documents that vote. By default it is chosen as the weights are; for plain votes it is 25.
     radius : int, optional
-        Radius of the Hamming ball in bits, for collections with codes.
-    voting : {"majority", "distance"}
-        ``distance`` gives a document at d bits the weight 1 / (1 + d).
+        All documents within a Hamming ball of this many bits vote, by codes only. For collections with codes.
+    voting : {"auto", "majority", "distance"}
+        ``auto`` weights neighbors by their likeness to the query; those that are like each other share their weight
+        (docs/labels.md). Up to 200 labeled documents, classified by the others, choose the number of neighbors, the
+        weights, and how shares follow from them; this takes seconds, once per state of the collection. At most 400
+        neighbors are weighed. ``majority`` gives each one vote, ``distance`` the weight 1 / (1 + d), where d is one
+        minus the cosine, or the distance of the codes in bits.
+    codes : bool, default=False
+        The documents with the nearest codes vote, whatever their content. ``auto`` is then ``majority``.
 
     Examples
     --------
@@ -45,4 +53,4 @@ def classify(
     ...     sthash.classify(collection, "who likes bones?", k=3).label
     'dog'
     """
-    return collection.classify(query, k, radius=radius, voting=voting)
+    return collection.classify(query, k, radius=radius, voting=voting, codes=codes)

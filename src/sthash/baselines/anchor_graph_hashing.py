@@ -39,9 +39,10 @@ import scipy.sparse as sp
 
 from sthash.arrays import Vectors
 from sthash.baselines.baseline import Baseline, LearnedArrays, check_rank
-from sthash.baselines.matrices import Array, column_signs, dense, inverses
+from sthash.baselines.matrices import Array, dense, inverses
 from sthash.checks import check_whole
 from sthash.hashing.linear_hash import project
+from sthash.hashing.signs import column_signs
 from sthash.vectors.lengths import squared_norms
 
 # Eigenvalues below this are zero, apart from rounding: their vectors have no meaning.

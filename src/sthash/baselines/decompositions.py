@@ -8,7 +8,8 @@ import numpy as np
 from scipy.sparse.linalg import LinearOperator, svds
 
 from sthash.arrays import Vectors
-from sthash.baselines.matrices import Array, column_signs, dense, sums
+from sthash.baselines.matrices import Array, dense, sums
+from sthash.hashing.signs import column_signs
 from sthash.vectors.lengths import is_sparse, squared_norms
 
 # A matrix with at most this many entries is decomposed as a whole, which is exact and fast.

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 
 from sthash.arrays import Vectors
 from sthash.vectors.lengths import is_sparse
@@ -28,6 +29,29 @@ def sums(X: Vectors, axis: int) -> Array:
     return np.asarray(X.astype(np.float64).sum(axis=axis)).ravel()
 
 
+def document_frequency(X: Vectors) -> npt.NDArray[np.int64]:
+    """Return the number of rows in which each column is not zero."""
+    return np.asarray((X != 0).sum(axis=0), dtype=np.int64).ravel()
+
+
+def restricted(X: Vectors, kept: npt.NDArray[np.bool_]) -> Vectors:
+    """Return rows of the same width whose other columns are zero.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sthash.baselines.matrices import restricted
+    >>> restricted(np.array([[1.0, 2.0]], dtype=np.float32), np.array([False, True]))
+    array([[0., 2.]], dtype=float32)
+    """
+    if not is_sparse(X):
+        return np.where(kept, X, np.zeros(1, X.dtype))
+    rows = sp.csr_array(X, copy=True)
+    rows.data[~kept[rows.indices]] = 0
+    rows.eliminate_zeros()
+    return rows
+
+
 def inverses(values: Array) -> Array:
     """Return 1 / value, and 0 where the value is 0.
 
@@ -39,19 +63,3 @@ def inverses(values: Array) -> Array:
     array([0.25, 0.  ])
     """
     return np.divide(1, values, out=np.zeros_like(values), where=values > 0)
-
-
-def column_signs(vectors: Array) -> Array:
-    """Return the factor 1 or −1 per column that makes the entry of largest size (the first of them) positive.
-
-    A singular vector or an eigenvector has no sign of its own. This one is the same on every run.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sthash.baselines.matrices import column_signs
-    >>> column_signs(np.array([[1.0, 2.0], [-3.0, 1.0]]))
-    array([-1.,  1.])
-    """
-    largest = vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])]
-    return np.where(largest < 0, -1.0, 1.0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -19,8 +21,13 @@ def add(
     threads: options.Threads = None,
 ) -> None:
     """Add documents in one transaction."""
-    from sthash.cli.output import progress_bar
+    from sthash.cli.output import counted, progress_bar
     from sthash.collection import Collection
+
+    folder = next((name for name in source.sources if Path(name).is_dir()), None)
+    if folder is not None:
+        command = shlex.join(["sth", "sync", collection, folder])
+        typer.echo(f"to replace changed files, too, and delete those that are gone: {command}", err=True)
 
     with (
         Collection.open(collection, threads=threads, **embedder.keywords()) as opened,
@@ -29,7 +36,9 @@ def add(
     ):
         put = opened.upsert if replace else opened.add
         count = put(documents, progress=progress, **vectors.keywords())
-    typer.echo(f"{collection}: {count:,} {'document' if count == 1 else 'documents'} added", err=True)
+    if not count:
+        raise ValueError(f"there is no document in {' '.join(source.sources)}, so nothing was added.")
+    typer.echo(f"{collection}: {counted(count)} added", err=True)
 
 
 def _kind(facts: dict[str, Any]) -> dict[str, Any]:

@@ -36,7 +36,7 @@ def build(
     makes them from the texts: sth build x.sth docs.jsonl --embedder my_module:embed. Vectors are searched without
     codes; codes are learned from them only if one of the options of learning is given, such as --n-bits.
     """
-    from sthash.cli.output import advice_line, progress_bar
+    from sthash.cli.output import advice_line, counted, progress_bar
     from sthash.collection import Collection
 
     with (
@@ -57,6 +57,8 @@ def build(
         ) as built,
     ):
         facts = built.info()
-    typer.echo(f"{collection}: {facts['documents']:,} documents", err=True)
+    if not facts["documents"]:
+        raise ValueError(f"there is no document in {' '.join(source.sources)}, so {collection} is empty.")
+    typer.echo(f"{collection}: {counted(facts['documents'])}", err=True)
     if 0 < facts.get("learned_on", 0) < facts["documents"]:
         typer.echo(advice_line(facts), err=True)

@@ -12,22 +12,30 @@ from sthash.cli.embedders import EmbedderOptions
 
 MOST_ROWS = 10
 
-Voters = Annotated[int, typer.Option("-k", help="Number of nearest documents that vote.")]
+Voters = Annotated[
+    int | None,
+    typer.Option("-k", help="Number of nearest documents that vote. By default it is chosen by leave-one-out."),
+]
 
 
 def classify(
     collection: options.Path,
     text: options.Text,
-    k: Voters = 25,
+    k: Voters = None,
     radius: options.Radius = None,
     voting: Annotated[
-        str, typer.Option(help="majority, or distance, which gives nearer documents more weight.")
-    ] = "majority",
+        str,
+        typer.Option(
+            help="auto: weights that leave-one-out has chosen; majority; or distance, which gives nearer documents "
+            "more weight."
+        ),
+    ] = "auto",
+    codes: Annotated[bool, typer.Option("--codes", help="Take the documents with the nearest codes.")] = False,
     json: options.Json = False,
     *,
     embedder: EmbedderOptions,
 ) -> None:
-    """Print the majority label among the nearest documents."""
+    """Print the label of a text, by the votes of the nearest documents."""
     from sthash.applications import classify as vote
     from sthash.cli.output import print_json, print_table
     from sthash.collection import Collection
@@ -39,6 +47,7 @@ def classify(
             k,
             radius=radius,
             voting=voting,  # type: ignore[arg-type]  # checked there
+            codes=codes,
         )
     if json:
         print_json(asdict(prediction))
@@ -48,4 +57,4 @@ def classify(
         typer.echo("no label: no document near the text has one", err=True)
     else:
         rows = [(f"{share:.0%}", label) for label, share in list(prediction.shares.items())[:MOST_ROWS]]
-        print_table(("votes", "label"), rows, numbers=("votes",))
+        print_table(("share", "label"), rows, numbers=("share",))

@@ -26,7 +26,8 @@ def dedup(
         typer.Option("-o", "--output", help="JSON lines file for the documents to keep.  [default: standard output]"),
     ] = None,
     threshold: duplicates.Threshold = None,
-    measure: duplicates.Measure = "cosine",
+    measure: duplicates.Measure = "wording",
+    protect: duplicates.Protect = None,
     shingle_words: duplicates.ShingleWords = 5,
     keep: Annotated[
         str | None,
@@ -67,6 +68,7 @@ def dedup(
             threshold,
             measure=measure,  # type: ignore[arg-type]  # checked there, as the next one
             shingle_words=shingle_words,
+            protect=protect,  # type: ignore[arg-type]
             keep=keep,  # type: ignore[arg-type]
             against=known,
             memory=memory,

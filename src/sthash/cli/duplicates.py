@@ -12,11 +12,19 @@ MOST_ROWS = 20
 
 Threshold = Annotated[
     float | None,
-    typer.Option(help="Minimum similarity of near-duplicates.  [default: 0.9 for cosine, 0.8 for the other measures]"),
+    typer.Option(
+        help="Minimum similarity of near-duplicates.  [default: 0.75 for wording, 0.9 for cosine, 0.8 for the others]"
+    ),
 ]
 Measure = Annotated[
-    str,
-    typer.Option(help="Similarity measure: cosine of the TF-IDF vectors, or jaccard or containment of word shingles."),
+    str | None,
+    typer.Option(
+        help="Similarity measure: wording, cosine of the vectors, or jaccard or containment of word shingles.  "
+        "[default: wording for texts, cosine for vectors]"
+    ),
+]
+Protect = Annotated[
+    str | None, typer.Option(help="numbers: keep texts apart that differ in a number.", metavar="numbers")
 ]
 ShingleWords = Annotated[
     int, typer.Option(help="Words per shingle, for jaccard and containment; 1 ignores the order of the words.")
@@ -33,7 +41,8 @@ Grouping = Annotated[
 def duplicates(
     collection: options.Path,
     threshold: Threshold = None,
-    measure: Measure = "cosine",
+    measure: Measure = None,
+    protect: Protect = None,
     shingle_words: ShingleWords = 5,
     keep: Keep = "first",
     grouping: Grouping = "connected",
@@ -59,6 +68,7 @@ def duplicates(
             grouping=grouping,  # type: ignore[arg-type]
             shingle_words=shingle_words,
             radius=radius,
+            protect=protect,  # type: ignore[arg-type]
         )
         kept = found.kept(keep)  # type: ignore[arg-type]
         dropped = sum(map(len, found.groups)) - len(kept)

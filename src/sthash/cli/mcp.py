@@ -10,6 +10,7 @@ import typer
 
 from sthash.cli import options
 from sthash.cli.embedders import EmbedderOptions
+from sthash.extras import install_command
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer
@@ -43,7 +44,7 @@ def _server(collection: Collection, passage: int) -> MCPServer:
         from mcp.server.mcpserver.exceptions import ToolError
         from mcp.types import ToolAnnotations
     except ImportError as error:
-        raise ImportError(f"sth mcp needs mcp ({error}). Install it: pip install 'sthash[mcp]'.") from error
+        raise ImportError(f"sth mcp needs mcp ({error}). Install it: {install_command('mcp')}.") from error
     name = collection.path.stem
     server = MCPServer(
         "sthash",

@@ -229,6 +229,12 @@ class SearchArguments:
         typer.Option(metavar="FIELD", help="Count the values of a field over all matches. Can be repeated."),
     ] = None
     collapse: Annotated[bool, typer.Option("--collapse", help="Show one hit per group of near-duplicates.")] = False
+    recall: Annotated[
+        float, typer.Option(help="Share of the true nearest vectors to find; for collections of vectors.")
+    ] = 0.95
+    exact: Annotated[bool, typer.Option("--exact", help="Compare with all vectors; for collections of vectors.")] = (
+        False
+    )
     json: Json = False
 
     def keywords(self) -> dict[str, Any]:
@@ -244,6 +250,8 @@ class SearchArguments:
             "sort": self.sort,
             "facets": self.facets or (),
             "collapse": self.collapse,
+            "recall": self.recall,
+            "exact": self.exact,
         }
 
 

@@ -47,6 +47,18 @@ def json_line(row: dict[str, Any], encoding: str | None) -> str:
     return line
 
 
+def counted(documents: int) -> str:
+    """Return a number of documents in words.
+
+    Examples
+    --------
+    >>> from sthash.cli.output import counted
+    >>> counted(1), counted(1200)
+    ('1 document', '1,200 documents')
+    """
+    return f"{documents:,} document{'' if documents == 1 else 's'}"
+
+
 def document_row(document: Document) -> dict[str, Any]:
     """Return a document as the commands build and add read it."""
     return {"key": document.key, "text": document.text, "label": document.label, "metadata": document.metadata}

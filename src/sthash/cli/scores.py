@@ -37,7 +37,8 @@ def scores(
     corpus: Annotated[
         str,
         typer.Argument(
-            metavar="CORPUS", help="A .mat file, a folder with one folder per label, .jsonl or .csv, or 20newsgroups."
+            metavar="CORPUS",
+            help="A .mat or .npz file, a folder with one folder per label, .jsonl or .csv, or 20newsgroups.",
         ),
     ],
     method: Annotated[
@@ -53,6 +54,9 @@ def scores(
         Weights,
         typer.Option(help="Values of a .mat file: tfidf weights counts, given takes them as they are, auto decides."),
     ] = Weights.auto,
+    last: Annotated[
+        int | None, typer.Option(min=1, help="The last so many rows of a .npz file are the queries.  [default: 40 %]")
+    ] = None,
     style: Annotated[Style, typer.Option("--format", help="How to print the scores.")] = Style.table,
 ) -> None:
     """Score this method and others on a labeled corpus.
@@ -66,9 +70,10 @@ def scores(
 
     sys.path.insert(0, str(Path.cwd()))  # a method of the user's own is imported from the current folder
     lengths = _lengths(n_bits)
-    methods = choose_methods([name.strip() for name in (method or "").split(",") if name.strip()])
+    names = [name.strip() for name in (method or "").split(",") if name.strip()]
+    methods = choose_methods(names, dense=Path(corpus).suffix == ".npz")
     try:
-        loaded = load_corpus(corpus, queries=queries.value, weights=weights.value)
+        loaded = load_corpus(corpus, queries=queries.value, weights=weights.value, last=last)
     except DatasetError as error:
         raise ValueError(str(error)) from error
     with progress_bar() as report:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import logging
-import sys
+import functools
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from sthash.cli.embedders import EmbedderOptions
+from sthash.extras import install_command
 
 
 def serve(
@@ -34,6 +34,22 @@ def serve(
         bool, typer.Option("--follow-links", help="Also serve files outside of the folder that it links to.")
     ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Log no requests.")] = False,
+    settings_file: Annotated[
+        Path | None,
+        typer.Option("--settings", help="TOML file with keys and limits; SIGHUP reads it again.", show_default=False),
+    ] = None,
+    workers: Annotated[int, typer.Option(min=1, help="Processes that serve; they share the limits.")] = 1,
+    socket: Annotated[
+        Path | None, typer.Option(help="Listen on this Unix socket instead of an address.", show_default=False)
+    ] = None,
+    prefix: Annotated[str, typer.Option(help="Path below which a proxy offers the server: /search")] = "",
+    trusted_proxy: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Proxy whose X-Forwarded-For is believed: an address, a network, or 'unix'. May be repeated.",
+            show_default=False,
+        ),
+    ] = None,
     embedder: EmbedderOptions = EmbedderOptions(),  # noqa: B008
 ) -> None:
     """Serve collections over HTTP, with a web page and an API.
@@ -51,28 +67,22 @@ def serve(
         write_key,
         Limits(seconds=time_limit),
         follow_links=follow_links,
+        file=settings_file,
+        socket=socket,
+        prefix=prefix,
+        trusted_proxies=tuple(trusted_proxy or ()),
+        workers=workers,
         **embedder.keywords(),
     )
     try:
         from sthash.serve import serve as run
+        from sthash.serve.logs import log_to_standard_streams
     except ImportError as error:
         raise ImportError(
-            f"sth serve needs packages that are missing ({error}). Run: pip install 'sthash[serve]'"
+            f"sth serve needs packages that are missing ({error}). Run: {install_command('serve')}"
         ) from error
 
     def ready(address: str) -> None:
-        _log(quiet=quiet)
         typer.echo(f"{source} is served at {address}  (Ctrl-C ends it)", err=True)
 
-    run(settings, ready)
-
-
-def _log(*, quiet: bool) -> None:
-    """Log problems to standard error, and one JSON object per request to standard output."""
-    logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
-    lines = logging.StreamHandler(sys.stdout)
-    lines.setFormatter(logging.Formatter("%(message)s"))
-    access = logging.getLogger("sthash.serve.access")
-    access.setLevel(logging.WARNING if quiet else logging.INFO)
-    access.propagate = False
-    access.addHandler(lines)
+    run(settings, ready, functools.partial(log_to_standard_streams, quiet=quiet))

@@ -23,7 +23,7 @@ from sthash.collection.build.facts import collection_facts, learning_facts
 from sthash.collection.build.options import VectorOptions
 from sthash.collection.build.sync import FolderSync, Synced
 from sthash.collection.by_key import ByKey
-from sthash.collection.duplicates import gathered, named
+from sthash.collection.duplicates import gathered, named, settled
 from sthash.collection.file.documents import KeptDocuments, StoredDocument
 from sthash.collection.file.export import export_documents
 from sthash.collection.file.removals import note_all_changed
@@ -35,12 +35,13 @@ from sthash.collection.indexes.stored_model import SETTING as CODES
 from sthash.collection.search.answer import answer, answer_like
 from sthash.collection.search.display import facts_html
 from sthash.collection.search.hits import Hits
+from sthash.collection.search.labels import predict
 from sthash.collection.search.options import SearchKeywords, SearchOptions
-from sthash.collection.search.votes import Prediction, Vote, Voting, predict
+from sthash.collection.search.votes import Prediction, Vote, Voting
 from sthash.collection.snapshot import Snapshot
 from sthash.collection.verification import Verification, verify
 from sthash.duplicates import DuplicateKeywords, DuplicateOptions, Duplicates
-from sthash.duplicates.detection import compared
+from sthash.duplicates.detection import compared, result_of
 from sthash.model import Learning, Model
 from sthash.progress import Progress, silent
 from sthash.sources import Document, FieldNames, with_fields
@@ -549,6 +550,8 @@ class Collection(ByKey):
             Key of a document to search by, instead of a query. The document itself is not among the hits.
         radius, rerank, where, factor, explain, ranking, correct, syntax, offset, snippet, sort, facets, collapse
             See `SearchOptions`.
+        recall, exact
+            See `SearchOptions`.
 
         Examples
         --------
@@ -585,13 +588,20 @@ class Collection(ByKey):
         """Find near-duplicate documents; see `sthash.near_duplicates`."""
         chosen = DuplicateOptions(threshold, **options)
         with self.snapshot() as now:
+            chosen = settled(now, chosen)
             found = compared(gathered(now, chosen), chosen, self._threads)
             keys, pairs = named(now, now.ids, found)
-        return Duplicates(self, keys, pairs, chosen.measure, chosen.least, chosen.grouping)
+        return result_of(self, keys, pairs, chosen)
 
     def classify(
-        self, query: str | npt.ArrayLike, k: int = 25, *, radius: int | None = None, voting: Voting = "majority"
+        self,
+        query: str | npt.ArrayLike,
+        k: int | None = None,
+        *,
+        radius: int | None = None,
+        voting: Voting = "auto",
+        codes: bool = False,
     ) -> Prediction:
-        """Return the majority label among the nearest documents; see `sthash.classify`."""
+        """Return the label of a text or a vector, by the votes of the nearest documents; see `sthash.classify`."""
         with self.snapshot() as now:
-            return predict(now, query, Vote(k, radius, voting))
+            return predict(now, query, Vote(k, radius, voting, codes))

@@ -8,14 +8,20 @@ from __future__ import annotations
 import numpy as np
 
 from sthash.arrays import Ids
+from sthash.collection.indexes.cells import Cells
 from sthash.collection.snapshot import Snapshot
 from sthash.duplicates import DuplicateOptions
 from sthash.duplicates.detection import Material
 from sthash.duplicates.similarity_join import SimilarPairs
 
 
+def settled(snapshot: Snapshot, options: DuplicateOptions) -> DuplicateOptions:
+    """Return the options with the measure that the documents of this collection are compared by."""
+    return options.settled(of_vectors=isinstance(snapshot.content, Cells))
+
+
 def gathered(snapshot: Snapshot, options: DuplicateOptions) -> Material:
-    """Read what the documents are compared by."""
+    """Read what the documents are compared by; the measure of the options is settled."""
     if options.measure == "cosine":
         codes = None if options.radius is None else snapshot.codes.table.codes
         return Material(snapshot.content.unit_vectors(), codes)

@@ -86,9 +86,15 @@ class DocumentCollection(Protocol):
         """Find near-duplicate documents; see `sthash.near_duplicates`."""
 
     def classify(
-        self, query: Any, k: int = 25, *, radius: int | None = None, voting: Voting = "majority"
+        self,
+        query: Any,
+        k: int | None = None,
+        *,
+        radius: int | None = None,
+        voting: Voting = "auto",
+        codes: bool = False,
     ) -> Prediction:
-        """Return the majority label among the nearest documents; see `sthash.classify`."""
+        """Return the label of a query, by the votes of the nearest documents; see `sthash.classify`."""
 
     def close(self) -> None:
         """Release all resources."""

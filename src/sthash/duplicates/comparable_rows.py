@@ -20,13 +20,15 @@ from sthash.vectors.rows import Rows
 if TYPE_CHECKING:
     from sthash.text import TextOptions, TextVectorizer
 
+SETS_PER_TEXT = 2  # of pairs of words, and of runs of characters
+COMMON_ITEMS = (7.0, 10.0)  # as in join/wording.hpp
 # The table of words is cleared when it has this many bytes; hashes do not depend on it.
 MOST_WORD_BYTES = 256 << 20
 
 
 @dataclass(frozen=True)
 class ComparableRows:
-    """Sparse rows without negative values, one per document, and which of them are compared.
+    """Sparse rows without negative values, one or more per document, and which of them are compared.
 
     Attributes
     ----------
@@ -37,7 +39,11 @@ class ComparableRows:
     chosen : array of int64
         The rows that are compared, ascending, each different from all others.
     copies, firsts : array of int64
-        Rows that are equal to an earlier one, and that one.
+        Documents that are equal to an earlier one, and that one.
+    marks : (array of int64, array of uint64), optional
+        Of texts that are compared by their wording: bounds, and the words that decide what they say.
+    per_document : int
+        Number of rows of each document.
     """
 
     rows: Rows
@@ -45,6 +51,8 @@ class ComparableRows:
     chosen: Positions
     copies: Positions
     firsts: Positions
+    marks: tuple[Positions, npt.NDArray[np.uint64]] | None = None
+    per_document: int = 1
 
     def scores(self, rows: Positions, measure: str) -> npt.NDArray[Any]:
         """Return the similarities of some rows, all with all."""
@@ -52,7 +60,10 @@ class ComparableRows:
         products, squares = (X @ X.T).toarray(), self.squares[rows]
         if measure == "cosine":
             return products / np.sqrt(squares[:, None] * squares)  # type: ignore[no-any-return]
-        if measure == "jaccard":
+        if measure == "wording":
+            common = np.array(COMMON_ITEMS)[rows % SETS_PER_TEXT]
+            products, squares = products + (products > 0) * common, squares + common
+        if measure in ("jaccard", "wording"):
             return products / (squares[:, None] + squares - products)  # type: ignore[no-any-return]
         return products / np.minimum(squares[:, None], squares)  # type: ignore[no-any-return]
 
@@ -104,6 +115,45 @@ def set_rows(indptr: Positions, items: npt.NDArray[np.uint64], threads: int | No
     bounds, columns, n_columns = _core.shared_columns(indptr, items, threads=workers)
     ones = np.ones(len(columns), dtype=np.float32)
     return ComparableRows(Rows.sparse(bounds, columns, ones, n_columns), sizes.astype(np.float32), *rows)
+
+
+SetsOfTexts = tuple[Positions, npt.NDArray[np.uint64], Positions, npt.NDArray[np.uint64]]
+
+
+def wording_sets(texts: Iterable[str], threads: int | None) -> SetsOfTexts:
+    """Return what the wording of texts is compared by: two sets per text, and marks; see ``join/wording.hpp``."""
+    workers = resolve_threads(threads)
+    parts = [_core.wording(batch, threads=workers) for batch in text_batches(texts)]
+    return (
+        bounds_of(np.concatenate([np.zeros(0, np.int64), *(np.diff(part[0]) for part in parts)])),
+        np.concatenate([np.zeros(0, np.uint64), *(part[1] for part in parts)]),
+        bounds_of(np.concatenate([np.zeros(0, np.int64), *(np.diff(part[2]) for part in parts)])),
+        np.concatenate([np.zeros(0, np.uint64), *(part[3] for part in parts)]),
+    )
+
+
+def wording_rows(texts: Iterable[str], threads: int | None) -> ComparableRows:
+    """Return texts as their wording is compared; those without a visible character are left out."""
+    return worded_rows(wording_sets(texts, threads), threads)
+
+
+def worded_rows(sets: SetsOfTexts, threads: int | None) -> ComparableRows:
+    """Return the sets of texts as rows, two per text."""
+    indptr, items, marks_indptr, marks = sets
+    workers = resolve_threads(threads)
+    sizes = np.diff(indptr)
+    texts = np.arange(len(sizes) // SETS_PER_TEXT)
+    main = SETS_PER_TEXT * texts + (sizes[::SETS_PER_TEXT] == 0)
+    first_of = _core.first_equal_sets(indptr, items, threads=workers)[main] // SETS_PER_TEXT
+    chosen, copies, firsts = folded(first_of, sizes[main] > 0)
+    rows = (SETS_PER_TEXT * chosen[:, None] + np.arange(SETS_PER_TEXT)).ravel()
+    bounds, columns, n_columns = _core.shared_columns(indptr, items, threads=workers)
+    ones = np.ones(len(columns), dtype=np.float32)
+    # One item of each set stands for the text as a whole; it makes copies equal, and counts for nothing else.
+    squares = np.maximum(sizes - 1, 0).astype(np.float32)
+    own = Rows.sparse(bounds, columns, ones, n_columns)
+    compared = rows[sizes[rows] > 0]
+    return ComparableRows(own, squares, compared, copies, firsts, (marks_indptr, marks), SETS_PER_TEXT)
 
 
 class Shingler:

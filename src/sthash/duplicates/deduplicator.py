@@ -13,9 +13,9 @@ import numpy.typing as npt
 
 from sthash import model_file
 from sthash.checks import check_whole
-from sthash.duplicates.matchers import Matcher, SetMatcher, VectorMatcher
+from sthash.duplicates.matchers import Matcher, SetMatcher, VectorMatcher, WordingMatcher
 from sthash.duplicates.measures import Measure, check_measure
-from sthash.duplicates.options import SHINGLE_WORDS
+from sthash.duplicates.options import SHINGLE_WORDS, DuplicateOptions, Protect
 from sthash.tables import texts_of
 from sthash.vectors.checks import check_rows
 from sthash.vectors.conversion import as_array
@@ -55,12 +55,15 @@ class Deduplicator:
     Parameters
     ----------
     threshold : float, optional
-        Least similarity of a copy. Default: 0.8 for shingles, 0.9 for cosine.
-    measure : {"jaccard", "containment", "cosine"}, default="jaccard"
+        Least similarity of a copy. Default: 0.75 for wording, 0.8 for shingles, 0.9 for cosine.
+    measure : {"wording", "jaccard", "containment", "cosine"}, default="wording"
+        ``wording`` and ``jaccard`` as in `near_duplicates`.
         ``containment``: the share of the shingles of the new text that the other one has, so that quotations
         are copies. ``cosine``: of embeddings that you give for the texts.
     shingle_words : int, default=5
         Number of words of a shingle.
+    protect : {"numbers"}, optional
+        For wording: a text that differs in a number is new, whatever else is the same.
     threads : int or None, default=None
 
     Attributes
@@ -70,10 +73,10 @@ class Deduplicator:
 
     Notes
     -----
-    It takes about 40 bytes of memory per different shingle, or 4 per value of a vector. A blank text is always new, and
-    so is a zero vector. Where a shingle is in more than 1,000 texts, the latest of them are compared. Vectors are
-    compared if their sketches are close: 99 in 100 of those that just reach the threshold are found, and more of the
-    closer ones.
+    It takes about 40 bytes of memory per different pair of words or shingle, or 4 per value of a vector. A blank text
+    is always new, and so is a zero vector. Where a shingle is in more than 1,000 texts, the latest of them are
+    compared. Vectors are compared if their sketches are close: 99 in 100 of those that just reach the threshold are
+    found, and more of the closer ones.
 
     Examples
     --------
@@ -98,15 +101,20 @@ class Deduplicator:
         self,
         threshold: float | None = None,
         *,
-        measure: Measure = "jaccard",
+        measure: Measure = "wording",
         shingle_words: int = SHINGLE_WORDS,
+        protect: Protect | None = None,
         threads: int | None = None,
     ) -> None:
+        DuplicateOptions(threshold, measure, shingle_words=shingle_words, protect=protect)  # checked
+        self.protect = protect
         self.measure, self.threshold = check_measure(measure, threshold)
-        self.shingle_words = check_whole("shingle_words", shingle_words)
+        self.shingle_words = shingle_words
         self._matcher: Matcher
         if measure == "cosine":
             self._matcher = VectorMatcher(self.threshold, threads)
+        elif measure == "wording":
+            self._matcher = WordingMatcher(self.threshold, protect == "numbers", threads)
         else:
             self._matcher = SetMatcher(measure, self.threshold, self.shingle_words, threads)
         self._keys: list[str] = []
@@ -212,6 +220,7 @@ class Deduplicator:
                 "threshold": self.threshold,
                 "measure": self.measure,
                 "shingle_words": self.shingle_words,
+                "protect": self.protect,
                 "n_seen": self.n_seen,
             }
             keys = np.frombuffer(json.dumps(self._keys).encode(), dtype=np.uint8)
@@ -224,7 +233,12 @@ class Deduplicator:
 
     @classmethod
     def _restored(cls, config: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Self:
-        restored = cls(config["threshold"], measure=config["measure"], shingle_words=config["shingle_words"])
+        restored = cls(
+            config["threshold"],
+            measure=config["measure"],
+            shingle_words=config["shingle_words"],
+            protect=config.get("protect"),
+        )
         keys = json.loads(arrays["keys"].tobytes())
         if not isinstance(keys, list) or not all(isinstance(key, str) for key in keys):
             raise ValueError("keys must be a list of str")

@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from sthash import _core, model_file
 from sthash.arrays import Floats, Positions
-from sthash.duplicates.comparable_rows import Shingler
-from sthash.duplicates.measures import MEASURES
+from sthash.duplicates.comparable_rows import Shingler, wording_sets
+from sthash.duplicates.measures import KERNEL_MEASURES
 from sthash.duplicates.similarity_join import sketch
 from sthash.index import HammingIndex
 from sthash.text.counters import text_batches
@@ -45,12 +45,42 @@ class Matcher(Protocol):
         """Read ``count`` documents from a file into a new matcher; refuse what does not fit."""
 
 
+class WordingMatcher:
+    """Compares how texts are worded."""
+
+    def __init__(self, threshold: float, keep_numbers: bool, threads: int | None) -> None:
+        self._threads = threads
+        self._index = _core.TextIndex(threshold=threshold, keep_numbers=keep_numbers)
+
+    def matches(self, documents: Any, *, keep: bool) -> Iterator[tuple[Positions, Scores]]:
+        """Compare texts."""
+        match = self._index.find_or_add if keep else self._index.find
+        for batch in text_batches(documents):
+            yield match(*wording_sets(batch, self._threads))
+
+    def truncate(self, count: int) -> None:
+        """Forget the latest texts."""
+        self._index.truncate(count)
+
+    def arrays(self) -> Arrays:
+        """Return the sets and marks of the texts."""
+        return dict(zip(("indptr", "items", "marks_indptr", "marks"), self._index.texts(), strict=True))
+
+    def restore(self, arrays: Arrays, count: int) -> None:
+        """Take the sets and marks of texts."""
+        model_file.check_array(arrays, "indptr", np.int64, (2 * count + 1,))
+        model_file.check_array(arrays, "items", np.uint64, (None,))
+        model_file.check_array(arrays, "marks_indptr", np.int64, (count + 1,))
+        model_file.check_array(arrays, "marks", np.uint64, (None,))
+        self._index.add(arrays["indptr"], arrays["items"], arrays["marks_indptr"], arrays["marks"])
+
+
 class SetMatcher:
     """Compares the shingles of texts."""
 
     def __init__(self, measure: str, threshold: float, shingle_words: int, threads: int | None) -> None:
         self._shingler = Shingler(shingle_words, threads)
-        self._index = _core.SetIndex(measure=MEASURES.index(measure), threshold=threshold)
+        self._index = _core.SetIndex(measure=KERNEL_MEASURES[measure], threshold=threshold)
 
     def matches(self, documents: Any, *, keep: bool) -> Iterator[tuple[Positions, Scores]]:
         """Compare texts."""

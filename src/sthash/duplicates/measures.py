@@ -11,11 +11,13 @@ import numpy.typing as npt
 
 from sthash.checks import check_choice
 
-Measure = Literal["cosine", "jaccard", "containment"]
+Measure = Literal["wording", "cosine", "jaccard", "containment"]
 MEASURES: tuple[str, ...] = get_args(Measure)
-DEFAULT_THRESHOLDS = {"cosine": 0.9, "jaccard": 0.8, "containment": 0.8}
+DEFAULT_THRESHOLDS = {"wording": 0.75, "cosine": 0.9, "jaccard": 0.8, "containment": 0.8}
 # Below this threshold, the number of pairs is estimated first.
 LOW_THRESHOLD = 0.5
+# As the kernels number them; wording is compared as sets are.
+KERNEL_MEASURES = {"cosine": 0, "jaccard": 1, "containment": 2, "wording": 1}
 MOST_PAIRS_PER_DOCUMENT = 100
 FEW_DOCUMENTS = 1000
 SAMPLED_ROWS = 1000

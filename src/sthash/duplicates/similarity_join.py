@@ -13,7 +13,7 @@ from sthash.arrays import Positions
 from sthash.checks import resolve_threads
 from sthash.codes import Codes, pack
 from sthash.duplicates.comparable_rows import ComparableRows
-from sthash.duplicates.measures import MEASURES, Measure
+from sthash.duplicates.measures import KERNEL_MEASURES, Measure
 from sthash.index import HammingIndex
 from sthash.index.hamming import MAX_BITS
 from sthash.progress import Progress, silent
@@ -66,30 +66,37 @@ def similar_rows(
     *,
     threads: int | None = None,
     progress: Progress = silent,
+    keep_numbers: bool = False,
     first_query: int = 0,
     pairs_per_document: int = PAIRS_PER_DOCUMENT,
     most_pairs: int | None = None,
 ) -> SimilarPairs:
     """Find all pairs of sparse rows that are similar enough, exactly, by prefix filtering.
 
-    Rows are looked for from the chosen one ``first_query`` on. If there are more than ``most_pairs``, not all are
-    listed, but ``pairs_per_document`` and those that join further documents.
+    With ``keep_numbers`` texts are kept apart if they differ in any number. Rows are looked for from the chosen one
+    ``first_query`` on. If there are more than ``most_pairs``, not all are listed, but ``pairs_per_document`` and those
+    that join further documents.
     """
     plenty = MANY_PAIRS + PAIRS_PER_DOCUMENT // 10 * len(rows.chosen) if most_pairs is None else most_pairs
+    marks_indptr, marks = (None, None) if rows.marks is None else rows.marks
     join = _core.SimilarityJoin(
         rows.rows.view(),
         chosen=rows.chosen,
         squares=rows.squares,
-        measure=MEASURES.index(measure),
+        measure=KERNEL_MEASURES[measure],
         threshold=threshold,
         first_query=first_query,
         most_per_row=pairs_per_document,
         most_pairs=plenty,
+        marks_indptr=marks_indptr,
+        marks=marks,
+        keep_numbers=keep_numbers,
         threads=resolve_threads(threads),
     )
     blocks = []
     while not join.done:
-        blocks.append(join.next())
+        left, right, scores = join.next()
+        blocks.append((left // rows.per_document, right // rows.per_document, scores))
         progress("comparing", join.position, len(rows.chosen))
     return _with_copies(blocks, rows.copies, rows.firsts, complete=join.complete)
 

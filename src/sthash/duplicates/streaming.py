@@ -13,11 +13,19 @@ import numpy.typing as npt
 from sthash import _core
 from sthash.arrays import Positions
 from sthash.batches import batched
-from sthash.checks import check_choice, check_whole, resolve_threads
+from sthash.checks import check_choice, resolve_threads
 from sthash.duplicates.choice import Choice, choose
-from sthash.duplicates.comparable_rows import ComparableRows, Shingler, bounds_of, folded
+from sthash.duplicates.comparable_rows import (
+    SETS_PER_TEXT,
+    ComparableRows,
+    Shingler,
+    bounds_of,
+    folded,
+    worded_rows,
+    wording_sets,
+)
 from sthash.duplicates.measures import Measure, check_measure, refuse_most_pairs
-from sthash.duplicates.options import SHINGLE_WORDS
+from sthash.duplicates.options import SHINGLE_WORDS, DuplicateOptions, Protect
 from sthash.duplicates.result import RULES, Documents, Pair, Rule
 from sthash.duplicates.similarity_join import SimilarPairs, similar_rows
 from sthash.duplicates.spool import DocumentSpool, Spool
@@ -54,6 +62,7 @@ class _Settings:
     memory: int
     threads: int | None
     progress: Progress
+    keep_numbers: bool
 
 
 @dataclass
@@ -127,7 +136,8 @@ def deduplicate(
     documents: Iterable[Document],
     threshold: float | None = None,
     *,
-    measure: Measure = "cosine",
+    measure: Measure = "wording",
+    protect: Protect | None = None,
     keep: Rule | None = None,
     against: Documents | None = None,
     shingle_words: int = SHINGLE_WORDS,
@@ -142,7 +152,7 @@ def deduplicate(
     Parameters
     ----------
     documents : iterable of Document
-    threshold, measure, shingle_words, threads
+    threshold, measure, protect, shingle_words, threads
         See `near_duplicates`.
     keep : {"first", "longest", "newest"}, optional
         Which document of a group is kept. Default: the first; with containment, the longest.
@@ -165,18 +175,19 @@ def deduplicate(
     ['0', '1']
     [('2', '0', 1.0)]
     """
+    DuplicateOptions(threshold, measure, shingle_words=shingle_words, protect=protect)  # checked
     measure, threshold = check_measure(measure, threshold)
     rule = keep or ("longest" if measure == "containment" else "first")
     check_choice("keep", rule, RULES)
-    check_whole("shingle_words", shingle_words)
     most_bytes = parse_size("memory", memory)
     if most_bytes < LEAST_MEMORY:
         raise ValueError(f"memory={memory} is too little to compare anything. Allow at least {LEAST_MEMORY} bytes.")
-    settings = _Settings(measure, threshold, shingle_words, most_bytes, threads, progress or silent)
+    settings = _Settings(
+        measure, threshold, shingle_words, most_bytes, threads, progress or silent, protect == "numbers"
+    )
     with ExitStack() as stack:
         spool = stack.enter_context(DocumentSpool())
-        entries = stack.enter_context(Spool(most_bytes // 4))
-        rows = _WeightedRows(entries, settings) if measure == "cosine" else _SetRows(entries, settings)
+        rows = _KINDS[measure](stack, settings)
         lengths: list[Positions] = []
         known = 0
         if against is not None:
@@ -208,8 +219,8 @@ def _read(
 class _SpooledRows:
     """Rows of all documents in a spool, one 64-bit entry per term or shingle."""
 
-    def __init__(self, entries: Spool, settings: _Settings) -> None:
-        self.entries = entries
+    def __init__(self, stack: ExitStack, settings: _Settings) -> None:
+        self.entries = stack.enter_context(Spool(settings.memory // 4))
         self.settings = settings
         self.sizes: list[Positions] = []
 
@@ -217,16 +228,16 @@ class _SpooledRows:
         """Take the rows of more texts."""
         raise NotImplementedError
 
-    def rows(self, bounds: Positions, entries: npt.NDArray[np.uint64]) -> ComparableRows:
-        """Return some rows as they are compared."""
+    def rows(self, bounds: Positions, entries: npt.NDArray[np.uint64], documents: Positions) -> ComparableRows:
+        """Return some documents as they are compared: their bounds, entries and positions."""
         raise NotImplementedError
 
 
 class _WeightedRows(_SpooledRows):
     """Term counts; they become weights when all documents have been counted."""
 
-    def __init__(self, entries: Spool, settings: _Settings) -> None:
-        super().__init__(entries, settings)
+    def __init__(self, stack: ExitStack, settings: _Settings) -> None:
+        super().__init__(stack, settings)
         self._counter = CorpusCounter(TextOptions().vectorizer(threads=settings.threads))
 
     def add(self, texts: list[str]) -> None:
@@ -234,7 +245,7 @@ class _WeightedRows(_SpooledRows):
         self.sizes.append(np.diff(counts.indptr).astype(np.int64))
         self.entries.append(counts.indices.astype(np.uint64) << np.uint64(32) | counts.data.astype(np.uint64))
 
-    def rows(self, bounds: Positions, entries: npt.NDArray[np.uint64]) -> ComparableRows:
+    def rows(self, bounds: Positions, entries: npt.NDArray[np.uint64], documents: Positions) -> ComparableRows:
         statistics = self._counter.statistics
         columns, counts = (entries >> np.uint64(32)).astype(np.int32), entries.astype(np.int32)
         values = term_weights(bounds, columns, counts, "tfidf", statistics)
@@ -247,8 +258,8 @@ class _WeightedRows(_SpooledRows):
 class _SetRows(_SpooledRows):
     """Sets of shingles."""
 
-    def __init__(self, entries: Spool, settings: _Settings) -> None:
-        super().__init__(entries, settings)
+    def __init__(self, stack: ExitStack, settings: _Settings) -> None:
+        super().__init__(stack, settings)
         self._shingler = Shingler(settings.shingle_words, settings.threads)
 
     def add(self, texts: list[str]) -> None:
@@ -256,13 +267,50 @@ class _SetRows(_SpooledRows):
         self.sizes.append(np.diff(indptr))
         self.entries.append(items)
 
-    def rows(self, bounds: Positions, entries: npt.NDArray[np.uint64]) -> ComparableRows:
+    def rows(self, bounds: Positions, entries: npt.NDArray[np.uint64], documents: Positions) -> ComparableRows:
         threads = resolve_threads(self.settings.threads)
         shared, columns, n_columns = _core.shared_columns(bounds, entries, threads=threads)
         sizes, none = np.diff(bounds), np.zeros(0, dtype=np.int64)
         ones = np.ones(len(columns), dtype=np.float32)
         own = Rows.sparse(shared, columns, ones, n_columns)
         return ComparableRows(own, sizes.astype(np.float32), np.arange(len(sizes)), none, none)
+
+
+class _WordingRows(_SpooledRows):
+    """Two sets per text, after an entry that says how large they are; the marks, which copies may not share, apart."""
+
+    def __init__(self, stack: ExitStack, settings: _Settings) -> None:
+        super().__init__(stack, settings)
+        self._marks = stack.enter_context(Spool(settings.memory // 8))
+        self._mark_sizes: list[Positions] = []
+        self._mark_bounds: Positions | None = None
+
+    def add(self, texts: list[str]) -> None:
+        indptr, items, marks_indptr, marks = wording_sets(texts, self.settings.threads)
+        sizes = np.diff(indptr).reshape(-1, SETS_PER_TEXT)
+        blank = sizes.sum(axis=1) == 0
+        heads = (sizes[:, 0] << 32 | sizes[:, 1]).astype(np.uint64)
+        self.entries.append(np.insert(items, indptr[:-1:SETS_PER_TEXT][~blank], heads[~blank]))
+        self.sizes.append(sizes.sum(axis=1) + ~blank)
+        self._marks.append(marks)
+        self._mark_sizes.append(np.diff(marks_indptr))
+
+    def rows(self, bounds: Positions, entries: npt.NDArray[np.uint64], documents: Positions) -> ComparableRows:
+        if self._mark_bounds is None:
+            self._mark_bounds = bounds_of(np.concatenate(self._mark_sizes))
+        heads = entries[bounds[:-1]]
+        sizes = np.stack([heads >> np.uint64(32), heads & np.uint64(0xFFFFFFFF)], axis=1).astype(np.int64)
+        items = np.delete(entries, bounds[:-1])
+        marks = _content(self._mark_bounds, self._marks.array(), documents)
+        return worded_rows((bounds_of(sizes.ravel()), items, *marks), self.settings.threads)
+
+
+_KINDS: dict[str, type[_SpooledRows]] = {
+    "wording": _WordingRows,
+    "cosine": _WeightedRows,
+    "jaccard": _SetRows,
+    "containment": _SetRows,
+}
 
 
 def _all_pairs(rows: _SpooledRows, known: int, settings: _Settings) -> SimilarPairs:
@@ -309,7 +357,7 @@ def _scores(
     rows: _SpooledRows, bounds: Positions, entries: npt.NDArray[np.uint64], documents: Positions, measure: Measure
 ) -> npt.NDArray[Any]:
     """Return the similarities of some documents, all with all."""
-    compared = rows.rows(*_content(bounds, entries, documents))
+    compared = rows.rows(*_content(bounds, entries, documents), documents)
     return compared.scores(compared.chosen, measure)
 
 
@@ -335,16 +383,17 @@ def _pairs_of_parts(
 ) -> SimilarPairs:
     """Compare the documents of one part with each other, or with those of a second part."""
     documents = first if second is None else np.concatenate([first, second])
-    compared = rows.rows(*_content(bounds, entries, documents))
+    compared = rows.rows(*_content(bounds, entries, documents), documents)
     among = second is None
     # A document is looked for among those before it; one that is contained, among all.
     looked_for = known if among or settings.measure == "containment" else int(second[0])  # type: ignore[index]
-    first_query = int(np.searchsorted(documents[compared.chosen], looked_for))
+    first_query = int(np.searchsorted(documents[compared.chosen // compared.per_document], looked_for))
     found = similar_rows(
         compared,
         settings.measure,
         settings.threshold,
         threads=settings.threads,
+        keep_numbers=settings.keep_numbers,
         first_query=first_query,
         pairs_per_document=PAIRS_PER_DOCUMENT,
         most_pairs=len(documents),

@@ -18,7 +18,7 @@ from sthash.evaluation.judged_files import (
 from sthash.evaluation.relevance import Neighbors, Relevance, SharedLabels, Topics, nearest_neighbors
 from sthash.evaluation.retrieval import Comparison, Measure, Qrels, Run, RunScore, compare_runs, evaluate_run
 from sthash.evaluation.runs import rank_queries, unknown_documents
-from sthash.evaluation.significance import SignTest, micro_sign_test, sign_test
+from sthash.evaluation.significance import PairedTest, SignTest, micro_sign_test, paired_test, sign_test
 from sthash.evaluation.tallies import Tally, tally
 from sthash.evaluation.tuning import Trial, Tuning, tune
 
@@ -29,6 +29,7 @@ __all__ = [
     "Comparison",
     "Measure",
     "Neighbors",
+    "PairedTest",
     "Qrels",
     "RankingScore",
     "Relevance",
@@ -45,6 +46,7 @@ __all__ = [
     "evaluate_run",
     "micro_sign_test",
     "nearest_neighbors",
+    "paired_test",
     "rank_queries",
     "read_beir",
     "read_beir_corpus",

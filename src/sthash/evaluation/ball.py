@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sthash.codes import Codes
-from sthash.evaluation.measures import average_precision, correct_votes, f1, precision, precision_at, recall
+from sthash.evaluation.measures import average_precision, correct_votes, f1, precision, precision_at, query_f1, recall
 from sthash.evaluation.relevance import Relevance
+from sthash.evaluation.significance import standard_error
 from sthash.evaluation.tallies import Tally, tally
 
 LENGTHS = tuple(range(4, 65, 4))
@@ -29,6 +30,8 @@ class BallScore:
         Share of the queries that retrieve at least one document.
     accuracy : float or None
         Share of the queries whose label has the majority in the ball; None if relevance is not by topic.
+    mean_f1, mean_f1_error : float
+        Mean of the queries' own F1, and its standard error over the queries.
     """
 
     n_bits: int
@@ -40,16 +43,23 @@ class BallScore:
     f1_strict: float
     answered: float
     accuracy: float | None
+    mean_f1: float
+    mean_f1_error: float
 
 
 @dataclass(frozen=True)
 class RankingScore:
-    """Averages over the queries for one code length. The corpus is ranked by distance; ties count in expectation."""
+    """Averages over the queries for one code length. The corpus is ranked by distance; ties count in expectation.
+
+    The errors are the standard errors of the two means over the queries.
+    """
 
     n_bits: int
     k: int
     precision_at_k: float
     mean_average_precision: float
+    precision_error: float
+    average_precision_error: float
 
 
 @dataclass(frozen=True)
@@ -112,6 +122,7 @@ def score_ball(seen: Tally, radius: int) -> BallScore:
     """Averages within one radius."""
     lenient, strict = (float(precision(seen, radius, empty).mean()) for empty in (1.0, 0.0))
     completeness = float(recall(seen, radius).mean())
+    each = query_f1(seen, radius)
     return BallScore(
         n_bits=seen.n_bits,
         radius=radius,
@@ -122,9 +133,13 @@ def score_ball(seen: Tally, radius: int) -> BallScore:
         f1_strict=f1(strict, completeness),
         answered=float(seen.found[:, : radius + 1].any(axis=1).mean()),
         accuracy=None if seen.votes is None else float(correct_votes(seen, radius).mean()),
+        mean_f1=float(each.mean()),
+        mean_f1_error=standard_error(each),
     )
 
 
 def score_ranking(seen: Tally, k: int) -> RankingScore:
     """Averages of the ranking."""
-    return RankingScore(seen.n_bits, k, float(precision_at(seen, k).mean()), float(average_precision(seen).mean()))
+    early, whole = precision_at(seen, k), average_precision(seen)
+    means = float(early.mean()), float(whole.mean())
+    return RankingScore(seen.n_bits, k, *means, standard_error(early), standard_error(whole))

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from sthash.evaluation.tallies import Tally
 
-__all__ = ["average_precision", "correct_votes", "f1", "precision", "precision_at", "recall"]
+__all__ = ["average_precision", "correct_votes", "f1", "precision", "precision_at", "query_f1", "recall"]
 
 
 def precision(seen: Tally, radius: int, empty: float = 1.0) -> npt.NDArray[np.float64]:
@@ -51,6 +51,29 @@ def f1(precision: float, recall: float) -> float:
     """
     total = precision + recall
     return 2.0 * precision * recall / total if total > 0 else 0.0
+
+
+def query_f1(seen: Tally, radius: int) -> npt.NDArray[np.float64]:
+    r"""Give the F1 of each query's answer within `radius`; its mean over the queries is not that of `f1`.
+
+    .. math:: F_1 = \frac{2 |\text{retrieved} \cap \text{relevant}|}{|\text{retrieved}| + |\text{relevant}|}
+
+    0 if nothing relevant is retrieved, so also for an empty answer.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sthash.evaluation import Topics, tally
+    >>> from sthash.evaluation.measures import query_f1
+    >>> corpus, queries = np.array([[0b11], [0b01], [0b00]], np.uint8), np.array([[0b11]], np.uint8)
+    >>> (seen,) = tally(corpus, queries, Topics(np.array([1, 1, 2]), np.array([1])), [2])
+    >>> query_f1(seen, 0), query_f1(seen, 1)
+    (array([0.66666667]), array([1.]))
+    """
+    retrieved = seen.found[:, : radius + 1].sum(axis=1)
+    hits = seen.relevant[:, : radius + 1].sum(axis=1)
+    relevant = seen.relevant.sum(axis=1)
+    return np.asarray(2.0 * hits / np.maximum(retrieved + relevant, 1))
 
 
 def precision_at(seen: Tally, k: int) -> npt.NDArray[np.float64]:

@@ -9,13 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from sthash.evaluation.significance import bootstrap_interval, paired_test
+
 Qrels = Mapping[str, Mapping[str, int]]
 Run = Mapping[str, Mapping[str, float]]
 
 MEASURES = ("nDCG@10", "recall@100", "MRR@10", "MAP@100")
-CONFIDENCE = 0.95
-RESAMPLES = 10_000
-_CELLS = 1 << 20  # numbers drawn at once
 _ALIASES = {"ndcg": "nDCG", "recall": "recall", "r": "recall", "mrr": "MRR", "rr": "MRR", "map": "MAP", "ap": "MAP"}
 _ALIASES |= {"precision": "precision", "p": "precision"}
 
@@ -167,7 +166,7 @@ def evaluate_run(run: Run, qrels: Qrels, measures: Sequence[str] = MEASURES) -> 
     for measure in wanted:
         pairs = zip(rankings, qrels.values(), strict=True)
         values = np.array([measure(ranked, judged) for ranked, judged in pairs])
-        scores.append(RunScore(str(measure), float(values.mean()), *_interval(values), values))
+        scores.append(RunScore(str(measure), float(values.mean()), *bootstrap_interval(values), values))
     return scores
 
 
@@ -192,35 +191,11 @@ def compare_runs(run: Run, other: Run, qrels: Qrels, measures: Sequence[str] = M
     for ours, theirs in zip(evaluate_run(run, qrels, measures), evaluate_run(other, qrels, measures), strict=True):
         differences = ours.values - theirs.values
         better, worse = int((differences > 0).sum()), int((differences < 0).sum())
-        low, high = _interval(differences)
-        mean, p_value = float(differences.mean()), _randomization_test(differences)
-        comparisons.append(Comparison(ours.measure, mean, low, high, p_value, better, worse))
+        test = paired_test(ours.values, theirs.values)
+        comparisons.append(Comparison(ours.measure, test.difference, test.low, test.high, test.p_value, better, worse))
     return comparisons
 
 
 def ranked_keys(scores: Mapping[str, float]) -> list[str]:
     """Return keys by descending score, in single precision; of equal scores, the larger key comes first."""
     return sorted(sorted(scores, reverse=True), key=lambda key: -float(np.float32(scores[key])))
-
-
-def _interval(values: npt.NDArray[np.float64]) -> tuple[float, float]:
-    """Bootstrap the confidence interval of a mean; the same values always give the same interval."""
-    n, rng = len(values), np.random.default_rng(0)
-    step = max(1, _CELLS // n)
-    sizes = [min(step, RESAMPLES - start) for start in range(0, RESAMPLES, step)]
-    means = np.concatenate([values[rng.integers(n, size=(size, n))].mean(axis=1) for size in sizes])
-    low, high = np.quantile(means, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
-    return float(low), float(high)
-
-
-def _randomization_test(differences: npt.NDArray[np.float64]) -> float:
-    """Give the share of random signs with which the sum is at least as far from 0."""
-    differing = differences[differences != 0]
-    if not len(differing):
-        return 1.0
-    rng, seen, extreme = np.random.default_rng(0), abs(differing.sum()) - 1e-12, 0
-    step = max(1, _CELLS // len(differing))
-    for start in range(0, RESAMPLES, step):
-        size = (min(step, RESAMPLES - start), len(differing))
-        extreme += int((np.abs(rng.choice([-1.0, 1.0], size=size) @ differing) >= seen).sum())
-    return (extreme + 1) / (RESAMPLES + 1)

@@ -1,4 +1,4 @@
-"""Whether one method is better than another, or was lucky: the micro sign test over single decisions.
+"""Whether one method is better than another, or was lucky: tests over single decisions, and over queries.
 
 A system decides for every query and every corpus document whether to retrieve the document. A decision is right if it
 retrieves a relevant document or does not retrieve another one. Only the decisions on which exactly one of two systems
@@ -6,6 +6,8 @@ is right distinguish them. If the systems were equally good, each of these decis
 
 The test treats decisions as independent. They are not: those of one query share its code, and those on one document
 share that document's. So the p-values are far too small; they tell the direction of a difference, not how sure it is.
+
+`paired_test` compares one value per query instead. Queries are a sample of all queries, so they are independent.
 """
 
 from __future__ import annotations
@@ -21,7 +23,9 @@ from sthash.codes import Codes, distances, prefix
 from sthash.evaluation.relevance import Relevance
 from sthash.evaluation.tallies import check_codes
 
-_CELLS = 1 << 20  # decisions held at once
+CONFIDENCE = 0.95
+RESAMPLES = 10_000
+_CELLS = 1 << 20  # decisions, or numbers drawn, held at once
 _SMALLEST = 1e-290  # below it double precision is not enough, and the logarithm is computed directly
 
 
@@ -93,6 +97,77 @@ def micro_sign_test(
         a_right += only_a
         b_right += int(np.count_nonzero(differ)) - only_a
     return sign_test(a_right, b_right)
+
+
+@dataclass(frozen=True)
+class PairedTest:
+    """Outcome of a two-sided test of the mean difference A − B over the queries.
+
+    Attributes
+    ----------
+    difference, low, high : float
+        The mean difference, and its bootstrap interval of 95 %.
+    p_value : float
+        Share of random signs of the differences with which their mean is at least as far from 0.
+    """
+
+    difference: float
+    low: float
+    high: float
+    p_value: float
+
+
+def paired_test(a: npt.NDArray[np.float64], b: npt.NDArray[np.float64]) -> PairedTest:
+    """Test whether the means of two values per query differ, by randomization (Fisher; Smucker et al., CIKM 2007).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sthash.evaluation.significance import paired_test
+    >>> found = paired_test(np.full(50, 0.6), np.full(50, 0.5))
+    >>> print(round(found.difference, 3), found.p_value < 0.001)
+    0.1 True
+    """
+    if a.shape != b.shape or a.ndim != 1 or not len(a):
+        raise ValueError(f"a and b must hold one value per query, got shapes {a.shape} and {b.shape}.")
+    differences = a - b
+    return PairedTest(float(differences.mean()), *bootstrap_interval(differences), randomization_test(differences))
+
+
+def standard_error(values: npt.NDArray[np.float64]) -> float:
+    """Return the standard error of the mean; 0 for a single value.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sthash.evaluation.significance import standard_error
+    >>> standard_error(np.array([0.0, 1.0]))
+    0.5
+    """
+    return float(values.std(ddof=1) / math.sqrt(len(values))) if len(values) > 1 else 0.0
+
+
+def bootstrap_interval(values: npt.NDArray[np.float64]) -> tuple[float, float]:
+    """Bootstrap the confidence interval of a mean; the same values always give the same interval."""
+    n, rng = len(values), np.random.default_rng(0)
+    step = max(1, _CELLS // n)
+    sizes = [min(step, RESAMPLES - start) for start in range(0, RESAMPLES, step)]
+    means = np.concatenate([values[rng.integers(n, size=(size, n))].mean(axis=1) for size in sizes])
+    low, high = np.quantile(means, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
+    return float(low), float(high)
+
+
+def randomization_test(differences: npt.NDArray[np.float64]) -> float:
+    """Give the share of random signs with which the sum is at least as far from 0."""
+    differing = differences[differences != 0]
+    if not len(differing):
+        return 1.0
+    rng, seen, extreme = np.random.default_rng(0), abs(differing.sum()) - 1e-12, 0
+    step = max(1, _CELLS // len(differing))
+    for start in range(0, RESAMPLES, step):
+        size = (min(step, RESAMPLES - start), len(differing))
+        extreme += int((np.abs(rng.choice([-1.0, 1.0], size=size) @ differing) >= seen).sum())
+    return (extreme + 1) / (RESAMPLES + 1)
 
 
 def sign_test(a_right: int, b_right: int) -> SignTest:

@@ -6,6 +6,7 @@ import os
 from typing import Any
 
 from sthash.evaluation.tuning import Tuning
+from sthash.extras import install_command
 from sthash.files import replacing
 
 AXES = (("bytes", "bytes per document"), ("microseconds", "microseconds per query"))
@@ -21,7 +22,7 @@ def draw_tuning(tuning: Tuning, path: str | os.PathLike[str]) -> None:
         import matplotlib
         from matplotlib.figure import Figure
     except ImportError as error:
-        raise ImportError("a plot needs matplotlib. Install it: pip install 'sthash[plot]'.") from error
+        raise ImportError(f"a plot needs matplotlib. Install it: {install_command('plot')}.") from error
     # Text stays text, and the same trials give the same file.
     with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "sthash"}):
         figure: Any = Figure(figsize=(10, 4.2), layout="constrained")

@@ -18,6 +18,7 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from sthash.blas import one_blas_thread
 from sthash.checks import check_whole
 from sthash.hashing.filtered import LARGE, NormalizedGraph, Report, degrees_of, filtered_pairs
+from sthash.hashing.signs import column_signs
 from sthash.vectors.checks import check_structure
 
 Array = npt.NDArray[np.float64]
@@ -25,6 +26,7 @@ Array = npt.NDArray[np.float64]
 # Up to this size a component is solved as a dense matrix, which is exact and fast.
 DENSE_SIZE = 600
 TOLERANCE = 1e-6
+PRECISE_TOLERANCE = 1e-11
 # Eigenvalues closer than this count as equal in the search for missed copies.
 MISSED_GAP = 1e-4
 BLOCK_DEPTH, BLOCK_ROUNDS = 4, 100
@@ -86,9 +88,13 @@ def laplacian_eigenmap(W: Any, n_components: int) -> npt.NDArray[Any]:
     return laplacian_eigenpairs(W, n_components).vectors
 
 
-def laplacian_eigenpairs(W: Any, n_components: int) -> Eigenpairs:
-    """Return the solutions as `laplacian_eigenmap` does, with their eigenvalues."""
-    return eigenpairs_of_checked(check_graph(W), n_components)
+def laplacian_eigenpairs(W: Any, n_components: int, *, precise: bool = False) -> Eigenpairs:
+    """Return the solutions as `laplacian_eigenmap` does, with their eigenvalues.
+
+    With ``precise`` the whole iteration runs in double precision, at twice the cost. What follows from the vectors then
+    does not depend on how a processor rounds.
+    """
+    return eigenpairs_of_checked(check_graph(W), n_components, precise=precise)
 
 
 def eigenpairs_of_checked(
@@ -98,6 +104,7 @@ def eigenpairs_of_checked(
     start: npt.NDArray[Any] | None = None,
     threads: int | None = None,
     report: Report | None = None,
+    precise: bool = False,
 ) -> Eigenpairs:
     """Do what `laplacian_eigenpairs` does, for a graph that is known to be valid.
 
@@ -117,18 +124,10 @@ def eigenpairs_of_checked(
             return _solve_large(W, degrees, n_components, start, threads, report)
         W = W.astype(np.float64, copy=False)
         degrees = np.asarray(W.sum(axis=1)).ravel()
-        pairs = _solve(W[joined][:, joined] if len(joined) < n else W, degrees[joined], n_components)
+        pairs = _solve(W[joined][:, joined] if len(joined) < n else W, degrees[joined], n_components, precise)
     vectors = np.zeros((n, n_components))
     vectors[joined] = pairs.vectors
-    return Eigenpairs(pairs.values, vectors * _signs(vectors))
-
-
-def _signs(vectors: Array) -> Array:
-    """Return −1 for each column whose first entry of (nearly) largest size is negative, otherwise 1."""
-    size = np.abs(vectors)
-    # Symmetric vectors have several largest entries, which differ by rounding only; the first of them decides.
-    first = (size >= (1 - 1e-6) * size.max(axis=0)).argmax(axis=0)
-    return np.where(vectors[first, np.arange(vectors.shape[1])] < 0, -1.0, 1.0)
+    return Eigenpairs(pairs.values, vectors * column_signs(vectors))
 
 
 def check_graph(W: Any) -> sp.csr_array:
@@ -151,7 +150,7 @@ def check_graph(W: Any) -> sp.csr_array:
     return W
 
 
-def _solve(W: sp.csr_array, degrees: Array, n_components: int) -> Eigenpairs:
+def _solve(W: sp.csr_array, degrees: Array, n_components: int, precise: bool) -> Eigenpairs:
     """Solve each component on its own, so that equal components cannot hide each other's eigenvalues."""
     n = W.shape[0]
     part_of, volumes, parts = _components(W, degrees)
@@ -164,7 +163,7 @@ def _solve(W: sp.csr_array, degrees: Array, n_components: int) -> Eigenpairs:
         nodes = np.flatnonzero(part_of == part)
         if len(nodes) == 1:
             continue
-        found = _solve_connected(W[nodes][:, nodes], degrees[nodes], min(wanted, len(nodes) - 1))
+        found = _solve_connected(W[nodes][:, nodes], degrees[nodes], min(wanted, len(nodes) - 1), precise)
         values.append(found.values)
         vectors.append((nodes, found.vectors))
     owner = np.repeat(np.arange(len(values)), [len(v) for v in values])
@@ -201,7 +200,7 @@ def _solve_large(
         values[first:] = np.maximum(1 - found, 0)
         np.multiply(block, A.inverse[:, None], out=vectors[:, first:])
     for column in vectors.T:
-        column *= _signs(column[:, None])
+        column *= column_signs(column[:, None])
     return Eigenpairs(values, vectors)
 
 
@@ -233,7 +232,7 @@ def _component_vectors(part_of: npt.NDArray[Any], volumes: Array, parts: npt.NDA
     return vectors
 
 
-def _solve_connected(W: sp.csr_array, degrees: Array, n_wanted: int) -> Eigenpairs:
+def _solve_connected(W: sp.csr_array, degrees: Array, n_wanted: int, precise: bool) -> Eigenpairs:
     """Return the smallest non-trivial solutions for a connected graph."""
     n = W.shape[0]
     root = np.sqrt(degrees)
@@ -244,25 +243,27 @@ def _solve_connected(W: sp.csr_array, degrees: Array, n_wanted: int) -> Eigenpai
         values, vectors = np.linalg.eigh(A.toarray() - 3 * np.outer(trivial, trivial))
         values, vectors = values[::-1][:n_wanted], vectors[:, ::-1][:, :n_wanted]
     else:
-        values, vectors = _largest(A, trivial, n_wanted)
+        values, vectors = _largest(A, trivial, n_wanted, precise)
     return Eigenpairs(np.maximum(1 - values, 0), vectors / root[:, None])
 
 
-def _largest(A: sp.csr_array, trivial: Array, k: int) -> tuple[Array, Array]:
+def _largest(A: sp.csr_array, trivial: Array, k: int, precise: bool) -> tuple[Array, Array]:
     """Return the k largest eigenpairs of A, descending, without the known trivial one.
 
     A Lanczos iteration sees one vector per eigenspace and finds the others only through rounding, so it may return a
     repeated eigenvalue too few times. Therefore the pairs that were found are removed, and the rest is searched again.
     If an eigenvalue appears that is larger than the smallest one found, a block iteration completes the work.
 
-    Lanczos runs in single precision, at half the cost; the pairs are then made exact within the span found.
+    Unless it must be ``precise``, Lanczos runs in single precision, at half the cost; the pairs are then made exact
+    within the span found.
     """
     n = A.shape[0]
     rng = np.random.default_rng(0)
-    vectors = _lanczos(A, trivial[:, None], k, 1e-5, rng)
+    tol, dtype = (PRECISE_TOLERANCE, np.float64) if precise else (1e-5, np.float32)
+    vectors = _lanczos(A, trivial[:, None], k, tol, rng, dtype)
     values, vectors = _rayleigh_ritz(A, vectors - np.outer(trivial, trivial @ vectors))
     for _ in range(20):
-        extra = _lanczos(A, np.column_stack([trivial, vectors]), 1, 1e-2, rng)
+        extra = _lanczos(A, np.column_stack([trivial, vectors]), 1, 1e-2, rng, np.float32)
         missed = (extra * (A @ extra)).sum(axis=0)
         if len(values) == k and (missed <= values[-1] + MISSED_GAP).all():
             break
@@ -271,17 +272,17 @@ def _largest(A: sp.csr_array, trivial: Array, k: int) -> tuple[Array, Array]:
     return values, vectors
 
 
-def _lanczos(A: sp.csr_array, known: Array, k: int, tol: float, rng: np.random.Generator) -> Array:
+def _lanczos(A: sp.csr_array, known: Array, k: int, tol: float, rng: np.random.Generator, dtype: Any) -> Array:
     """Return up to k eigenvectors of A with the largest eigenvalues, without the ``known`` ones."""
-    matrix, known = A.astype(np.float32), known.astype(np.float32)
+    matrix, known = A.astype(dtype), known.astype(dtype)
 
-    def apply(x: npt.NDArray[np.float32]) -> Any:
+    def apply(x: npt.NDArray[Any]) -> Any:
         # Known vectors move to the lower end of the spectrum, which lies between −1 and 1.
         x = x.ravel()
         return matrix @ x - 3 * (known @ (known.T @ x))
 
-    operator = LinearOperator(A.shape, matvec=apply, dtype=np.float32)
-    start = rng.standard_normal(A.shape[0]).astype(np.float32)
+    operator = LinearOperator(A.shape, matvec=apply, dtype=dtype)
+    start = rng.standard_normal(A.shape[0]).astype(dtype)
     try:
         vectors = eigsh(operator, k=k, which="LA", tol=tol, v0=start)[1]
     except ArpackNoConvergence as failure:

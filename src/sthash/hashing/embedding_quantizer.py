@@ -207,6 +207,15 @@ class EmbeddingQuantizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             )
         return np.ascontiguousarray(codes)
 
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = super().__getstate__()
+        return {name: value for name, value in state.items() if name not in ("_turned", "_codewords")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if hasattr(self, "mean_"):
+            self._prepare()
+
     def save(self, path: str | PathLike[str]) -> None:
         """Write the fitted model to a file for `load` and `sthash.load`. An interrupted write leaves no trace."""
         check_is_fitted(self)

@@ -18,6 +18,7 @@ import scipy.sparse as sp
 from sthash import _core
 from sthash.checks import resolve_threads
 from sthash.hashing.embedding import laplacian_eigenpairs
+from sthash.hashing.linear_hash import project
 from sthash.vectors.lengths import unit_rows
 
 Array = npt.NDArray[np.float64]
@@ -81,7 +82,7 @@ def landmark_pairs(
     """Return the shares of the landmarks in each row, and the eigenvalues and eigenvectors of their graph."""
     Z = landmark_shares(places, rng, threads)
     joined = int((Z.sum(axis=0) > 0).sum())
-    values, vectors = laplacian_eigenpairs(sp.csr_array(Z.T @ Z), min(n_components, joined - 2))
+    values, vectors = laplacian_eigenpairs(sp.csr_array(Z.T @ Z), min(n_components, joined - 2), precise=True)
     return Z, values, vectors
 
 
@@ -93,7 +94,7 @@ def landmark_shares(places: npt.NDArray[Any], rng: np.random.Generator, threads:
     k = min(max(LEAST_NEAREST, round(NEAREST_SHARE * len(landmarks))), len(landmarks) - 1)
     nearest = np.empty((len(unit), k), dtype=np.int32)
     distances = np.empty((len(unit), k))
-    for block, cosines in _cosine_blocks(unit, landmarks):
+    for block, cosines in _cosine_blocks(unit, landmarks, threads):
         nearest[block], largest = _core.largest_in_rows(cosines, k=k, threads=resolve_threads(threads))
         distances[block] = 1 - largest.astype(np.float64)
     scale = np.sqrt(np.maximum(distances[:, (k - 1) // 2], SAME_PLACE))
@@ -107,14 +108,14 @@ def landmark_shares(places: npt.NDArray[Any], rng: np.random.Generator, threads:
 
 
 def _cosine_blocks(
-    unit: npt.NDArray[np.float32], landmarks: npt.NDArray[np.int64]
+    unit: npt.NDArray[np.float32], landmarks: npt.NDArray[np.int64], threads: int | None
 ) -> Iterator[tuple[slice, npt.NDArray[np.float32]]]:
     """Yield slices of the rows with their cosines to the landmarks; −∞ for the cosine of a landmark to itself."""
     step = max(1, BLOCK_ENTRIES // len(landmarks))
-    turned = unit[landmarks].T
+    turned = np.ascontiguousarray(unit[landmarks].T)
     for first in range(0, len(unit), step):
         block = slice(first, min(first + step, len(unit)))
-        cosines = unit[block] @ turned
+        cosines = project(unit[block], turned, threads)
         own = np.flatnonzero((landmarks >= block.start) & (landmarks < block.stop))
         cosines[landmarks[own] - first, own] = -np.inf
         yield block, cosines

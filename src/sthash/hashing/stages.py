@@ -39,6 +39,14 @@ class SupervisedGraph(Protocol):
 
 
 @runtime_checkable
+class VectorEmbedding(Protocol):
+    """Stage 1, second step, for an embedding that looks at the vectors as well as at their graph."""
+
+    def from_vectors(self, X: Vectors, W: Any, n_components: int) -> npt.NDArray[Any]:
+        """Return one row of ``n_components`` values per row of X."""
+
+
+@runtime_checkable
 class EmbeddingExtension(Protocol):
     """Stage 2 that extends the real-valued embedding to unseen vectors instead of learning the bits."""
 

@@ -38,6 +38,7 @@ from sthash.hashing.stages import (
     HashFunction,
     StageClock,
     SupervisedGraph,
+    VectorEmbedding,
 )
 from sthash.hashing.svm import LinearSVMBank
 from sthash.hashing.topics import learn_topic_codes
@@ -111,8 +112,9 @@ class SelfTaughtHashing(Hasher):
     graph : callable, SupervisedGraph or None, default=None
         Takes X and returns a sparse symmetric matrix without negative entries; None takes `knn_graph`. A
         `SupervisedGraph`, such as `ClassGraph`, also gets the categories from ``fit(X, y)``. Other graphs ignore y.
-    embedding : callable or None, default=None
-        Takes W and the number of dimensions and returns an array (n, n_bits); None takes `laplacian_eigenmap`.
+    embedding : callable, VectorEmbedding or None, default=None
+        Takes W and the number of dimensions and returns an array (n, n_bits); None takes `laplacian_eigenmap`. A
+        `VectorEmbedding` also gets X.
     binarizer : callable or None, default=None
         Takes an array (n, n_bits) and returns booleans; None takes `median_bits`.
     hash_function : scikit-learn classifier, HashFunction, EmbeddingExtension or None, default=None
@@ -149,10 +151,10 @@ class SelfTaughtHashing(Hasher):
 
     Notes
     -----
-    A fitted model gives the same codes on every machine. Learning uses BLAS, which adds up in another order on another
-    kind of processor. ``paper`` then learns nearly the same codes; ``neighbors`` and ``topics`` may learn other codes
-    of the same quality, because the sign of an eigenvector is a matter of rounding and decides where a rotation
-    starts. So learn once and copy the file. To learn the same on several kinds of processors with AVX2, set the
+    A fitted model gives the same codes on every machine. Learning uses BLAS, which adds up in another order on
+    another kind of processor. ``paper``, ``neighbors`` and ``topics`` learn nearly the same codes there, if there
+    are fewer than 15,000 documents; the other recipes, and larger corpora, may give other codes of the same
+    quality. So learn once and copy the file. To learn the same on several kinds of processors with AVX2, set the
     environment variable ``OPENBLAS_CORETYPE=Haswell`` on all of them before Python starts.
 
     References
@@ -185,7 +187,7 @@ class SelfTaughtHashing(Hasher):
         recipe: Recipe = "paper",
         C: float = 1.0,
         graph: Graph | None = None,
-        embedding: Embedding | None = None,
+        embedding: Embedding | VectorEmbedding | None = None,
         binarizer: Binarizer | None = None,
         hash_function: Any = None,
         random_state: int | np.random.RandomState | None = 0,
@@ -348,6 +350,8 @@ class SelfTaughtHashing(Hasher):
         common: dict[str, Any] = {"threads": self.threads, "report": report}
         if self.recipe == "neighbors":
             return partial(neighbor_places, rng=self._generator(), X=X, **common), balanced_bits
+        if isinstance(self.embedding, VectorEmbedding):
+            return partial(self.embedding.from_vectors, X), self.binarizer or median_bits
         return self.embedding or partial(_eigenmap, start=start, **common), self.binarizer or median_bits
 
     def _build_graph(self, X: Vectors, y: object, report: Callable[[int, int], None]) -> Any:

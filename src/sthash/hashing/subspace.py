@@ -16,8 +16,9 @@ import scipy.sparse as sp
 
 from sthash.blas import one_blas_thread
 from sthash.hashing.embedding import Eigenpairs, laplacian_eigenpairs
-from sthash.hashing.filtered import LARGE, NormalizedGraph, filtered_pairs
+from sthash.hashing.filtered import LARGE, LEAST_SPREAD, NormalizedGraph, filtered_pairs
 from sthash.hashing.linear_hash import project
+from sthash.hashing.signs import column_signs
 
 Block = npt.NDArray[np.float32]
 
@@ -62,7 +63,7 @@ def spectral_subspace(
     volumes = np.asarray(W.sum(axis=1), dtype=np.float64).ravel()
     joined = np.flatnonzero(volumes > 0)
     if len(joined) <= EXACT_SIZE or n_components > len(joined) // 4:
-        return laplacian_eigenpairs(W, n_components)
+        return laplacian_eigenpairs(W, n_components, precise=True)
     if len(joined) >= LARGE:
         with one_blas_thread():
             G = NormalizedGraph(W, threads=threads)
@@ -92,7 +93,8 @@ def _filtered(
 
 
 def _without(trivial: Block, block: Block) -> Block:
-    return np.asarray(block - np.outer(trivial, trivial @ block))
+    shares = trivial.astype(np.float64) @ block.astype(np.float64)
+    return np.asarray(block - np.outer(trivial, shares.astype(np.float32)))
 
 
 def _chebyshev(A: sp.csr_array, block: Block, degree: int, cut: float, threads: int | None) -> Block:
@@ -106,7 +108,20 @@ def _chebyshev(A: sp.csr_array, block: Block, degree: int, cut: float, threads: 
 
 
 def _ritz(A: sp.csr_array, block: Block, threads: int | None) -> tuple[npt.NDArray[Any], Block]:
-    """Return the best eigenpairs of A within the span of the block, largest first."""
-    basis: Block = np.linalg.qr(block)[0].astype(np.float32, copy=False)
-    values, rotation = np.linalg.eigh((basis.T @ project(A, basis, threads)).astype(np.float64))
-    return values[::-1], np.ascontiguousarray(basis @ rotation[:, ::-1].astype(np.float32))
+    """Return the best eigenpairs of A within the span of the block, largest first.
+
+    All products with the block are added up in double precision, so that what rounding does on different processors is
+    lost again in the single precision of the result.
+    """
+    wide = block.astype(np.float64)
+    image = project(A, block, threads).astype(np.float64)
+    scale = 1 / np.sqrt((wide * wide).sum(axis=0))
+    spread, axes = np.linalg.eigh(scale[:, None] * (wide.T @ wide) * scale)
+    basis = scale[:, None] * (axes / np.sqrt(np.maximum(spread, LEAST_SPREAD * spread[-1])))
+    values, rotation = np.linalg.eigh(basis.T @ _symmetric(wide.T @ image) @ basis)
+    turned = wide @ (basis @ rotation[:, ::-1])
+    return values[::-1], np.ascontiguousarray(turned * column_signs(turned), dtype=np.float32)
+
+
+def _symmetric(matrix: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    return (matrix + matrix.T) / 2

@@ -2,7 +2,7 @@
 
 from sthash.index.hamming import HammingIndex, HammingStats, Pairs
 from sthash.index.interface import Allowed, Index, IndexStats
-from sthash.index.vectors import VectorIndex, VectorStats
+from sthash.index.vectors import Selection, VectorIndex, VectorStats
 from sthash.index.words import WordIndex, WordStats
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "Index",
     "IndexStats",
     "Pairs",
+    "Selection",
     "VectorIndex",
     "VectorStats",
     "WordIndex",

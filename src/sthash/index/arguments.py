@@ -22,11 +22,6 @@ def check_k(k: Any) -> int:
     return check_whole("k", k, 1, most=MOST_RESULTS)
 
 
-def refuse_copy(index: Any) -> Any:
-    """Refuse to copy an index: two objects would share, and change, the same rows."""
-    raise TypeError(f"a {type(index).__name__} cannot be copied. Save it, and open the file again.")
-
-
 def check_ids(ids: npt.ArrayLike | Set[int], name: str = "ids", count: int | None = None, of: str | None = None) -> Ids:
     """Return ``ids`` as a contiguous int64 vector; ``count`` is their required number, ``of`` the rows they are for."""
     if isinstance(ids, Set):

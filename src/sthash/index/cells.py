@@ -35,6 +35,11 @@ MOST_VALUES, MOST_CELLS, MOST_BYTES = 1 << 15, 1 << 22, 128
 LARGEST = 1e18  # number in the arrays of a coder
 
 
+def wanted_cells(n_rows: int, per_root: float) -> int:
+    """Return how many cells an index of so many rows has."""
+    return max(1, min(round(per_root * math.sqrt(n_rows)), n_rows, MOST_CELLS))
+
+
 @dataclass(frozen=True, eq=False)
 class EncodedVectors:
     """Vectors as an index holds them.
@@ -47,11 +52,14 @@ class EncodedVectors:
         Its code, and two numbers that correct estimates from it.
     vectors : array of float32, float16 or int8, shape (n, d)
         The vector itself, in the precision of the coder.
+    grouping : int
+        That of the coder.
     """
 
     cells: npt.NDArray[np.int32]
     packed: npt.NDArray[np.uint8]
     vectors: npt.NDArray[Any]
+    grouping: int = 0
 
     def __len__(self) -> int:
         return len(self.cells)
@@ -76,6 +84,8 @@ class CellCoder:
         What 1 stands for in each dimension of vectors of int8; empty for other precisions.
     metric : {"cosine", "ip"}
     precision : {"float32", "float16", "int8"}
+    grouping : int
+        How many times an index has grouped its cells anew. Codes of another grouping say nothing.
 
     Examples
     --------
@@ -96,6 +106,7 @@ class CellCoder:
     steps: Floats
     metric: Metric = "cosine"
     precision: Precision = "float32"
+    grouping: int = 0
 
     @classmethod
     def learn(
@@ -108,8 +119,12 @@ class CellCoder:
         n_cells: int | None = None,
         random_state: int = 0,
         threads: int | None = None,
+        held_out: npt.NDArray[np.int64] | None = None,
     ) -> Self:
-        """Learn from vectors, at least one; the parameters are those of `VectorIndex.build`."""
+        """Learn from vectors, at least one; the parameters are those of `VectorIndex.build`.
+
+        ``held_out`` are positions of vectors to learn nothing of, so that they can serve as queries.
+        """
         check_choice("metric", metric, METRICS)
         check_choice("precision", precision, PRECISIONS)
         if check_whole("n_bytes", n_bytes, 2) % 2 or n_bytes > MOST_BYTES:
@@ -121,12 +136,16 @@ class CellCoder:
             raise ValueError(f"vectors have {rows.shape[1]:,} values, more than {MOST_VALUES:,}. Use fewer dimensions.")
         if n_cells is None:
             n_cells = max(1, round(CELLS_PER_ROOT * math.sqrt(len(rows)) / 16)) * 16
-        n_cells = min(check_whole("n_cells", n_cells, 1), len(rows), MOST_CELLS)
+        n_learned = len(rows) - (0 if held_out is None else len(held_out))
+        n_cells = min(check_whole("n_cells", n_cells, 1), n_learned, MOST_CELLS)
         from sthash.index.cell_learning import learn_cells  # which needs SciPy, unlike a search
 
         by_angle = metric == "cosine"
-        arrays = learn_cells(rows, n_bytes, n_cells, random_state, resolve_threads(threads), by_angle=by_angle)
-        return cls(**arrays, steps=steps_of([rows], precision), metric=metric, precision=precision)
+        arrays: dict[str, Any] = learn_cells(
+            rows, n_bytes, n_cells, random_state, resolve_threads(threads), by_angle=by_angle, held_out=held_out
+        )
+        arrays["steps"] = steps_of([rows], precision)
+        return cls(metric=metric, precision=precision, **arrays)
 
     @classmethod
     def restored(cls, arrays: Arrays, metric: Metric, precision: Precision) -> Self:
@@ -151,7 +170,7 @@ class CellCoder:
             raise ValueError(f"there are {n_bits} sign vectors")
         if n_margins not in (0, n_cells):
             raise ValueError(f"there are {n_margins} margins for {n_cells} cells")
-        kept = {
+        kept: dict[str, Any] = {
             "centers": _checked(arrays, "centers", np.int8, (n_cells, width)),
             "lengths": _checked(arrays, "lengths", np.float32, (n_cells, 3)),
             "signs": _checked(arrays, "signs", np.float32, (width, n_bits)),
@@ -164,7 +183,7 @@ class CellCoder:
                 raise ValueError(f"{name} is negative")
         if (kept["scales"][1::2] <= 0).any():
             raise ValueError("scales have no step")
-        return cls(**kept, metric=metric, precision=precision)
+        return cls(metric=metric, precision=precision, **kept)
 
     def arrays(self) -> Arrays:
         """Return the learned arrays by their names, to be stored."""
@@ -195,11 +214,19 @@ class CellCoder:
         """Encode vectors. Rows of float32 that need no change are referred to, not copied."""
         rows = checked_rows(vectors, self.metric, self.n_features)
         cells, packed = self._encoder.encode(rows, self.scales, resolve_threads(threads))
-        return EncodedVectors(cells, packed, rounded(rows, self.precision, self.steps))
+        return EncodedVectors(cells, packed, rounded(rows, self.precision, self.steps), self.grouping)
+
+    def encode_in(self, rows: Floats, cells: npt.NDArray[np.int32], threads: int) -> npt.NDArray[np.uint8]:
+        """Return the codes of vectors within given cells, with the two numbers behind each."""
+        return self._encoder.encode(rows, self.scales, threads, cells)[1]
 
     def check_encoded(self, encoded: EncodedVectors) -> EncodedVectors:
         """Return encoded vectors as the kernel reads them; refuse those of another coder."""
         n = len(encoded.cells)
+        if encoded.grouping != self.grouping:
+            raise ValueError(
+                "the cells were grouped anew since the vectors were encoded. Encode them with the coder of the index."
+            )
         shapes: dict[str, tuple[Any, tuple[int, ...]]] = {
             "cells": (np.int32, (n,)),
             "packed": (np.uint8, (n, self.n_bytes + 2)),
@@ -216,10 +243,10 @@ class CellCoder:
             checked[name] = np.require(array, requirements=["C_CONTIGUOUS", "ALIGNED"])
         if n and not 0 <= checked["cells"].min() <= checked["cells"].max() < self.n_cells:
             raise ValueError(f"cells must be from 0 to {self.n_cells - 1}. Encode the vectors with the coder.")
-        return EncodedVectors(**checked)
+        return EncodedVectors(**checked, grouping=encoded.grouping)
 
 
-_NAMES = tuple(field.name for field in fields(CellCoder) if field.name not in ("metric", "precision"))
+_NAMES = tuple(field.name for field in fields(CellCoder) if field.name not in ("metric", "precision", "grouping"))
 
 
 def _shape(arrays: Arrays, name: str, axes: int) -> tuple[int, ...]:

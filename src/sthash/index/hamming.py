@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterator, Set
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, NamedTuple, Self, get_args, overload
+from typing import Any, Literal, NamedTuple, Self, get_args, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -22,8 +22,9 @@ from sthash.arrays import Ids
 from sthash.checks import check_choice, check_whole, resolve_threads
 from sthash.codes import Codes
 from sthash.files import replacing
-from sthash.index.arguments import check_allowed, check_id, check_ids, check_k, check_radius, check_weights, refuse_copy
+from sthash.index.arguments import check_allowed, check_id, check_ids, check_k, check_radius, check_weights
 from sthash.index.interface import Allowed
+from sthash.pickling import reduced_to_file
 
 Distances = npt.NDArray[np.int32]
 WeightedDistances = npt.NDArray[np.float32]
@@ -109,7 +110,7 @@ class HammingIndex:
         n_bits = check_whole("n_bits", n_bits, 1, f"use 1 to {MAX_BITS}")
         if n_bits > MAX_BITS:
             raise ValueError(f"n_bits={n_bits} must be at most {MAX_BITS}. Shorten the codes with sthash.codes.prefix.")
-        self._n_bits = n_bits
+        self._n_bits, self._strategy = n_bits, strategy
         self._core = _core.HammingCore(n_bits, _core_strategy(strategy))
 
     @classmethod
@@ -157,7 +158,8 @@ class HammingIndex:
         """Bits per code."""
         return self._n_bits
 
-    __copy__ = refuse_copy
+    def __reduce__(self) -> tuple[Any, ...]:
+        return reduced_to_file(self, strategy=self._strategy)
 
     def __len__(self) -> int:
         return self._core.size()
@@ -401,7 +403,7 @@ class HammingIndex:
         if not mmap:
             core.verify()
         index = cls.__new__(cls)
-        index._n_bits = core.n_bits()
+        index._n_bits, index._strategy = core.n_bits(), strategy
         index._core = core
         return index
 

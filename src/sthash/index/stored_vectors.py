@@ -57,6 +57,11 @@ def are_clipped(rows: Floats, steps: Floats) -> bool:
     return bool((lost > CLIPPED * np.linalg.norm(rows, axis=1)).any())
 
 
+def unrounded(rows: npt.NDArray[Any], steps: Floats) -> Floats:
+    """Return vectors, as they are kept, as float32; those that are float32 are not copied."""
+    return rows * steps if rows.dtype == np.int8 else rows.astype(np.float32, copy=False)
+
+
 def rounded(rows: Floats, precision: Precision, steps: Floats) -> npt.NDArray[Any]:
     """Return rows in the type that they are kept in; float32 is not copied."""
     if precision == "float32":

@@ -9,8 +9,9 @@ vectors themselves rank them.
 from __future__ import annotations
 
 import math
-from collections.abc import Set
-from dataclasses import dataclass
+import threading
+from collections.abc import Callable, Set
+from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any, Self
 
@@ -19,19 +20,62 @@ import numpy.typing as npt
 
 from sthash import _core, model_file
 from sthash.arrays import Floats, Ids
-from sthash.checks import check_whole, resolve_threads
-from sthash.index.arguments import GREATEST_ID, MOST_RESULTS, check_allowed, check_id, check_ids, check_k, refuse_copy
-from sthash.index.cells import CellCoder, EncodedVectors
+from sthash.blas import one_blas_thread
+from sthash.checks import check_positive, check_share, check_whole, resolve_threads
+from sthash.index.arguments import GREATEST_ID, MOST_RESULTS, check_allowed, check_id, check_ids, check_k
+from sthash.index.cells import CELLS_PER_ROOT, MOST_CELLS, CellCoder, EncodedVectors, wanted_cells
+from sthash.index.effort import FEW_ROWS, MEASURED_K, MOST_CANDIDATES, Effort, effort_of, n_queries, true_neighbors
 from sthash.index.interface import Allowed
-from sthash.index.stored_vectors import PRECISIONS, Precision, dense_rows
+from sthash.index.stored_vectors import PRECISIONS, Precision, dense_rows, unrounded
+from sthash.pickling import reduced_to_file
 from sthash.vectors.metric import Metric
 
 Arrays = dict[str, npt.NDArray[Any]]
 
-# Default search effort: n_cells / 12 cells (n_cells / 6 for inner products, about which cells tell less), but at least
-# 64, and 12 candidates per neighbor.
+# The search effort, if only one of probes and candidates is given, or nothing was measured yet: n_cells / 12 cells
+# (n_cells / 6 for inner products, about which cells tell less), but at least 64, and 12 candidates per neighbor.
 CELLS_PER_PROBE, LEAST_PROBES, CANDIDATES_PER_NEIGHBOR = {"cosine": 12, "ip": 6}, 64, 12
 MOST_PROBES = 3  # cells per query, relative to their average number
+# The share of the true neighbors that a search is to find.
+RECALL = 0.95
+# What a search among some vectors may lose, relative to others: they may lie far from the query, and unevenly.
+LOSS_OF_SELECTIONS = 0.5
+# A selection that lies in fewer cells than this share of those that as many random vectors are in takes more effort:
+# to a distant query its vectors are all about equally close.
+EVEN, UNEVEN_CELLS, UNEVEN_CANDIDATES = 0.8, 2, 4
+# The effort is measured again when there are so many times as many rows or cells as before.
+MEASURED_GROWTH = 1.25
+FARTHEST = 4.0  # margin that no cell exceeds
+# A change of many vectors at once takes several rounds of splits. If they end in too few cells, the next try waits
+# until the number of rows has changed by this share.
+MOST_ROUNDS, STUCK = 12, 0.05
+CHEAPEST, EXACT, CELLS = range(3)  # plans of the kernel
+
+
+class Selection:
+    """Ids that searches may find, prepared once for many searches. Made by `VectorIndex.select`.
+
+    It holds ids, not vectors: after a change of the index, the next search looks the ids up again.
+
+    Its length is the number of ids.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sthash import VectorIndex
+    >>> vectors = np.random.default_rng(0).normal(size=(500, 16))
+    >>> index = VectorIndex.build(vectors)
+    >>> even = index.select(range(0, 500, 2))
+    >>> [index.search(vector, k=1, allowed=even)[0][0, 0] % 2 for vector in vectors[:4]]
+    [0, 0, 0, 0]
+    """
+
+    def __init__(self, ids: Ids) -> None:
+        self._size = len(ids)
+        self._core = _core.CellSelection(ids)
+
+    def __len__(self) -> int:
+        return self._size
 
 
 @dataclass(frozen=True)
@@ -71,6 +115,9 @@ class VectorIndex:
     Attributes
     ----------
     coder : CellCoder
+        As the cells are now: they follow the vectors.
+    effort : Effort or None
+        What searches find by how much they look at; None as long as there are few vectors.
 
     Examples
     --------
@@ -90,6 +137,11 @@ class VectorIndex:
 
     def __init__(self, coder: CellCoder) -> None:
         self.coder = coder
+        self.effort: Effort | None = None
+        self._measured_on = 0  # rows
+        self._stuck_at = 0  # rows at which no cell could be split, as copies of one vector cannot
+        self._cells_per_root = CELLS_PER_ROOT
+        self._writing = threading.Lock()
         self._file: model_file.MappedFile | None = None
         self._core = _core.CellIndex(
             centers=coder.centers,
@@ -139,6 +191,8 @@ class VectorIndex:
         """
         rows = dense_rows(vectors)
         own_ids = None if ids is None else check_ids(ids, count=len(rows), of="vectors")
+        rng = np.random.default_rng(check_whole("random_state", random_state, 0))
+        held_out = np.sort(rng.choice(len(rows), n_queries(len(rows)), replace=False))
         coder = CellCoder.learn(
             rows,
             metric=metric,
@@ -147,9 +201,13 @@ class VectorIndex:
             n_cells=n_cells,
             random_state=random_state,
             threads=threads,
+            held_out=held_out,
         )
         index = cls(coder)
-        index.add_encoded(coder.encode(rows, threads), own_ids)
+        index._cells_per_root = coder.n_cells / math.sqrt(len(rows))
+        given = index.add_encoded(coder.encode(rows, threads), own_ids)
+        if len(rows) >= FEW_ROWS:
+            index.measure(given[held_out], threads=threads)
         return index
 
     @classmethod
@@ -197,17 +255,25 @@ class VectorIndex:
 
         Processes that have the old file open, mapped or not, keep it.
         """
-        table = self._unchanged().table()
-        dtype = np.dtype(self.coder.precision)
+        with self._writing:  # the cells are those of the coder
+            table, coder = self._unchanged().table(), self.coder
+        dtype = np.dtype(coder.precision)
         ids = table.ids()
-        config = {"max_id": table.max_id(), "metric": self.coder.metric, "precision": self.coder.precision}
+        config = {
+            "max_id": table.max_id(),
+            "metric": coder.metric,
+            "precision": coder.precision,
+            "measured_on": self._measured_on,
+            "cells_per_root": self._cells_per_root,
+        }
         arrays: dict[str, npt.NDArray[Any] | model_file.Streamed] = {
-            **self.coder.arrays(),
+            **coder.arrays(),
+            **({} if self.effort is None else self.effort.arrays()),
             "ids": ids,
             "cells": table.cells(),
             "packed": table.packed(),
             "vectors": model_file.Streamed(
-                dtype, (len(ids), self.coder.n_features), lambda first, last: table.vectors(first, last).view(dtype)
+                dtype, (len(ids), coder.n_features), lambda first, last: table.vectors(first, last).view(dtype)
             ),
         }
         model_file.write(path, type(self).__name__, config, arrays)
@@ -223,6 +289,9 @@ class VectorIndex:
         index = cls(coder)
         index.add_encoded(EncodedVectors(arrays["cells"], arrays["packed"], arrays["vectors"]), ids)
         index._core.raise_max_id(max_id)
+        index.effort = Effort.restored(arrays)
+        index._measured_on = check_whole("measured_on", config["measured_on"], 0)
+        index._cells_per_root = check_positive("cells_per_root", config["cells_per_root"], most=MOST_CELLS)
         return index
 
     def _unchanged(self) -> _core.CellIndex:
@@ -231,7 +300,8 @@ class VectorIndex:
             self._file.check()
         return self._core
 
-    __copy__ = refuse_copy
+    def __reduce__(self) -> tuple[Any, ...]:
+        return reduced_to_file(self)
 
     def __len__(self) -> int:
         return self._core.size()
@@ -257,14 +327,13 @@ class VectorIndex:
 
     def vectors(self, ids: npt.ArrayLike) -> Floats:
         """Return the vectors of some ids as float32, in the order of the ids; for cosines they have unit length."""
-        rows = self._unchanged().vectors(check_ids(ids)).view(self.coder.precision)
-        return rows * self.coder.steps if self.coder.precision == "int8" else rows.astype(np.float32)
+        return unrounded(self._unchanged().vectors(check_ids(ids)).view(self.coder.precision), self.coder.steps)
 
     def add(self, vectors: Any, ids: npt.ArrayLike | None = None, *, threads: int | None = None) -> Ids:
         """Add vectors, and return their ids.
 
-        The cells do not change. Once the index has grown to several times its original size, a rebuilt index finds
-        more.
+        Cells split as the index grows, so that it has as many as one that is built from all its vectors, and the effort
+        of a search is measured again. Searches are not blocked.
 
         Parameters
         ----------
@@ -276,12 +345,16 @@ class VectorIndex:
         """
         rows = dense_rows(vectors, self.coder.n_features)
         own_ids = None if ids is None else check_ids(ids, count=len(rows), of="vectors")
-        return self._add(self.coder.encode(rows, threads), own_ids, borrow=False)
+        with self._writing:
+            given = self._add(self.coder.encode(rows, threads), own_ids, borrow=False)
+            self._settle(resolve_threads(threads))
+        return given
 
     def add_encoded(self, encoded: EncodedVectors, ids: npt.ArrayLike | None = None) -> Ids:
         """Add vectors that the coder of the index has encoded, and return their ids.
 
-        Many vectors are referred to, not copied: they must not be changed while the index lives.
+        Many vectors are referred to, not copied: they must not be changed while the index lives. The cells stay as they
+        are, however many vectors there are.
         """
         own_ids = None if ids is None else check_ids(ids, count=len(encoded), of="vectors")
         return self._add(encoded, own_ids, borrow=True)
@@ -293,14 +366,101 @@ class VectorIndex:
 
     def remove(self, ids: npt.ArrayLike | Set[int]) -> None:
         """Remove vectors by their ids; none if one is missing. Other ids do not change."""
-        self._core.remove(check_ids(ids))
+        gone = check_ids(ids)
+        with self._writing:
+            self._core.remove(gone)
+            self._settle(resolve_threads(None))
+
+    def _settle(self, threads: int) -> None:
+        """Let the cells follow the vectors, and measure the effort again if much has changed."""
+        size = len(self)
+        if abs(size - self._stuck_at) > STUCK * self._stuck_at:
+            from sthash.index.regrouping import regroup  # which needs SciPy, unlike a search
+
+            for _ in range(MOST_ROUNDS):
+                changed = regroup(self._core, self.coder, self._cells_per_root, threads)
+                if changed is None:
+                    break
+                self.coder = changed
+            wanted = wanted_cells(size, self._cells_per_root)
+            self._stuck_at = size if np.count_nonzero(self._core.cell_sizes()) < wanted else 0
+        cells = 0 if self.effort is None else int(self.effort.probes[-1])
+        grown = size > MEASURED_GROWTH * self._measured_on or 2 * size < self._measured_on
+        if size >= FEW_ROWS and (grown or self.coder.n_cells > MEASURED_GROWTH * cells):
+            self.measure(threads=threads)
+
+    def measure(self, ids: npt.ArrayLike | None = None, *, threads: int | None = None) -> None:
+        """Measure how much a search must look at; the index does so itself when it is built, and as it grows.
+
+        Parameters
+        ----------
+        ids : whole numbers, optional
+            Rows that serve as queries. Default: up to 512, drawn at random.
+        threads : int, optional
+        """
+        core, coder = self._unchanged(), self.coder
+        known = core.ids()
+        if ids is None:
+            ids = np.random.default_rng(len(known)).choice(known, n_queries(len(known)), replace=False)
+        own = np.sort(check_ids(ids))
+        if not len(own):
+            raise ValueError("there are no rows to measure with. Add more vectors first.")
+        with one_blas_thread():
+            self._measure(core, coder, known, own, resolve_threads(threads))
+
+    def _measure(self, core: _core.CellIndex, coder: CellCoder, known: Ids, own: Ids, threads: int) -> None:
+        from sthash.index.cell_learning import margins_of, ratings  # which needs SciPy, unlike a search
+
+        def rows_of(some: Ids) -> Floats:
+            return unrounded(core.vectors(some).view(coder.precision), coder.steps)
+
+        queries = rows_of(own)
+        lengths = np.linalg.norm(queries, axis=1, keepdims=True)
+        queries = np.asarray(queries / np.where(lengths > 0, lengths, 1), dtype=np.float32)
+        k = min(MEASURED_K[-1], len(known) - 1)
+        truth = true_neighbors(queries, own, known, rows_of, k)
+        most = min(MOST_CANDIDATES, len(known))
+        estimated, _ = core.search(
+            queries,
+            k=most,
+            probes=coder.n_cells,
+            margin=math.inf,
+            candidates=most,
+            plan=CELLS,
+            estimated=True,
+            allowed=None,
+            threads=threads,
+        )
+        # Each row finds itself, which counts for nothing.
+        estimated = np.array([row[row != one][: most - 1] for row, one in zip(estimated, own, strict=True)])
+        rated = ratings(queries, coder.centers, coder.lengths)
+        used = core.cell_sizes()[: coder.n_cells] > 0
+        order = np.argsort(np.argsort(-np.where(used, rated, -np.inf), axis=1, kind="stable"), axis=1) + 1.0
+        if coder.metric == "cosine":
+            margins = np.full(coder.n_cells, FARTHEST, dtype=np.float32)
+            margins[: np.count_nonzero(used)] = margins_of(rated[:, used])
+            coder = replace(coder, margins=margins)
+            gaps = rated.max(axis=1, keepdims=True) - rated
+            within = np.searchsorted(coder.margins, gaps) + 1
+            order = np.maximum(within, np.ceil(order / MOST_PROBES))
+        self.effort = effort_of(
+            truth, estimated, order.astype(np.float64), core.cells_of(truth.ravel()).reshape(truth.shape), len(known)
+        )
+        self.coder, self._measured_on = coder, len(known)
+
+    def select(self, allowed: Allowed) -> Selection:
+        """Prepare ids, or a mask in the order of `ids`, for many searches: ``search(..., allowed=selection)``."""
+        ids = check_allowed(allowed, self)
+        assert ids is not None  # noqa: S101
+        return Selection(ids)
 
     def search(
         self,
         queries: Any,
         k: int = 10,
         *,
-        allowed: Allowed | None = None,
+        allowed: Allowed | Selection | None = None,
+        recall: float = RECALL,
         exact: bool = False,
         probes: int | None = None,
         candidates: int | None = None,
@@ -312,17 +472,22 @@ class VectorIndex:
         ----------
         queries : array or tensor of shape (queries, d)
         k : int, default=10
-        allowed : whole numbers or boolean mask, optional
+        allowed : whole numbers, boolean mask or Selection, optional
             Only vectors with these ids, or those that a mask in the order of `ids` selects. Ids that are not in the
-            index are ignored. If they are few, exactly these vectors are scored.
+            index are ignored. If they are few, exactly these vectors are scored. What `select` returns is looked up
+            once for many searches.
+        recall : float, default=0.95
+            The share of the true neighbors to find, on average. The index has measured, with vectors of its own as
+            queries, how many cells and candidates this takes; queries unlike all vectors may find less. 1 scores all
+            vectors.
         exact : bool, default=False
             Score all vectors.
         probes : int, optional
-            Cells that are searched. Default: n_cells / 12 (n_cells / 6 for inner products), at least 64. For cosines
-            this is an average per query: a query searches the cells whose centers are almost as close as the nearest
-            one, which may be few or many.
+            Cells that are searched, instead of what ``recall`` takes; beside ``candidates`` alone n_cells / 12 (n_cells
+            / 6 for inner products), at least 64. For cosines this is an average per query: a query searches the cells
+            whose centers are almost as close as the nearest one, which may be few or many.
         candidates : int, optional
-            Vectors per query whose scores are computed. Default: 12 k.
+            Vectors per query whose scores are computed, instead of what ``recall`` takes; beside ``probes`` alone 12 k.
         threads : int, optional
             Default: one per available core. The answers do not depend on it.
 
@@ -338,28 +503,71 @@ class VectorIndex:
             if self.coder.metric == "cosine":
                 raise ValueError("queries must not be zero, because a zero vector is similar to nothing. Leave it out.")
             lengths[lengths == 0] = 1
-        k = check_k(k)
-        if probes is None:
-            probes = max(LEAST_PROBES, -(-self.coder.n_cells // CELLS_PER_PROBE[self.coder.metric]))
-        else:
-            check_whole("probes", probes, 1)
-        if candidates is None:
-            candidates = min(CANDIDATES_PER_NEIGHBOR * k, MOST_RESULTS)
-        else:
-            candidates = max(k, check_whole("candidates", candidates, 1))
+        k, coder = check_k(k), self.coder
+        chosen = None if allowed is None else allowed if isinstance(allowed, Selection) else self.select(allowed)
+        size, recall = len(self), check_share("recall", recall)
+        if chosen is not None:
+            size, recall = min(size, len(chosen)), 1 - LOSS_OF_SELECTIONS * (1 - recall)
+        measured = probes is None and candidates is None
+        plan, probes, candidates = self._planned(k, size, recall, bool(exact), probes, candidates)
         margin = math.inf
-        if probes < len(self.coder.margins):
-            margin, probes = float(self.coder.margins[probes - 1]), MOST_PROBES * probes
+        if plan == CHEAPEST and measured and chosen is not None and self._is_uneven(chosen):
+            probes, candidates = UNEVEN_CELLS * probes, min(UNEVEN_CANDIDATES * candidates, MOST_RESULTS)
+        elif probes < len(coder.margins):
+            margin, probes = float(coder.margins[probes - 1]), MOST_PROBES * probes
         ids, scores = self._unchanged().search(
             (rows / lengths).astype(np.float32),
             k=k,
             probes=probes,
             margin=margin,
             candidates=candidates,
-            exact=bool(exact),
-            allowed=check_allowed(allowed, self),
+            plan=plan,
+            estimated=False,
+            allowed=None if chosen is None else chosen._core,
             threads=resolve_threads(threads),
         )
-        if self.coder.metric == "ip":
+        if coder.metric == "ip":
             scores *= lengths.astype(np.float32)
         return ids, scores
+
+    def _is_uneven(self, chosen: Selection) -> bool:
+        """Whether a selection lies in few cells, so that it may be far from a query."""
+        n_cells = self.coder.n_cells
+        expected = n_cells * (1 - math.exp(-len(chosen) / n_cells))
+        return chosen._core.cells(self._core) < EVEN * expected
+
+    def _planned(
+        self, k: int, size: int, recall: float, exact: bool, probes: int | None, candidates: int | None
+    ) -> tuple[int, int, int]:
+        """Return the plan, and the numbers of cells and of candidates."""
+        plan, effort, n_cells = EXACT if exact else CHEAPEST, self.effort, self.coder.n_cells
+        if probes is None and candidates is None and plan == CHEAPEST:
+            if recall == 1:
+                plan = EXACT
+            elif effort is not None:
+                choice = effort.needed(k, size, recall, self._cost_of(size))
+                if choice is None:
+                    plan = EXACT
+                else:
+                    probes, candidates = choice[0], min(choice[1], MOST_RESULTS)
+        if probes is None:
+            probes = max(LEAST_PROBES, -(-n_cells // CELLS_PER_PROBE[self.coder.metric]))
+        else:
+            check_whole("probes", probes, 1)
+        if candidates is None:
+            candidates = CANDIDATES_PER_NEIGHBOR * k
+        else:
+            candidates = max(k, check_whole("candidates", candidates, 1))
+            if candidates > MOST_RESULTS:
+                raise ValueError(f"candidates={candidates:,} is more than {MOST_RESULTS:,}. Ask for fewer.")
+        return plan, probes, min(candidates, MOST_RESULTS)
+
+    def _cost_of(self, size: int) -> Callable[[int, int], float]:
+        """Return what a search costs by its numbers of cells and candidates, as the kernel reckons."""
+        live, coder = len(self), self.coder
+
+        def cost(probes: int, candidates: int) -> float:
+            scanned = min(live, max(live * min(1, probes / coder.n_cells), candidates * live / max(size, 1)))
+            return scanned * coder.n_bytes / 4 + candidates * coder.n_features
+
+        return cost

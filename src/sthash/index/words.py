@@ -18,10 +18,11 @@ import numpy.typing as npt
 from sthash import _core, model_file
 from sthash.arrays import Columns, Ids
 from sthash.checks import check_whole, resolve_threads
-from sthash.index.arguments import GREATEST_ID, check_id, check_ids, check_k, refuse_copy
+from sthash.index.arguments import GREATEST_ID, check_id, check_ids, check_k
 from sthash.index.bm25 import Bm25, inverse_frequencies
 from sthash.index.id_table import IdTable
 from sthash.index.shared_lock import SharedLock
+from sthash.pickling import reduced_to_file
 from sthash.tables import texts_of
 from sthash.text.counters import GrowingVocabulary, WordCounter, text_batches
 from sthash.text.options import TextOptions, resolve_text_options
@@ -147,7 +148,8 @@ class WordIndex:
         index.add(texts, ids, threads=threads)
         return index
 
-    __copy__ = refuse_copy
+    def __reduce__(self) -> tuple[Any, ...]:
+        return reduced_to_file(self)
 
     def __len__(self) -> int:
         return len(self._table)

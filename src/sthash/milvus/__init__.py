@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from sthash.extras import install_command
+
 try:
     import pymilvus  # noqa: F401
 except ImportError as error:
-    raise ImportError("sthash.milvus needs pymilvus. Install it: pip install 'sthash[milvus]'") from error
+    raise ImportError(f"sthash.milvus needs pymilvus. Install it: {install_command('milvus')}") from error
 
 from sthash.milvus.milvus_collection import MilvusCollection
 from sthash.milvus.milvus_server import MilvusError

@@ -28,7 +28,7 @@ from sthash.collection import (
     Voting,
 )
 from sthash.duplicates import DuplicateKeywords, DuplicateOptions, Duplicates
-from sthash.duplicates.detection import compared
+from sthash.duplicates.detection import compared, result_of
 from sthash.index.hamming import Distances
 from sthash.milvus.code_search import CodeSearch
 from sthash.milvus.document_search import DocumentSearch
@@ -83,6 +83,7 @@ class MilvusCollection(ByKey):
         self._model = model
         self._last_id = FIRST_OWN_ID
         self._fields = FieldKinds()
+        self._kept: dict[Any, Any] = {}  # what votes keep
 
     @classmethod
     def open(
@@ -293,6 +294,7 @@ class MilvusCollection(ByKey):
         report("adding", sent, len(entities))
         for batch in entity_batches(entities):
             codes = self._model.encode(list(itertools.islice(texts, len(batch)))).codes
+            self._kept.clear()
             self._table.upsert(_with_codes(batch, codes))
             sent += len(batch)
             report("adding", sent, len(entities))
@@ -304,6 +306,7 @@ class MilvusCollection(ByKey):
         missing = [key for primary, key in wanted.items() if primary not in present]
         if missing and not missing_ok:
             raise self._no_document(missing[0], "; nothing was deleted")
+        self._kept.clear()
         self._table.delete(present)
         return len(present)
 
@@ -372,6 +375,8 @@ class MilvusCollection(ByKey):
             raise ValueError("offset and snippet are for collections in a file. Milvus has neither; leave them out.")
         if options.sort is not None or options.facets or options.collapse:
             raise ValueError("sort, facets and collapse are for collections in a file. Leave them out.")
+        if options.sets_effort:
+            raise ValueError("recall and exact are for collections of vectors, which Milvus is not. Leave them out.")
         search = DocumentSearch(self._table, self._model, options, condition, self._fields)
         return search.answer(texts)
 
@@ -386,15 +391,25 @@ class MilvusCollection(ByKey):
 
         Milvus has no self-join: all texts, and with a radius all codes, are read and compared here.
         """
-        chosen = DuplicateOptions(threshold, **options)
+        chosen = DuplicateOptions(threshold, **options).settled(of_vectors=False)
         keys, material = gathered(self._table, self._model, chosen)
-        return Duplicates(self, keys, compared(material, chosen), chosen.measure, chosen.least, chosen.grouping)
+        return result_of(self, keys, compared(material, chosen), chosen)
 
     def classify(
-        self, query: str, k: int = 25, *, radius: int | None = None, voting: Voting = "majority"
+        self,
+        query: str,
+        k: int | None = None,
+        *,
+        radius: int | None = None,
+        voting: Voting = "auto",
+        codes: bool = False,
     ) -> Prediction:
-        """Return the majority label among the documents nearest to a text; see `sthash.classify`."""
-        return predict(self._table, self._model, query, Vote(k, radius, voting))
+        """Return the label of a text, by the votes of the nearest documents; see `sthash.classify`.
+
+        By default documents that codes find vote by their cosines. What leave-one-out has chosen is kept until this
+        object changes the collection; make a new one after others have changed it.
+        """
+        return predict(self._table, self._model, query, Vote(k, radius, voting, codes), self._kept)
 
     # Search by codes, as in HammingIndex
 

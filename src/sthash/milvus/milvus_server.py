@@ -16,6 +16,8 @@ from typing import Any
 import grpc
 import pymilvus
 
+from sthash.extras import install_command
+
 # The Milvus Lite of a process that was killed notices that, and ends, after a moment.
 WAIT_SECONDS = 5.0
 
@@ -99,7 +101,7 @@ def _lite() -> Any:
             from milvus_lite import server_manager
     except ImportError as error:
         raise ImportError(
-            f"a local file needs Milvus Lite ({error}). Install it: pip install 'sthash[milvus]'"
+            f"a local file needs Milvus Lite ({error}). Install it: {install_command('milvus')}"
         ) from error
     return server_manager
 

@@ -21,6 +21,7 @@ from sthash.model.learning import CorpusSize, Learning
 from sthash.model.linear import check_settings, linear_parts, restored_weights, sample
 from sthash.model.scatter import Scatter
 from sthash.model.terms import MemoryTerms, TermRows, Terms
+from sthash.pickling import reduced_to_file
 from sthash.text.analyzer import WordAnalyzer, check_stemmer, resolve_stop_words
 from sthash.text.counters import WordCounter
 from sthash.text.options import TextOptions, new_vectorizer, refuse_callable
@@ -287,6 +288,9 @@ class TextModel:
             "weights": np.frombuffer(b"".join(used), dtype=np.float32).reshape(len(used), self.n_bits),
         }
         model_file.write(path, "TextModel", self.settings, arrays)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return reduced_to_file(self)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:

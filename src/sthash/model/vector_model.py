@@ -20,6 +20,7 @@ from sthash.model.learning import CorpusSize, Learning
 from sthash.model.linear import check_settings, linear_parts, restored_weights, sample
 from sthash.model.scatter import Scatter
 from sthash.model.terms import padded
+from sthash.pickling import reduced_to_file
 from sthash.vectors.checks import check_rows
 from sthash.vectors.lengths import completed_rows, unit_rows
 from sthash.vectors.metric import METRICS, Metric
@@ -238,6 +239,9 @@ class VectorModel:
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model to a file, which `load` and `sthash.load` read. An interrupted write leaves no trace."""
         model_file.write(path, "VectorModel", self.settings, {"weights": self.weights})
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return reduced_to_file(self)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:

@@ -12,13 +12,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
+from sthash.extras import install_command
 from sthash.reproduction.datasets import DatasetError
 
 EXPERIMENTS = Path(__file__).with_name("experiments")
 SOURCES = ("reuters21578_counts", "reuters21578", "20newsgroups", "tdt2", "labeled")
-_OTHERS = ("protocol", "methods", "recipes")
+_OTHERS = ("protocol", "methods", "recipes", "variants")
+RowKind = Literal["tfidf", "counts"]
 
 
 class ConditionsError(ValueError):
@@ -37,27 +39,52 @@ class Method:
         Name in the report.
     estimator : str
         Import path ``package.module:Class`` of a class that takes ``n_bits`` and `settings`.
-    lengths : {"prefix", "each"}
+    lengths : {"prefix", "each"} or sequence of int
         Whether shorter codes are the first bits of the longest one, or are learned separately. ``prefix`` is for
-        methods whose definition makes both the same.
+        methods whose definition makes both the same. Numbers are the only lengths of a slow method, each learned
+        separately; some of them may be longer than those of the protocol.
+    rows : {"tfidf", "counts"}
+        What the method gets: unit rows of TF-IDF, or the counts of the terms.
     reduce : int or None
         Dimensions to which a truncated SVD reduces the vectors first.
     own : bool
         Whether it was given by its import path on the command line.
+    ours : bool
+        Whether it is a recipe of this package that the paper does not have.
     """
 
     name: str
     title: str
     estimator: str
     settings: Mapping[str, Any] = field(default_factory=dict)
-    lengths: str = "each"
+    lengths: str | Sequence[int] = "each"
+    rows: RowKind = "tfidf"
     reduce: int | None = None
     own: bool = False
+    ours: bool = False
+
+    def groups(self, lengths: Sequence[int], *, relearn: bool = False) -> list[list[int]]:
+        """Group code lengths: those of one group are prefixes of its longest code, which is learned.
+
+        Examples
+        --------
+        >>> from sthash.reproduction.conditions import Method
+        >>> Method("a", "A", "x:A", lengths="prefix").groups([8, 16]), Method("b", "B", "x:B").groups([8, 16])
+        ([[8, 16]], [[8], [16]])
+        >>> Method("c", "C", "x:C", lengths=[16, 128]).groups([8, 16])
+        [[16], [128]]
+        """
+        if self.lengths == "prefix" and not relearn:
+            return [list(lengths)]
+        return [[n] for n in (lengths if isinstance(self.lengths, str) else self.lengths)]
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """A corpus, how it is split, and what is known of it."""
+    """A corpus, how it is split, and what is known of it.
+
+    ``digest`` is the `content_digest` of its texts or counts and labels, which the files must have.
+    """
 
     name: str
     title: str
@@ -68,6 +95,7 @@ class Experiment:
     reference: Mapping[str, Any] | None = None
     expected: Sequence[Mapping[str, Any]] = ()
     path: str | None = None
+    digest: str | None = None
 
     def splits_of(self, method: str) -> int:
         """Number of random splits that a method runs on."""
@@ -89,6 +117,19 @@ class Experiment:
 
 
 @dataclass(frozen=True)
+class VariantGroup:
+    """Choices for one stage that are compared with each other.
+
+    With ``sweep`` they are also tabulated against the number of wanted neighbors.
+    """
+
+    title: str
+    about: str
+    variants: Sequence[Method]
+    sweep: bool = False
+
+
+@dataclass(frozen=True)
 class Conditions:
     """Everything that a folder of conditions states."""
 
@@ -96,6 +137,19 @@ class Conditions:
     methods: Mapping[str, Method]
     experiments: Mapping[str, Experiment]
     recipes: Mapping[str, Any]
+    variants: Mapping[str, Any] = field(default_factory=dict)
+
+    def variant_groups(self) -> list[VariantGroup]:
+        """Other choices for a stage, group by group."""
+        return [
+            VariantGroup(
+                given["title"],
+                given.get("about", ""),
+                tuple(Method(name=name, title=name, **settings) for name, settings in given["variants"].items()),
+                bool(given.get("sweep", False)),
+            )
+            for given in self.variants.get("groups", ())
+        ]
 
 
 def load_conditions(folder: str | Path | None = None) -> Conditions:
@@ -121,14 +175,16 @@ def load_conditions(folder: str | Path | None = None) -> Conditions:
     with _naming(where / "methods.yaml"):
         for name, given in read["methods"].items():
             methods[name] = Method(name=name, **given)
-            if methods[name].lengths not in ("prefix", "each"):
-                raise ConditionsError(f"lengths of {name} must be prefix or each, got {methods[name].lengths!r}.")
+            _check_method(methods[name], read["protocol"])
     experiments = {}
     for name, given in read.items():
         if name not in _OTHERS:
             with _naming(where / f"{name}.yaml"):
                 experiments[name] = _experiment(name, given, where)
-    return Conditions(read["protocol"], methods, experiments, read.get("recipes", {}))
+    conditions = Conditions(read["protocol"], methods, experiments, read.get("recipes", {}), read.get("variants", {}))
+    with _naming(where / "variants.yaml"):
+        _check_variants(conditions)
+    return conditions
 
 
 def own_dataset(path: str) -> Experiment:
@@ -152,6 +208,37 @@ def _experiment(name: str, given: dict[str, Any], where: Path) -> Experiment:
     return found
 
 
+def _check_variants(conditions: Conditions) -> None:
+    if not conditions.variants:
+        return
+    for name in ("lengths", "wanted", "groups"):
+        conditions.variants[name]
+    names = [variant.name for group in conditions.variant_groups() for variant in group.variants]
+    if twice := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
+        raise ConditionsError(f"the variant {twice[0]!r} is there twice. Give each its own name.")
+
+
+def _check_method(method: Method, protocol: dict[str, Any]) -> None:
+    if method.rows not in get_args(RowKind):
+        raise ConditionsError(f"rows of {method.name} must be tfidf or counts, got {method.rows!r}.")
+    if method.lengths in ("prefix", "each"):
+        return
+    needed = {protocol["significance"]["bits"], protocol["lengths"][-1]} | shown_lengths(protocol)
+    given = method.lengths
+    if isinstance(given, str) or not all(isinstance(n, int) for n in given) or sorted(set(given)) != list(given):
+        raise ConditionsError(
+            f"lengths of {method.name} must be prefix, each, or increasing code lengths, got {given!r}."
+        )
+    if missing := needed - set(given):
+        raise ConditionsError(f"lengths of {method.name} need {sorted(missing)}, which the tables show.")
+
+
+def shown_lengths(protocol: Mapping[str, Any]) -> set[int]:
+    """Return the code lengths that tables show: 16, 32 and 64, as far as they are measured, or else the longest."""
+    measured: list[int] = protocol["lengths"]
+    return {16, 32, 64} & set(measured) or {measured[-1]}
+
+
 def _check_protocol(protocol: dict[str, Any]) -> None:
     for name in ("neighbors", "ranking", "error_analysis", "dense", "paper", "judging"):
         protocol[name]
@@ -172,7 +259,7 @@ def _read(path: Path) -> dict[str, Any]:
         import yaml
     except ImportError as error:
         raise ImportError(
-            "the conditions of the experiments are YAML files and need PyYAML. Install it: pip install 'sthash[plot]'."
+            f"the conditions of the experiments are YAML files and need PyYAML. Install it: {install_command('plot')}."
         ) from error
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))

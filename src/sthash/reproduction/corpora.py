@@ -8,7 +8,7 @@ from typing import Any
 
 from sthash.evaluation.relevance import Neighbors, Relevance, Topics, nearest_neighbors
 from sthash.reproduction import datasets
-from sthash.reproduction.conditions import Experiment
+from sthash.reproduction.conditions import Experiment, RowKind
 from sthash.reproduction.datasets import DatasetError, LabeledCounts, LabeledTexts, Labels
 from sthash.reproduction.labeled_texts import load_labeled
 
@@ -17,12 +17,17 @@ RELEVANCES = ("neighbors", "topics")
 
 @dataclass(frozen=True)
 class CorpusSplit:
-    """One split of a corpus: unit TF-IDF rows of the documents (train) and of the queries (test), with labels."""
+    """One split of a corpus: unit TF-IDF rows of the documents (train) and of the queries (test), with labels.
+
+    ``train_counts`` and ``test_counts`` hold the counts that the weights are made of, for methods that need counts.
+    """
 
     train: Any
     test: Any
     train_labels: Labels
     test_labels: Labels
+    train_counts: Any = None
+    test_counts: Any = None
 
     @functools.cached_property
     def ranked(self) -> dict[int, Neighbors]:
@@ -44,6 +49,10 @@ class CorpusSplit:
         """Relevance by the same label."""
         return Topics(self.train_labels, self.test_labels)
 
+    def rows(self, kind: RowKind) -> tuple[Any, Any]:
+        """Give the rows of documents and queries that a method learns from and encodes."""
+        return (self.train_counts, self.test_counts) if kind == "counts" else (self.train, self.test)
+
     def relevance(self, name: str, k: int) -> Relevance:
         """Give the definition of relevance with this name."""
         return self.topics if name == "topics" else self.neighbors(k)
@@ -58,8 +67,10 @@ def prepare(experiment: Experiment, split: int) -> CorpusSplit:
         vectorizer = TextVectorizer()
         train = vectorizer.fit_transform(loaded.train_texts)
         test = vectorizer.transform(loaded.test_texts)
+        counts = vectorizer.term_counts(loaded.train_texts), vectorizer.term_counts(loaded.test_texts)
     else:
         train, test = datasets.tfidf_counts(loaded.train, loaded.test)
+        counts = loaded.train, loaded.test
     found = {
         "train": train.shape[0],
         "test": test.shape[0],
@@ -71,18 +82,29 @@ def prepare(experiment: Experiment, split: int) -> CorpusSplit:
                 f"{experiment.name} has {found.get(what)} {what}, its conditions say {count}. "
                 "Check the corpus or correct the conditions."
             )
-    return CorpusSplit(train, test, loaded.train_labels, loaded.test_labels)
+    return CorpusSplit(train, test, loaded.train_labels, loaded.test_labels, *counts)
 
 
 def _load(experiment: Experiment, split: int) -> LabeledTexts | LabeledCounts:
     if experiment.source == "labeled" and experiment.path is not None:
         return load_labeled(experiment.path, random_state=split)
     if experiment.source == "tdt2":
-        return datasets.split_tdt2(datasets.load_tdt2(), split)
+        collection = datasets.load_tdt2()
+        _check_content(experiment, collection)
+        return datasets.split_tdt2(collection, split)
     loaders: dict[str, Any] = {
         "reuters21578_counts": datasets.load_reuters21578_counts,
         "reuters21578": datasets.load_reuters21578,
         "20newsgroups": datasets.load_20newsgroups,
     }
     loaded: LabeledTexts | LabeledCounts = loaders[experiment.source]()
+    _check_content(experiment, loaded)
     return loaded
+
+
+def _check_content(experiment: Experiment, loaded: LabeledTexts | LabeledCounts | datasets.UnsplitCounts) -> None:
+    if experiment.digest is not None and (found := datasets.content_digest(loaded)) != experiment.digest:
+        raise DatasetError(
+            f"the content of {experiment.name} has the digest {found}, its conditions say {experiment.digest}. It is "
+            "another version of the corpus. Download it again, or correct the conditions."
+        )

@@ -10,6 +10,7 @@ file is label c - 1.
 
 from __future__ import annotations
 
+import hashlib
 import html
 import lzma
 import os
@@ -72,6 +73,36 @@ class UnsplitCounts:
     name: str
     counts: sparse.csr_array[Any]
     labels: Labels
+
+
+def content_digest(data: LabeledTexts | LabeledCounts | UnsplitCounts) -> str:
+    """Digest texts or counts and labels, however they were packed: the first 16 hex digits of a SHA-256.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sthash.reproduction.datasets import LabeledTexts, content_digest
+    >>> content_digest(LabeledTexts("x", ["a"], np.array([0]), ["b"], np.array([0]), ("all",)))
+    'af927529a2d8abcd'
+    """
+    digest = hashlib.sha256()
+    if isinstance(data, LabeledTexts):
+        for texts, labels in ((data.train_texts, data.train_labels), (data.test_texts, data.test_labels)):
+            for text, label in zip(texts, labels, strict=True):
+                digest.update(f"{label} {len(text)} {text}\n".encode())
+        return digest.hexdigest()[:16]
+    if isinstance(data, UnsplitCounts):
+        parts = [(data.counts, data.labels)]
+    else:
+        parts = [(data.train, data.train_labels), (data.test, data.test_labels)]
+    for counts, labels in parts:
+        rows = sparse.csr_array(counts, dtype=np.int64, copy=True)
+        rows.sum_duplicates()
+        rows.eliminate_zeros()
+        digest.update(f"{rows.shape}\n".encode())
+        for part in (rows.indptr, rows.indices, rows.data, labels):
+            digest.update(np.ascontiguousarray(part, dtype="<i8").tobytes())
+    return digest.hexdigest()[:16]
 
 
 def data_dir() -> Path:

@@ -80,6 +80,7 @@ def _unseen(data: CorpusSplit, settings: Mapping[str, Any], alone: Stages) -> li
     for n_bits in settings["lengths"]:
         corpus, queries = together.embedding[:n, :n_bits], together.embedding[n:, :n_bits]
         rows.append(scorer.real("eigenmap", n_bits, corpus, queries))
+        rows.append(scorer.real("eigenmap, by cosine", n_bits, corpus, queries, cosine=True))
         rows.append(scorer.hamming("median codes", n_bits, together.bits[:n], together.bits[n:]))
         rows.append(scorer.hamming("predicted codes", n_bits, together.bits[:n], joint))
         rows.append(scorer.hamming("the method itself", n_bits, alone.bits, itself))

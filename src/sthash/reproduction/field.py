@@ -18,27 +18,41 @@ import numpy as np
 from sthash.checks import check_choice
 from sthash.evaluation import Relevance, SharedLabels, Topics, score
 from sthash.progress import Progress, silent
-from sthash.reproduction.conditions import ConditionsError, Method, load_conditions, own_method
-from sthash.reproduction.datasets import DatasetError, LabeledTexts, load_20newsgroups, tfidf_counts
+from sthash.reproduction.conditions import ConditionsError, Method, RowKind, load_conditions, own_method
+from sthash.reproduction.datasets import DatasetError, LabeledTexts, load_20newsgroups, reading, tfidf_counts
 from sthash.reproduction.estimators import encode, make
 from sthash.reproduction.labeled_texts import load_labeled
 from sthash.reproduction.matlab_files import Part, load_mat
+from sthash.vectors.checks import check_vectors
 from sthash.vectors.lengths import unit_rows
 
 Weights = Literal["auto", "tfidf", "given"]
 LENGTHS = (16, 32, 64, 128)
-RECIPES = {"topics": "STH, topics", "neighbors": "STH, neighbors"}
 STH = "sthash:SelfTaughtHashing"
+# Recipes for dense vectors only, and methods that cannot take negative values.
+DENSE_RECIPES, NOT_DENSE = ("embeddings", "kernel_topics"), ("lch", "rbm")
+QUERY_SHARE = 0.4
 
 
 @dataclass(frozen=True)
 class FieldCorpus:
-    """Unit rows of the documents (train) and of the queries (test), and which documents are relevant to which query."""
+    """Unit rows of the documents (train) and of the queries (test), and which documents are relevant to which query.
+
+    The counts of the terms are there if the corpus has them.
+    """
 
     name: str
     train: Any
     test: Any
     relevance: Relevance
+    train_counts: Any = None
+    test_counts: Any = None
+
+    def rows(self, kind: RowKind) -> tuple[Any, Any]:
+        """Give the rows that a method takes: counts if it needs them and the corpus has them."""
+        if kind == "counts" and self.train_counts is not None:
+            return self.train_counts, self.test_counts
+        return self.train, self.test
 
 
 @dataclass(frozen=True)
@@ -52,8 +66,10 @@ class FieldScore:
     error: str | None = None
 
 
-def load_corpus(path: str, *, queries: Part = "test", weights: Weights = "auto", random_state: int = 0) -> FieldCorpus:
-    """Load a labeled corpus: a ``.mat`` file, a folder with one folder per label, a file of records, ``20newsgroups``.
+def load_corpus(
+    path: str, *, queries: Part = "test", weights: Weights = "auto", last: int | None = None, random_state: int = 0
+) -> FieldCorpus:
+    """Load a labeled corpus: a ``.mat`` or ``.npz`` file, a folder per label, a file of records, ``20newsgroups``.
 
     Parameters
     ----------
@@ -63,8 +79,10 @@ def load_corpus(path: str, *, queries: Part = "test", weights: Weights = "auto",
     weights : {"auto", "tfidf", "given"}
         How the values of a ``.mat`` file are weighted: as term counts by the paper's TF-IDF, or not at all. ``auto``
         takes whole numbers for counts. Rows get unit length in any case.
+    last : int, optional
+        The last so many rows of a ``.npz`` file are the queries; without it, 40 % of the rows drawn at random.
     random_state : int
-        Seed of the split of texts that come without one.
+        Seed of the split of texts and vectors that come without one.
     """
     check_choice("weights", weights, get_args(Weights))
     check_choice("queries", queries, get_args(Part))
@@ -77,7 +95,12 @@ def load_corpus(path: str, *, queries: Part = "test", weights: Weights = "auto",
             train, test = (unit_rows(part.astype(np.float32)) for part in (rows.train, rows.test))
         several = rows.train_labels.ndim == 2
         relevance = (SharedLabels if several else Topics)(rows.train_labels, rows.test_labels)
-        return FieldCorpus(Path(path).stem, train, test, relevance)
+        given = (rows.train, rows.test) if counts else (None, None)
+        return FieldCorpus(Path(path).stem, train, test, relevance, *given)
+    if Path(path).suffix == ".npz":
+        return _load_vectors(Path(path), last, random_state)
+    if last is not None:
+        raise DatasetError(f"{path} holds no vectors; last is for .npz files only. Leave it out.")
     if queries == "cv":
         raise DatasetError(f"{path} has no part cv; only .mat files have one. Take the test part.")
     texts = _load_texts(path, random_state)
@@ -85,7 +108,30 @@ def load_corpus(path: str, *, queries: Part = "test", weights: Weights = "auto",
 
     vectorizer = TextVectorizer()
     train, test = vectorizer.fit_transform(texts.train_texts), vectorizer.transform(texts.test_texts)
-    return FieldCorpus(texts.name, train, test, Topics(texts.train_labels, texts.test_labels))
+    given = vectorizer.term_counts(texts.train_texts), vectorizer.term_counts(texts.test_texts)
+    return FieldCorpus(texts.name, train, test, Topics(texts.train_labels, texts.test_labels), *given)
+
+
+def _load_vectors(path: Path, last: int | None, random_state: int) -> FieldCorpus:
+    """Load dense vectors with labels, such as embeddings or features of images; rows get unit length."""
+    with reading(path), np.load(path, allow_pickle=False) as parts:
+        if missing := [name for name in ("vectors", "labels") if name not in parts]:
+            raise DatasetError(f"{path} has no {' and no '.join(missing)}, only {', '.join(parts.files)}.")
+        vectors, labels = parts["vectors"], parts["labels"]
+    n = len(vectors)
+    if vectors.ndim != 2 or labels.shape != (n,):
+        raise DatasetError(
+            f"{path}: vectors have shape {vectors.shape}, labels {labels.shape}. There must be one label per row."
+        )
+    rows = unit_rows(check_vectors(vectors))
+    if last is None:
+        order = np.random.default_rng(random_state).permutation(n)
+        known, asked = np.sort(order[int(QUERY_SHARE * n) :]), np.sort(order[: int(QUERY_SHARE * n)])
+    elif 0 < last < n:
+        known, asked = np.arange(n - last), np.arange(n - last, n)
+    else:
+        raise DatasetError(f"last={last} must be between 1 and {n - 1}, as {path} has {n} rows.")
+    return FieldCorpus(path.stem, rows[known], rows[asked], Topics(labels[known], labels[asked]))
 
 
 def _load_texts(path: str, random_state: int) -> LabeledTexts:
@@ -94,17 +140,20 @@ def _load_texts(path: str, random_state: int) -> LabeledTexts:
     return load_labeled(path, random_state=random_state)
 
 
-def choose_methods(names: Sequence[str] = ()) -> list[Method]:
-    """Choose methods by name: the paper's recipe first, then ours, then the baselines; by default all of them."""
-    known = load_conditions().methods
-    every = {"sth": known["sth"]}
-    every |= {name: Method(name, title, STH, {"recipe": name}, lengths="each") for name, title in RECIPES.items()}
-    every |= known
+def choose_methods(names: Sequence[str] = (), *, dense: bool = False) -> list[Method]:
+    """Choose methods by name; by default all: the paper's recipe first, then ours, then the baselines.
+
+    Two recipes are for dense vectors only, for which the methods that need counts are left out by default.
+    """
+    every = dict(load_conditions().methods)
+    for name in DENSE_RECIPES:
+        every[name] = Method(name, f"STH, {name} (ours)", STH, {"recipe": name}, ours=True)
+    default = [name for name in every if name not in (NOT_DENSE if dense else DENSE_RECIPES)]
     if unknown := [name for name in names if name not in every and ":" not in name]:
         raise ConditionsError(
             f"method {unknown[0]!r} is not known. Use one of {', '.join(every)}, or package.module:Class."
         )
-    return [every.get(name) or own_method(name) for name in names or every]
+    return [every.get(name) or own_method(name) for name in names or default]
 
 
 def field_scores(
@@ -120,9 +169,10 @@ def field_scores(
     """
     for place, method in enumerate(methods):
         report(method.title, place, len(methods))
-        for group in [[n] for n in lengths] if method.lengths == "each" else [list(lengths)]:
+        train, test = corpus.rows(method.rows)
+        for group in [list(lengths)] if method.lengths == "prefix" else [[n] for n in lengths]:
             try:
-                found = encode(make(method, group[-1]), group[-1], corpus.train, corpus.test, method.title)
+                found = encode(make(method, group[-1]), group[-1], train, test, method.title)
                 scores = score(found.corpus, found.queries, corpus.relevance, lengths=group, radii=[0], k=k)
             except (ValueError, TypeError, ArithmeticError, MemoryError) as error:
                 yield from (FieldScore(method.title, n_bits, None, error=str(error)) for n_bits in group)

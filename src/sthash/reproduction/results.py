@@ -13,16 +13,17 @@ from typing import Any
 from sthash.files import replacing
 from sthash.reproduction.conditions import Conditions, Experiment, Method
 
-FORMAT = 2  # 1 spelled the kinds and the relevances otherwise
+FORMAT = 3  # 2 lacked the F1 of single queries and its errors
 
 # The parts of the protocol that a result of each kind depends on.
 DECIDING = {
     "scores": ("radii", "neighbors", "ranking", "significance"),
-    "significance": ("neighbors", "significance"),
+    "significance": ("neighbors", "significance", "ranking"),
     "error_analysis": ("error_analysis",),
     "recipe": ("radii", "neighbors"),
     "timing": (),
     "dense": ("dense",),
+    "variant": ("radii", "ranking"),
 }
 
 
@@ -64,6 +65,7 @@ def fingerprint(job: Job, experiment: Experiment, method: Method | None, conditi
         "corpus": experiment.stamp(),
         "lengths": conditions.protocol["lengths"],
         "protocol": {key: conditions.protocol.get(key) for key in DECIDING[job.kind]},
+        "variants": [conditions.variants[name] for name in ("lengths", "wanted")] if job.kind == "variant" else None,
         "recipes": _without_targets(conditions) if job.kind in ("recipe", "timing") else None,
         "relearn": relearn,
     }

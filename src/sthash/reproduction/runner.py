@@ -21,15 +21,19 @@ from sthash.reproduction.estimators import find_class
 from sthash.reproduction.results import Job, Results, fingerprint
 from sthash.sources import FORMATS
 
+# The name that asks for the variants of the stages.
+VARIANTS = "variants"
+
 
 @dataclass(frozen=True)
 class Run:
-    """What to measure: corpora, methods and recipes, under some conditions."""
+    """What to measure: corpora, methods, recipes and variants of the stages, under some conditions."""
 
     conditions: Conditions
     experiments: Sequence[Experiment]
     methods: Sequence[Method]
     recipes: Sequence[str] = ()
+    variants: Sequence[Method] = ()
     relearn: bool = False
 
     @property
@@ -52,6 +56,8 @@ class Run:
             if split == 0 and self.recipes:
                 jobs.append(Job("timing", experiment.name, 0, "+".join(self.recipes)))
                 jobs.append(Job("dense", experiment.name, 0, self.dense_recipe))
+            if split == 0:
+                jobs += [Job("variant", experiment.name, 0, variant.name) for variant in self.variants]
         return jobs
 
     @property
@@ -86,7 +92,8 @@ def choose(
 ) -> Run:
     """Choose corpora and methods by name, by default all of them.
 
-    A method may be an import path, and a corpus may be a file or a folder of labeled texts.
+    A method may be an import path, and a corpus may be a file or a folder of labeled texts. The name ``variants`` asks
+    for the variants of the stages.
     """
     from sthash.reproduction.recipes import known_recipes
 
@@ -102,13 +109,16 @@ def choose(
         elif ":" in name:
             find_class(name)
             chosen[name] = own_method(name)
-        elif name not in recipes:
-            known = ", ".join([*conditions.methods, *recipes])
+        elif name not in recipes and name != VARIANTS:
+            known = ", ".join(dict.fromkeys([*conditions.methods, *recipes, VARIANTS]))
             raise ConditionsError(f"method {name!r} is not known. Use one of {known}, or package.module:Class.")
     wanted = [name for name in recipes if not methods or name in methods]
     if wanted and "paper" in recipes and "paper" not in wanted:
         wanted.insert(0, "paper")  # the others are compared with it
-    return Run(conditions, list(experiments.values()), list(chosen.values()), wanted, relearn)
+    variants = [one for group in conditions.variant_groups() for one in group.variants]
+    if methods and VARIANTS not in methods:
+        variants = []
+    return Run(conditions, list(experiments.values()), list(chosen.values()), wanted, variants, relearn)
 
 
 def _own_dataset(name: str, conditions: Conditions) -> Experiment:
@@ -134,7 +144,7 @@ def carry_out(run: Run, results: Results, progress: Progress = silent) -> Outcom
 def _carry_out_on(
     experiment: Experiment, jobs: list[Job], run: Run, results: Results, outcome: Outcome
 ) -> Iterator[Job]:
-    by_name = {method.name: method for method in run.methods}
+    by_name = {method.name: method for method in (*run.variants, *run.methods)}
     for split, group in groupby(jobs, key=lambda job: job.split if experiment.splits > 1 else 0):
         data: CorpusSplit | None = None
         missing: str | None = None
@@ -165,6 +175,7 @@ def _measure(job: Job, data: CorpusSplit, run: Run, outcome: Outcome) -> dict[st
     from sthash.reproduction import measurements, recipes
     from sthash.reproduction.dense_vectors import measure_dense
     from sthash.reproduction.error_analysis import measure_error
+    from sthash.reproduction.variants import measure_variant
 
     protocol = run.protocol
     if job.kind == "scores":
@@ -179,6 +190,9 @@ def _measure(job: Job, data: CorpusSplit, run: Run, outcome: Outcome) -> dict[st
         return measure_error(data, protocol)
     if job.kind == "timing":
         return recipes.time_recipes(data, list(run.recipes), run.conditions.recipes["timed_bits"])
+    if job.kind == "variant":
+        variant = next(variant for variant in run.variants if variant.name == job.method)
+        return measure_variant(data, variant, run.conditions.variants, protocol)
     if job.kind == "dense":
         return measure_dense(data, job.method, protocol["dense"])
     return recipes.measure_recipe(data, job.method, run.conditions.recipes, job.split, protocol)

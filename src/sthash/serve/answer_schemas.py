@@ -142,7 +142,7 @@ class EncodeAnswer(BaseModel):
 
 
 class ClassifyAnswer(BaseModel):
-    """The label with most votes, and the share of the votes per label. If no word is known, nobody votes."""
+    """The label with the largest share, and the share of each label. If no word is known, nobody votes."""
 
     label: str | None
     shares: dict[str, float]
@@ -164,6 +164,8 @@ class DuplicatesAnswer(BaseModel):
     """Near-duplicates: groups of two or more keys, and pairs with their similarities."""
 
     groups: list[list[str]]
+    measure: str = Field(description="What was compared.")
+    threshold: float = Field(description="Similarity that two documents have at least.")
     keys: list[str] = Field(description="All keys that are in pairs, in the order of the documents.")
     pairs: list[PairSchema]
     copies: int = Field(description="Number of pairs, at the end of the list, that link a document to its first copy.")
@@ -255,10 +257,17 @@ class StatsAnswer(BaseModel):
 
 
 class HealthAnswer(BaseModel):
-    """The server works."""
+    """The server is alive."""
 
     status: Literal["ok"]
     version: str
+
+
+class ReadyAnswer(BaseModel):
+    """Every collection opens and answers."""
+
+    status: Literal["ready"]
+    collections: int
 
 
 class ErrorBody(BaseModel):

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import importlib
 import logging
 import mimetypes
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from sthash import __version__
 from sthash.serve import answer_schemas, read_routes, write_routes
+from sthash.serve.addresses import TrustedProxies
 from sthash.serve.auth import Authorizer
 from sthash.serve.bodies import invalid_json
 from sthash.serve.catalog import Catalog
@@ -31,6 +34,8 @@ from sthash.serve.throttle import Throttle
 
 log = logging.getLogger("sthash.serve")
 PAGE = files("sthash.serve") / "page"
+# A visit of /metrics waits so long for the numbers of documents; if it takes longer, the next visit has them.
+COUNT_SECONDS = 2.0
 DESCRIPTION = """Search a collection of documents by what they are about.
 
 Errors are `{"error": {"code", "message", "remedy"}}`; a code never changes its meaning. If the server has keys, send
@@ -38,9 +43,18 @@ one as `Authorization: Bearer KEY`. Each route takes `?collection=NAME`; it is o
 """
 
 
-def create_app(settings: Settings) -> FastAPI:
-    """Return the application that serves the collections of ``settings``."""
-    metrics, authorizer = Metrics(), Authorizer(settings)
+def create_app(settings: Settings, metrics: Metrics | None = None, shared: Path | None = None) -> FastAPI:
+    """Return the application that serves the collections of some settings.
+
+    Parameters
+    ----------
+    settings : Settings
+    metrics : Metrics, optional
+        Those of the application before, which this one goes on counting.
+    shared : Path, optional
+        A folder that all processes of the server share.
+    """
+    metrics, authorizer = metrics or Metrics(), Authorizer(settings)
     if settings.writable:
         # What learning needs is loaded now, so that the first document to be added does not take the memory for it.
         importlib.import_module("sthash.hashing")
@@ -57,6 +71,7 @@ def create_app(settings: Settings) -> FastAPI:
         docs_url=None,  # the pages of the framework load scripts from other sites
         redoc_url=None,
         generate_unique_id_function=lambda route: route.name,
+        servers=[{"url": settings.prefix}] if settings.prefix else None,
         lifespan=lifespan,
     )
     app.state.catalog = Catalog(
@@ -65,19 +80,24 @@ def create_app(settings: Settings) -> FastAPI:
         metrics.batch.observe,
         follow_links=settings.follow_links,
         embedder=settings.embedder,
+        shared=shared,
     )
     app.state.settings, app.state.metrics, app.state.authorizer = settings, metrics, authorizer
+    app.state.counting = None
     app.add_middleware(
         RequestMiddleware,
         authorizer=authorizer,
         limits=settings.limits,
         metrics=metrics,
         throttle=Throttle(settings.limits.wrong_key_seconds),
+        proxies=TrustedProxies(settings.trusted_proxies),
+        prefix=settings.prefix,
     )
     app.include_router(read_routes.router)
     app.include_router(write_routes.router)
     app.get("/collections", responses=ERRORS | answers(answer_schemas.CollectionsAnswer))(collections)
     app.get("/health", responses=ERRORS | answers(answer_schemas.HealthAnswer))(health)
+    app.get("/ready", responses=ERRORS | answers(answer_schemas.ReadyAnswer))(ready)
     app.get("/metrics", responses=ERRORS | {200: {"content": {"text/plain": {}}}}, response_class=Response)(
         metrics_text
     )
@@ -92,44 +112,62 @@ def create_app(settings: Settings) -> FastAPI:
 
 
 async def collections(request: Request) -> Response:
-    """List the collections. If a read key is needed and the request has no key, the list is empty."""
+    """List the collections that a request may use. Without a key that is needed, the list is empty."""
     state = request.app.state
+    may_read, key = state.authorizer.reader(request.headers)
+    allowed = () if not may_read else None if key is None else key.collections
     found: list[dict[str, Any]] = []
-    default = None
-    if state.authorizer.may_read(request.headers):
+    if may_read:
         state.catalog.refresh()
-        found = await state.catalog.summaries()
-        for row in found:
-            state.metrics.documents.labels(row["name"]).set(row["documents"] or 0)
-        default = state.catalog.default
+        found = await state.catalog.summaries(allowed)
     return json_response(
         {
             "collections": found,
-            "default": default,
+            "default": state.catalog.default(allowed),
             "writable": state.settings.writable,
-            "needs_read_key": state.settings.read_key is not None,
+            "needs_read_key": state.settings.needs_key,
         }
     )
 
 
-async def health(request: Request) -> Response:
-    """Check that the server works, and that the files of its collections exist."""
-    catalog = request.app.state.catalog
-    catalog.refresh()
-    for name, path in catalog.paths():
-        if not path.is_file():
-            raise ApiError(
-                503,
-                "collection_unavailable",
-                f"the file of the collection {name!r} is missing.",
-                "Put the file back; the server then uses it again.",
-            )
+async def health() -> Response:
+    """Say that the server is alive. No file is looked at: `/ready` does that."""
     return json_response({"status": "ok", "version": __version__})
+
+
+async def ready(request: Request) -> Response:
+    """Check that every collection opens and answers. Only a request that may read learns which one does not."""
+    state = request.app.state
+    failing = await state.catalog.readiness()
+    if failing:
+        may_read, key = state.authorizer.reader(request.headers)
+        allowed = None if key is None else key.collections
+        names = sorted(name for name in failing if may_read and (allowed is None or name in allowed))
+        named = f": {', '.join(f'{name} ({failing[name]})' for name in names[:20])}" if names else ""
+        raise ApiError(
+            503,
+            "not_ready",
+            f"{len(failing)} of {len(state.catalog)} collections do not answer{named}.",
+            "The log of the server says why. Put the files in order; the server then uses them again.",
+        )
+    return json_response({"status": "ready", "collections": len(state.catalog)})
 
 
 async def metrics_text(request: Request) -> Response:
     """Return the metrics in the format of Prometheus."""
-    return Response(generate_latest(request.app.state.metrics.registry), media_type=CONTENT_TYPE_LATEST)
+    state = request.app.state
+    if state.counting is None or state.counting.done():
+        state.counting = asyncio.create_task(_count_documents(state.catalog, state.metrics))
+    with suppress(TimeoutError):
+        await asyncio.wait_for(asyncio.shield(state.counting), COUNT_SECONDS)
+    return Response(state.metrics.text(), media_type=CONTENT_TYPE_LATEST)
+
+
+async def _count_documents(catalog: Catalog, metrics: Metrics) -> None:
+    with suppress(ApiError):  # busy: the numbers of the last visit stay
+        catalog.refresh_if_changed()
+        rows = await catalog.summaries()
+        metrics.set_documents({row["name"]: row["documents"] for row in rows if row["documents"] is not None})
 
 
 async def page(request: Request, name: str = "index.html") -> Response:

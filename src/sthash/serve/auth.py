@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 from typing import Any
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
 
 from sthash.serve.errors import ApiError
+from sthash.serve.keys import Key, matching
 from sthash.serve.settings import Settings
 
 # Every other path needs the read key for GET and the write key for other methods.
-PUBLIC = frozenset({"/", "/docs", "/health", "/openapi.json", "/collections", "/favicon.ico"})
+PUBLIC = frozenset({"/", "/docs", "/health", "/ready", "/openapi.json", "/collections", "/favicon.ico"})
 PUBLIC_PREFIX = "/page/"
 READING_POSTS = frozenset({"/search", "/search_many", "/encode", "/classify", "/duplicates"})
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -37,13 +36,14 @@ class Authorizer:
     """Refuses requests that are not allowed, before any part of their body is read."""
 
     def __init__(self, settings: Settings) -> None:
-        self._settings = settings
-        self._read = _digest(settings.read_key)
-        self._write = _digest(settings.write_key)
+        self._keys = settings.all_keys
+        self._writable = settings.writable
+        self.needs_key = settings.needs_key
+        self._write_needs_key = bool(self._keys)
         self._hosts = {"localhost", "127.0.0.1", "::1", settings.host.strip("[]").lower()}
 
-    def check(self, scope: Any) -> None:
-        """Raise `ApiError` for a request that is not allowed."""
+    def check(self, scope: Any) -> Key | None:
+        """Return the key of a request that is allowed, if it has one; raise `ApiError` for any other request."""
         headers = Headers(scope=scope)
         self._check_host(headers)
         method, path = scope["method"], scope["path"]
@@ -51,12 +51,12 @@ class Authorizer:
             _check_site(headers)
         if method not in SAFE_METHODS:
             _check_content_type(headers)
-        self._check_key(method, path, headers)
+        return self._check_key(method, path, headers)
 
     def _check_host(self, headers: Headers) -> None:
         # A foreign site can let its name resolve to this machine (DNS rebinding). The browser then sends that name.
         # Where reading needs a key, such a site gets nothing, and a proxy on this machine may pass on its own name.
-        if self._read is None and _host_of(headers.get("host", "")) not in self._hosts:
+        if not self.needs_key and _host_of(headers.get("host", "")) not in self._hosts:
             raise ApiError(
                 421,
                 "wrong_host",
@@ -64,36 +64,31 @@ class Authorizer:
                 "Use http://localhost or 127.0.0.1, or start the server with --read-key.",
             )
 
-    def _check_key(self, method: str, path: str, headers: Headers) -> None:
+    def _check_key(self, method: str, path: str, headers: Headers) -> Key | None:
         if _is_public(path):
-            return
+            return None
         is_write = method not in SAFE_METHODS and path not in READING_POSTS
-        if is_write and not self._settings.writable:
+        if is_write and not self._writable:
             raise ApiError(403, "read_only", "this server is read-only.", "Start it with --write-key.")
-        needed = self._write if is_write else self._read
-        if needed is None:
-            return
-        key = _sent_key(headers)
-        if self._matches(key, (needed, self._write)):
-            return
-        if is_write and self._matches(key, (self._read,)):
+        if not (self._write_needs_key if is_write else self.needs_key):
+            return None
+        sent = _sent_key(headers)
+        key = matching(self._keys, sent)
+        if key is None:
+            raise _wrong_key("write" if is_write else "read", sent)
+        if is_write and not key.may_write:
             raise ApiError(403, "key_may_not_write", "this key allows reading only.", "Send the write key.")
-        raise _wrong_key("write" if is_write else "read", key)
+        return key
 
-    def may_read(self, headers: Headers) -> bool:
-        """Whether a request may read: its key is right, or no key is needed. A wrong key is an `ApiError`."""
-        key = _sent_key(headers)
-        if self._read is None or self._matches(key, (self._read, self._write)):
-            return True
-        if key:
-            raise _wrong_key("read", key)
-        return False
-
-    @staticmethod
-    def _matches(key: str, wanted: tuple[bytes | None, ...]) -> bool:
-        given = _digest(key) or b""
-        # All keys are compared in every case, so that the time does not tell anything about them.
-        return sum(hmac.compare_digest(given, digest) for digest in wanted if digest is not None) > 0
+    def reader(self, headers: Headers) -> tuple[bool, Key | None]:
+        """Whether a request may read, and its key, if one is needed. A wrong key is an `ApiError`."""
+        if not self.needs_key:
+            return True, None
+        sent = _sent_key(headers)
+        key = matching(self._keys, sent)
+        if key is None and sent:
+            raise _wrong_key("read", sent)
+        return key is not None, key
 
 
 def _wrong_key(kind: str, key: str) -> ApiError:
@@ -113,11 +108,6 @@ def _is_public(path: str) -> bool:
 def _sent_key(headers: Headers) -> str:
     scheme, _, key = headers.get("authorization", "").partition(" ")
     return key.strip() if scheme.lower() == "bearer" else ""
-
-
-def _digest(key: str | None) -> bytes | None:
-    # All digests have the same length, so that the comparison does not tell the length of the key.
-    return None if key is None else hashlib.sha256(key.encode("utf-8", "surrogatepass")).digest()
 
 
 def _host_of(host: str) -> str:

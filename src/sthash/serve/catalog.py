@@ -6,22 +6,37 @@ A name that a client sends is only looked up among the known names. No path is e
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import functools
 import logging
 import re
-from collections.abc import Callable, Hashable, Iterator
+import time
+from collections.abc import Callable, Hashable
+from collections.abc import Collection as AnyCollection
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from sthash.collection import Collection, CollectionBusyError, CollectionError, Embedding
+from sthash.collection import (
+    Collection,
+    CollectionBusyError,
+    CollectionError,
+    Embedding,
+    SearchOptions,
+    answer_like,
+)
 from sthash.serve.batcher import Batcher
 from sthash.serve.errors import ApiError, as_api_error
 from sthash.serve.limits import MAX_COLLECTIONS, MAX_OPEN_COLLECTIONS, MAX_SLOW_JOBS, Limits
+from sthash.serve.searcher import Searcher
 from sthash.serve.visualization import MapAxes
 from sthash.serve.workers import JobThread, Turns, Worker, is_inside, open_served
 
+Result = TypeVar("Result")
 log = logging.getLogger("sthash.serve")
 SUFFIX = ".sth"
+# How often a folder is listed, and all collections are looked at. A folder that has changed is listed at once; the
+# clock of a file system may be this coarse.
+LIST_SECONDS, LOOK_SECONDS, CLOCK_SECONDS = 5.0, 1.0, 0.1
 SUMMARIZED = ("documents", "n_bits", "kind", "words", "takes_texts")
 
 
@@ -55,6 +70,8 @@ class ServedCollection:
         Links to files outside it are refused.
     opening : callable, optional
         Opens the file; see `open_served`.
+    shared : Path, optional
+        A folder that all processes of the server share.
     """
 
     def __init__(
@@ -65,17 +82,19 @@ class ServedCollection:
         observe: Callable[[int], None],
         folder: Path | None = None,
         opening: Callable[..., Collection] | None = None,
+        shared: Path | None = None,
     ) -> None:
         self.name = name
         self.path = path
         self.limits = limits
-        turns = Turns()
+        turns = Turns(None if shared is None else shared / f"{name}.turns")
         self.search_worker = Worker(name, path, limits.in_flight, limits, folder=folder, opening=opening)
         self.slow_worker = Worker(name, path, MAX_SLOW_JOBS, limits, turns, folder, opening)
         self.write_worker = Worker(name, path, limits.in_flight, limits, turns, folder, opening)
         # For what takes long after all has been read: changes need not wait for it.
         self.comparisons = JobThread(name, MAX_SLOW_JOBS, limits.seconds)
-        self.batcher = Batcher(self.search_worker, observe)
+        self.searcher = Searcher(self.search_worker, self.slow_worker, limits.seconds)
+        self.batcher = Batcher(self.searcher, observe)
         self.map_axes = MapAxes()
         self.map_cache = Cache()
         self.duplicates_cache = Cache()
@@ -110,6 +129,8 @@ class Catalog:
         Serve files that are only linked from the folder.
     embedder : callable or Embedder, optional
         In a folder it serves those collections that know it.
+    shared : Path, optional
+        A folder that all processes of the server share.
     """
 
     def __init__(
@@ -120,16 +141,22 @@ class Catalog:
         *,
         follow_links: bool = False,
         embedder: Embedding | None = None,
+        shared: Path | None = None,
     ) -> None:
         self._source = source
         self._is_folder = source.is_dir()
         self._folder = source if self._is_folder and not follow_links else None
         self._limits = limits
         self._observe = observe
+        self._shared = shared
         self._opening = functools.partial(open_served, embedder=embedder, recorded_only=self._is_folder)
         self._paths: dict[str, Path] = {}
         self._open: dict[str, ServedCollection] = {}  # the last one is the one that was used last
         self._summaries: dict[str, tuple[Any, dict[str, Any]]] = {}
+        self._answered: dict[str, tuple[Any, str | None]] = {}
+        self._looked = 0.0
+        self._readiness: asyncio.Task[dict[str, str]] | None = None
+        self._listed = (0.0, 0)  # when, and the folder's time of change
         self._warned: set[Path] = set()
         self._reader = JobThread("catalog", limits.in_flight, limits.seconds)
         if not self._is_folder:
@@ -138,6 +165,20 @@ class Catalog:
         self.refresh()
         if not self._paths:
             raise FileNotFoundError(f"there is no collection (*{SUFFIX}) in {source}. Make one with sth build.")
+
+    def refresh_if_changed(self) -> None:
+        """Read the folder again if it has changed, or was not read for some time."""
+        if not self._is_folder:
+            return
+        when, changed = self._listed
+        try:
+            now_changed = self._source.stat().st_mtime_ns
+        except OSError:
+            now_changed = 0
+        is_recent = time.time() - changed / 1e9 < CLOCK_SECONDS
+        if is_recent or now_changed != changed or time.monotonic() - when > LIST_SECONDS:
+            self.refresh()
+            self._listed = (time.monotonic(), now_changed)
 
     def refresh(self) -> None:
         """Add the files that are new in a folder, and close those that are gone."""
@@ -168,20 +209,51 @@ class Catalog:
         # Its workers may still have jobs; closing waits for them, in another thread.
         asyncio.get_running_loop().run_in_executor(None, self._open.pop(name).close)
 
-    def paths(self) -> Iterator[tuple[str, Path]]:
-        """Return the names and files of all collections."""
-        return iter(self._paths.items())
+    def __len__(self) -> int:
+        return len(self._paths)
 
-    async def summaries(self) -> list[dict[str, Any]]:
-        """Describe all collections. A file that is not open is opened for this only, and not before it has changed."""
-        return [await self._summary(name, path) for name, path in list(self._paths.items())]
+    async def readiness(self) -> dict[str, str]:
+        """Return the collections that do not open and answer, each with the code of its error.
+
+        However many ask, there is one look per second, and a collection is tried again only when its file has changed
+        or it has failed.
+        """
+        if self._readiness is None or (self._readiness.done() and time.monotonic() - self._looked > LOOK_SECONDS):
+            self._looked = time.monotonic()
+            self._readiness = asyncio.create_task(self._look(), context=contextvars.Context())
+        return await asyncio.shield(self._readiness)
+
+    async def _look(self) -> dict[str, str]:
+        self.refresh_if_changed()
+        found = {name: await self._try(name, path) for name, path in list(self._paths.items())}
+        self._answered = {name: known for name, known in self._answered.items() if name in found}
+        return {name: error for name, error in found.items() if error is not None}
+
+    async def _try(self, name: str, path: Path) -> str | None:
+        state, known = _state(path), self._answered.get(name)
+        if known == (state, None) and state is not None:
+            return None
+        served = self._open.get(name)
+        try:
+            if served is None:
+                await self._reader.compute(lambda: self._read(name, path, _answers))
+            else:
+                await served.search_worker.run(_answers)
+            error = None
+        except ApiError as problem:
+            error = problem.code
+        if error in ("busy", "too_slow", "collection_busy"):  # it is in use, not broken
+            return None if known is None else known[1]
+        self._answered[name] = (state, error)
+        return error
+
+    async def summaries(self, allowed: AnyCollection[str] | None = None) -> list[dict[str, Any]]:
+        """Describe the collections. A file that is not open is opened for this only, and not before it has changed."""
+        wanted = [(name, path) for name, path in self._paths.items() if allowed is None or name in allowed]
+        return [await self._summary(name, path) for name, path in wanted]
 
     async def _summary(self, name: str, path: Path) -> dict[str, Any]:
-        try:
-            found = path.stat()
-            state = (path, found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
-        except OSError:
-            state = None
+        state = _state(path)
         known = self._summaries.get(name)
         if known is None or state is None or known[0] != state:
             known = (state, await self._read_summary(name, path))
@@ -190,36 +262,42 @@ class Catalog:
         return known[1]
 
     async def _read_summary(self, name: str, path: Path) -> dict[str, Any]:
-        def read() -> dict[str, Any]:
-            try:
-                with self._opening(path) as collection:
-                    return _facts(collection)
-            except (CollectionError, OSError) as error:
-                if isinstance(error, TimeoutError):
-                    raise
-                if not isinstance(error, CollectionBusyError):
-                    log.error("collection %s: %s", name, error)
-                raise as_api_error(error, name, str(path)) or error from error
-
         try:
             served = self._open.get(name)
-            info = await self._reader.compute(read) if served is None else await served.search_worker.run(_facts)
+            if served is None:
+                info = await self._reader.compute(lambda: self._read(name, path, _facts))
+            else:
+                info = await served.search_worker.run(_facts)
         except ApiError as error:
             if error.code in ("too_slow", "busy"):
                 raise
             return {"name": name, "error": error.code} | dict.fromkeys(SUMMARIZED)
         return {"name": name, "error": None} | {part: info[part] for part in SUMMARIZED}
 
-    @property
-    def default(self) -> str | None:
-        """The name of the only collection; None if there are several."""
-        return next(iter(self._paths)) if len(self._paths) == 1 else None
+    def _read(self, name: str, path: Path, job: Callable[[Collection], Result]) -> Result:
+        """Open a collection for one job."""
+        try:
+            with self._opening(path) as collection:
+                return job(collection)
+        except (CollectionError, OSError) as error:
+            if isinstance(error, TimeoutError):
+                raise
+            found = as_api_error(error, name, str(path))
+            if not isinstance(error, CollectionBusyError):
+                code = None if found is None else found.code
+                log.error("collection %s: %s", name, error, extra={"collection": name, "error": code})
+            raise found or error from error
 
-    def find(self, name: str | None) -> ServedCollection:
-        """Return a collection by its name, or the only one."""
-        if name is not None and name not in self._paths:
-            self.refresh()
-        wanted = self.default if name is None else name
+    def default(self, allowed: AnyCollection[str] | None = None) -> str | None:
+        """Return the name of the only collection that a client may use; None if there are several."""
+        names = [name for name in self._paths if allowed is None or name in allowed]
+        return names[0] if len(names) == 1 else None
+
+    def find(self, name: str | None, allowed: AnyCollection[str] | None = None) -> ServedCollection:
+        """Return a collection by its name, or the only one. A client learns nothing of those that it may not use."""
+        if name is not None and name not in self._paths and (allowed is None or name in allowed):
+            self.refresh_if_changed()
+        wanted = self.default(allowed) if name is None else name
         if wanted is None and self._paths:
             raise ApiError(
                 400,
@@ -227,6 +305,8 @@ class Catalog:
                 "there are several collections.",
                 "Name one with ?collection=NAME; GET /collections lists them.",
             )
+        if wanted is not None and allowed is not None and wanted not in allowed:
+            wanted = None
         if wanted is None or wanted not in self._paths:
             raise ApiError(
                 404,
@@ -237,7 +317,13 @@ class Catalog:
         served = self._open.pop(wanted, None)
         if served is None:
             served = ServedCollection(
-                wanted, self._paths[wanted], self._limits, self._observe, self._folder, self._opening
+                wanted,
+                self._paths[wanted],
+                self._limits,
+                self._observe,
+                self._folder,
+                self._opening,
+                self._shared,
             )
         self._open[wanted] = served
         if len(self._open) > MAX_OPEN_COLLECTIONS:
@@ -253,6 +339,22 @@ class Catalog:
         for served in self._open.values():
             served.close()
         self._reader.close()
+
+
+def _state(path: Path) -> tuple[Any, ...] | None:
+    """Return what changes whenever a file changes; None if there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return path, found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def _answers(collection: Collection) -> None:
+    """Search for a document of the collection, or raise what a search raises."""
+    with collection.snapshot() as snapshot:
+        if len(snapshot):
+            answer_like(snapshot, int(snapshot.ids[0]), SearchOptions(k=1))
 
 
 def _facts(collection: Collection) -> dict[str, Any]:

@@ -6,7 +6,7 @@ The routes, the OpenAPI document and `sthash.Client` all read them here. This mo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 # Per request. All that concern parameters are in the OpenAPI document; docs/serving.md lists all of them.
 MAX_TEXT_CHARACTERS = 1_000_000
@@ -36,6 +36,7 @@ MAX_HEADERS = 100
 MAX_PIPELINED = 16  # requests that one connection sends before it has read the answers
 MAX_COLLECTIONS = 1000  # of a folder
 MAX_OPEN_COLLECTIONS = 32  # the others are opened when they are used
+MAX_WORKERS = 8  # processes; each must have room for the largest body and answer
 MAX_SLOW_JOBS = 8  # filters, classifications, duplicates and maps that wait, per collection
 
 
@@ -56,7 +57,11 @@ class Limits:
     all_answers_bytes : int
         Size of all large answers that are being sent.
     in_flight : int
-        Number of requests that are being answered. A request beyond it gets 503.
+        Number of requests that are being answered. A request beyond it waits for its turn.
+    waiting : int
+        Number of requests that wait for their turn. A request beyond it gets 503.
+    waiting_seconds : float
+        Time that a request waits for its turn. Then it gets 503.
     connections : int
         Number of open connections. A connection beyond it gets 503 and is closed.
     seconds : float
@@ -75,6 +80,8 @@ class Limits:
     answer_bytes: int = 32 * 2**20
     all_answers_bytes: int = 256 * 2**20
     in_flight: int = 80
+    waiting: int = 1024
+    waiting_seconds: float = 5.0
     connections: int = 1024
     seconds: float = 30.0
     header_seconds: float = 10.0
@@ -82,6 +89,13 @@ class Limits:
     send_seconds: float = 30.0
     idle_seconds: float = 30.0
     wrong_key_seconds: float = 10.0
+
+    def share(self, workers: int) -> Limits:
+        """Return the limits of one of so many processes that keep these limits together."""
+        if workers == 1:
+            return self
+        totals = ("all_bodies_bytes", "all_answers_bytes", "in_flight", "waiting", "connections")
+        return replace(self, **{name: max(1, getattr(self, name) // workers) for name in totals})
 
     @property
     def memory_bytes(self) -> int:

@@ -1,10 +1,11 @@
-"""The middleware around the application: access control, limits, metrics and the access log."""
+"""The middleware around the application: access control, limits, fair shares, metrics and the access log."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import logging
+import re
 import secrets
 import time
 from collections.abc import Callable, Iterator
@@ -12,10 +13,14 @@ from contextlib import contextmanager
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from sthash.serve.addresses import TrustedProxies
 from sthash.serve.auth import SECURITY_HEADERS, Authorizer
 from sthash.serve.bodies import Bodies
 from sthash.serve.errors import ApiError, too_slow
+from sthash.serve.fair import Gate, client
+from sthash.serve.keys import Key
 from sthash.serve.limits import Limits
+from sthash.serve.logs import request_id, timestamp
 from sthash.serve.metrics import Metrics
 from sthash.serve.throttle import Throttle
 
@@ -23,7 +28,9 @@ log = logging.getLogger("sthash.serve")
 access = logging.getLogger("sthash.serve.access")
 
 # Monitoring must work under any load: these paths have no limit.
-UNLIMITED = frozenset({"/health", "/metrics"})
+UNLIMITED = frozenset({"/health", "/ready", "/metrics"})
+# What a request may call itself, so that a proxy and this server log the same.
+_IDENTITY = re.compile(rb"[A-Za-z0-9._:/+=@-]{1,128}")
 # A client may still be sending when its body is refused. It gets a moment to read the answer, but not for ever.
 LINGER_SECONDS, LINGER_BYTES = 1.0, 1 << 28
 # A larger answer is sent in pieces of this size, and counts among the large ones until the client has read it.
@@ -40,17 +47,29 @@ class RequestMiddleware:
     limits : Limits
     metrics : Metrics
     throttle : Throttle
+    proxies : TrustedProxies
+    prefix : str
+        Taken off the paths of requests that have it: the proxy in front passes it on, or does not.
     """
 
     def __init__(
-        self, app: ASGIApp, authorizer: Authorizer, limits: Limits, metrics: Metrics, throttle: Throttle
+        self,
+        app: ASGIApp,
+        authorizer: Authorizer,
+        limits: Limits,
+        metrics: Metrics,
+        throttle: Throttle,
+        proxies: TrustedProxies,
+        prefix: str = "",
     ) -> None:
         self._app = app
         self._authorizer = authorizer
         self._limits = limits
         self._metrics = metrics
         self._throttle = throttle
-        self._in_flight = 0
+        self._proxies = proxies
+        self._prefix = prefix
+        self._gate = Gate(limits.in_flight, limits.waiting, limits.waiting_seconds)
         self._bodies = Bodies(limits)
         self._large_answers = _LargeAnswers(limits.all_answers_bytes)
 
@@ -59,13 +78,18 @@ class RequestMiddleware:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        exchange = _Exchange(send, self._large_answers)
+        exchange = _Exchange(scope, send, self._large_answers)
+        exchange.address = self._proxies.client_of(scope)
+        request_id.set(exchange.identity)
+        scope = self._rewritten(scope, exchange)
         try:
-            await self._handle(scope, receive, exchange)
+            if scope["path"] == "":
+                await self._redirect(exchange)
+            else:
+                await self._handle(scope, receive, exchange)
         except ApiError as error:
-            self._metrics.errors.labels(error.code).inc()
             if error.code == "key_wrong":
-                await self._throttle.hold_back(client_address(scope))
+                await self._throttle.hold_back(exchange.address)
             await self._refuse(error, scope, receive, exchange)
         except Exception:
             log.exception("request %s failed", exchange.identity)
@@ -74,23 +98,36 @@ class RequestMiddleware:
         finally:
             self._record(scope, exchange)
 
+    def _rewritten(self, scope: Scope, exchange: _Exchange) -> Scope:
+        """Return the request as the routes know it: without the prefix, and GET for HEAD, whose body is left out."""
+        new = {**scope, "exchange": exchange}
+        if self._prefix and (scope["path"] + "/").startswith(self._prefix + "/"):
+            new["path"] = scope["path"][len(self._prefix) :]
+            new["raw_path"] = new["path"].encode("utf-8", "surrogateescape")
+        if scope["method"] == "HEAD":
+            new["method"] = "GET"
+        return new
+
+    async def _redirect(self, exchange: _Exchange) -> None:
+        headers = [(b"location", self._prefix.encode() + b"/"), (b"content-length", b"0")]
+        await exchange.send({"type": "http.response.start", "status": 308, "headers": headers})
+        await exchange.send({"type": "http.response.body", "body": b""})
+
     async def _handle(self, scope: Scope, receive: Receive, exchange: _Exchange) -> None:
-        self._authorizer.check(scope)
+        exchange.key = self._authorizer.check(scope)
         if scope["path"] in UNLIMITED:
             await self._app(scope, receive, exchange.send)
             return
-        self._check_load()
+        name = exchange.key.name if exchange.key is not None else exchange.address or ""
+        client.set(name)
+        self._gate.check()
         body, weight = await self._bodies.receive(scope, receive)
         exchange.received = len(body)
         try:
-            self._check_load()
+            await self._gate.enter(name)
             await self._answer(scope, body, exchange)
         finally:
             self._bodies.release(weight)
-
-    def _check_load(self) -> None:
-        if self._in_flight >= self._limits.in_flight:
-            raise ApiError(503, "overloaded", "too many requests are being answered.", "Try again in a moment.")
 
     async def _answer(self, scope: Scope, body: bytes, exchange: _Exchange) -> None:
         async def receive() -> Message:
@@ -101,7 +138,9 @@ class RequestMiddleware:
 
         def release() -> None:
             nonlocal is_counted
-            self._count(-1 if is_counted else 0)
+            if is_counted:
+                self._gate.leave()
+                self._metrics.in_flight.set(self._gate.inside)
             is_counted = False
 
         def started() -> None:
@@ -110,7 +149,7 @@ class RequestMiddleware:
             timeout.reschedule(None)
 
         exchange.on_start = started
-        self._count(1)
+        self._metrics.in_flight.set(self._gate.inside)
         try:
             async with timeout:
                 await self._app(scope, receive, exchange.send)
@@ -120,14 +159,11 @@ class RequestMiddleware:
             exchange.on_start = None
             release()
 
-    def _count(self, change: int) -> None:
-        self._in_flight += change
-        self._metrics.in_flight.set(self._in_flight)
-
     async def _refuse(self, error: ApiError, scope: Scope, receive: Receive, exchange: _Exchange) -> None:
         if exchange.status:  # too late: the headers of another answer have been sent
             exchange.broken = True
             return
+        exchange.error = error.code
         response = error.response()
         closing = error.status in (408, 413)
         await exchange.send({"type": "http.response.start", "status": error.status, "headers": response.raw_headers})
@@ -147,18 +183,20 @@ class RequestMiddleware:
         seconds = time.perf_counter() - exchange.start
         # The route, not the path: a path may hold the key of a document, and a query may hold a text.
         route = getattr(scope.get("route"), "path", "none")
-        self._metrics.requests.labels(scope["method"], route, exchange.status).inc()
-        self._metrics.seconds.labels(route).observe(seconds)
+        self._metrics.record(exchange.method, route, exchange.status, exchange.collection, exchange.error, seconds)
         if access.isEnabledFor(logging.INFO):
             access.info(
                 json.dumps(
                     {
-                        "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+                        "time": timestamp(time.time()),
                         "id": exchange.identity,
-                        "client": client_address(scope),
-                        "method": scope["method"],
+                        "client": exchange.address,
+                        "key": None if exchange.key is None else exchange.key.name,
+                        "method": exchange.method,
                         "route": route,
+                        "collection": exchange.collection,
                         "status": exchange.status,
+                        "error": exchange.error,
                         "ms": round(1000 * seconds, 2),
                         "received": exchange.received,
                         "sent": exchange.sent,
@@ -166,12 +204,6 @@ class RequestMiddleware:
                     }
                 )
             )
-
-
-def client_address(scope: Scope) -> str | None:
-    """Return the address that a request comes from."""
-    client = scope.get("client")
-    return client[0] if client else None
 
 
 class _LargeAnswers:
@@ -197,10 +229,16 @@ class _LargeAnswers:
 
 
 class _Exchange:
-    """One request and its answer: adds the common headers, and keeps the numbers for the log."""
+    """One request and its answer: adds the common headers, and keeps what the log and the metrics tell."""
 
-    def __init__(self, send: Send, large_answers: _LargeAnswers) -> None:
-        self.identity = secrets.token_hex(6)
+    def __init__(self, scope: Scope, send: Send, large_answers: _LargeAnswers) -> None:
+        given = next((value for name, value in scope["headers"] if name == b"x-request-id"), b"")
+        self.identity = given.decode() if _IDENTITY.fullmatch(given) else secrets.token_hex(6)
+        self.method: str = scope["method"]
+        self.address: str | None = None
+        self.key: Key | None = None
+        self.collection: str | None = None
+        self.error: str | None = None
         self.start = time.perf_counter()
         self.status = 0
         self.received = 0
@@ -224,6 +262,8 @@ class _Exchange:
             await self._send({**message, "headers": headers})
             return
         body = message.get("body", b"")
+        if self.method == "HEAD" and body:
+            body, message = b"", {**message, "body": b""}
         self.sent += len(body)
         if len(body) <= PIECE_BYTES:
             await self._send(message)

@@ -23,8 +23,8 @@ _CODES = {
     421: "`wrong_host`",
     422: "`invalid_request`, `invalid_value`, `wrong_type`, `answer_too_large`",
     431: "`head_too_large`",
-    503: "`overloaded`, `busy`, `too_slow`, `collection_busy`, `collection_unavailable`, `collection_replaced`; "
-    "Retry-After says when to try again",
+    503: "`overloaded`, `busy`, `too_slow`, `collection_busy`, `collection_unavailable`, `collection_replaced`, "
+    "`not_ready`; Retry-After says when to try again",
 }
 ERRORS: Responses = {
     status: {"model": ErrorAnswer, "description": codes} for status, codes in _CODES.items() if status != 409

@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Hashable
 from dataclasses import asdict
+from functools import partial
 from typing import Annotated, Any
 
 import numpy as np
@@ -25,8 +26,9 @@ from sthash.collection import (
     answer_like,
     gathered,
     named,
+    settled,
 )
-from sthash.duplicates import Pair
+from sthash.duplicates import DuplicateOptions, Pair
 from sthash.duplicates.detection import Material, compared
 from sthash.duplicates.grouping import connected_groups
 from sthash.serve import answer_schemas, limits, schemas, visualization
@@ -43,10 +45,13 @@ from sthash.serve.errors import (
     rows_response,
 )
 from sthash.serve.openapi import ERRORS, answers
-from sthash.serve.workers import Worker
+from sthash.serve.searcher import QUICK_SECONDS, TakesLongError
 from sthash.sources import Document
 
 router = APIRouter(responses=ERRORS)
+
+# Queries of the first slice of a long list; the next ones are as long as take about so many seconds.
+FIRST_SLICE, MAX_SLICE, SLICE_SECONDS = 4, 256, 0.05
 
 
 class KeyConvertor(PathConvertor):
@@ -71,7 +76,10 @@ Name = Annotated[
 async def requested_collection(request: Request, name: Name = None) -> ServedCollection:
     """Return the collection that a request names."""
     # A coroutine, because the framework would run a plain function in a thread, which is slower than the look-up.
-    served: ServedCollection = request.app.state.catalog.find(name)
+    exchange = request.scope["exchange"]
+    allowed = None if exchange.key is None else exchange.key.collections
+    served: ServedCollection = request.app.state.catalog.find(name, allowed)
+    exchange.collection = served.name
     return served
 
 
@@ -84,22 +92,22 @@ async def search(body: schemas.SearchRequest, served: RequestedCollection) -> Re
     start = time.perf_counter()
     key, query, options = body.key, body.query, body.options
 
-    def job(collection: Collection) -> dict[str, Any]:
-        with collection.snapshot() as snapshot:
-            number = None if key is None else _number(snapshot, key)
-            hits = (
-                answer(snapshot, [query], options)[0].checked()
-                if number is None
-                else answer_like(snapshot, number, options)
-            )
-            if body.view:
-                return visualization.search_view(snapshot, number, query, options, hits, served.map_axes)
-            return hits_json(hits)
+    def job(snapshot: Snapshot) -> dict[str, Any]:
+        number = None if key is None else _number(snapshot, key)
+        hits = (
+            answer(snapshot, [query], options)[0].checked()
+            if number is None
+            else answer_like(snapshot, number, options)
+        )
+        if body.view:
+            return visualization.search_view(snapshot, number, query, options, hits, served.map_axes)
+        return hits_json(hits)
 
     if key is None and not options.reads_fields and not body.view:
         found = hits_json(_readable(await served.batcher.search(query, options)))
     else:
-        found = await _worker(served, options).run(job)
+        # Conditions, sorting and facets read the metadata of all documents.
+        found = await (served.searcher.slowly if options.reads_fields else served.searcher.run)(job)
     return limited_response(found | {"took_ms": _milliseconds(start)}, served.limits.answer_bytes)
 
 
@@ -125,32 +133,49 @@ def _number(snapshot: Snapshot, key: str) -> int:
     return number
 
 
-def _worker(served: ServedCollection, options: SearchOptions) -> Worker:
-    # Conditions, sorting and facets read the metadata of all documents.
-    return served.slow_worker if options.reads_fields else served.search_worker
-
-
 @router.post("/search_many", responses=answers(answer_schemas.SearchManyAnswer))
 async def search_many(body: schemas.SearchManyRequest, served: RequestedCollection) -> Response:
-    """Search for many texts or vectors at once."""
+    """Search for many texts or vectors at once. Long lists are answered in slices, between which others have turns."""
     start = time.perf_counter()
-    options = body.options
-
-    def job(collection: Collection) -> tuple[list[Hits], list[dict[str, Any]]]:
-        with collection.snapshot() as snapshot:
-            found = answer(snapshot, body.queries, options)
-            return found, [details_json(hits) for hits in found]
-
-    found, details = await _worker(served, options).run(job)
-    rest = {"details": details, "took_ms": _milliseconds(start)}
-    max_bytes, rows = served.limits.answer_bytes - len(json.dumps(rest)), list[bytes]()
-    for hits in found:  # texts that occur in many answers are in memory once, but not in the JSON
-        encoded = encode_rows(map(hit_json, hits), max_bytes)
-        rows.append(b"[" + b",".join(encoded.parts) + b"]")
-        max_bytes -= len(rows[-1])
-        if len(encoded.parts) < encoded.asked or max_bytes < 0:
+    options, searcher = body.options, served.searcher
+    rows, details, left, size = list[bytes](), list[dict[str, Any]](), served.limits.answer_bytes, FIRST_SLICE
+    is_slow = options.reads_fields
+    while len(rows) < len(body.queries):
+        queries = body.queries[len(rows) : len(rows) + size]
+        job = partial(_slice, queries=queries, options=options, left=left, limit=served.limits.answer_bytes)
+        try:
+            found, described, seconds = await (
+                searcher.slowly(job, may_wait=not options.reads_fields)
+                if is_slow
+                else searcher.quickly(job, QUICK_SECONDS)
+            )
+        except TakesLongError:
+            is_slow, size = True, 1
+            continue
+        rows += found
+        details += described
+        left -= sum(map(len, found)) + len(json.dumps(described))
+        if left < 0:
             raise answer_too_large(served.limits.answer_bytes)
-    return rows_response("answers", rows, rest)
+        size = min(MAX_SLICE, max(1, round(size * min(4.0, SLICE_SECONDS / max(seconds, 1e-6)))))
+    return rows_response("answers", rows, {"details": details, "took_ms": _milliseconds(start)})
+
+
+def _slice(
+    snapshot: Snapshot, queries: list[Any], options: SearchOptions, left: int, limit: int
+) -> tuple[list[bytes], list[dict[str, Any]], float]:
+    """Answer a part of a long list; return the encoded hits, the details, and how many seconds it took."""
+    start = time.perf_counter()
+    found = answer(snapshot, queries, options)
+    details = [details_json(hits) for hits in found]
+    rows = list[bytes]()
+    for hits in found:  # texts that occur in many answers are in memory once, but not in the JSON
+        encoded = encode_rows(map(hit_json, hits), left)
+        rows.append(b"[" + b",".join(encoded.parts) + b"]")
+        left -= len(rows[-1])
+        if len(encoded.parts) < encoded.asked or left < 0:
+            raise answer_too_large(limit)
+    return rows, details, time.perf_counter() - start
 
 
 @router.post("/encode", responses=answers(answer_schemas.EncodeAnswer))
@@ -166,9 +191,11 @@ async def encode(body: schemas.EncodeRequest, served: RequestedCollection) -> Re
 
 @router.post("/classify", responses=answers(answer_schemas.ClassifyAnswer))
 async def classify(body: schemas.ClassifyRequest, served: RequestedCollection) -> Response:
-    """Return the majority label among the nearest documents."""
+    """Return the label of a text or a vector, by the votes of the nearest documents."""
     found = await served.slow_worker.run(
-        lambda collection: collection.classify(body.query, body.k, radius=body.radius, voting=body.voting)
+        lambda collection: collection.classify(
+            body.query, body.k, radius=body.radius, voting=body.voting, codes=body.codes
+        )
     )
     return json_response(asdict(found))
 
@@ -180,11 +207,14 @@ async def duplicates(
     """Find near-duplicates."""
     options = parameters.options
 
-    def gather(collection: Collection) -> tuple[Hashable, dict[str, Any] | None, Ids, Material | None]:
+    def gather(
+        collection: Collection,
+    ) -> tuple[Hashable, dict[str, Any] | None, Ids, Material | None, DuplicateOptions]:
         with collection.snapshot() as snapshot:
-            request = (collection, snapshot.version, options)
+            own = settled(snapshot, options)
+            request = (collection, snapshot.version, own)
             known = served.duplicates_cache.find(request)
-            return request, known, snapshot.ids, gathered(snapshot, options) if known is None else None
+            return request, known, snapshot.ids, gathered(snapshot, own) if known is None else None, own
 
     def name(collection: Collection) -> dict[str, Any]:
         with collection.snapshot() as snapshot:
@@ -192,16 +222,18 @@ async def duplicates(
         left, right = ([keys[place] for place in side.tolist()] for side in (pairs.left, pairs.right))
         return {
             "groups": [[keys[at] for at in group.tolist()] for group in connected_groups(pairs.left, pairs.right)],
+            "measure": chosen.measure,
+            "threshold": chosen.least,
             "keys": keys,
             "pairs": [Pair(*pair)._asdict() for pair in zip(left, right, pairs.scores.tolist(), strict=True)],
             "copies": pairs.copies,
             "complete": pairs.complete,
         }
 
-    request, content, ids, material = await served.slow_worker.run(gather)
+    request, content, ids, material, chosen = await served.slow_worker.run(gather)
     if content is None and material is not None:
         # Nothing is read here, so changes need not wait.
-        found = await served.comparisons.compute(lambda: compared(material, options))
+        found = await served.comparisons.compute(lambda: compared(material, chosen))
         content = await served.slow_worker.run(name)
         served.duplicates_cache.keep(request, content)
     return limited_response(content, served.limits.answer_bytes)

@@ -9,8 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field, Json, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
 from sthash.collection import Ranking, SearchOptions, Syntax, Vote, Voting
-from sthash.duplicates.measures import DEFAULT_THRESHOLDS, Measure
-from sthash.duplicates.options import DuplicateOptions
+from sthash.duplicates.measures import Measure
+from sthash.duplicates.options import DuplicateOptions, Protect
 from sthash.serve import limits
 from sthash.serve.errors import as_api_error
 
@@ -90,6 +90,15 @@ class SearchOptionsSchema(RequestSchema):
         [], description="Fields whose values are counted over all documents that match."
     )
     collapse: bool = Field(SearchOptions.collapse, description="Whether to give one hit per group of near-duplicates.")
+    recall: float = Field(
+        SearchOptions.recall,
+        gt=0,
+        le=1,
+        description="The share of the true nearest vectors to find; for collections of vectors.",
+    )
+    exact: bool = Field(
+        SearchOptions.exact, description="Whether to compare with all vectors; for collections of vectors."
+    )
 
     @cached_property
     def options(self) -> SearchOptions:
@@ -179,9 +188,7 @@ class KnownCopiesRequest(QueriesSchema):
 
     texts: Annotated[list[Text], Field(max_length=limits.MAX_QUERIES)] | SkipJsonSchema[None] = None
     vectors: Annotated[list[Vector], Field(max_length=limits.MAX_QUERIES)] | SkipJsonSchema[None] = None
-    threshold: float = Field(
-        DEFAULT_THRESHOLDS["cosine"], ge=limits.MIN_DUPLICATES_THRESHOLD, le=1, allow_inf_nan=False
-    )
+    threshold: float | None = Field(None, ge=limits.MIN_DUPLICATES_THRESHOLD, le=1, allow_inf_nan=False)
 
 
 class DuplicatesParameters(BaseModel):
@@ -192,11 +199,12 @@ class DuplicatesParameters(BaseModel):
         ge=limits.MIN_DUPLICATES_THRESHOLD,
         le=1,
         allow_inf_nan=False,
-        description="Similarity that two documents must have; 0.9 by default for cosine, 0.8 for the others.",
+        description="Least similarity; by default 0.75 for wording, 0.9 for cosine, 0.8 for the others.",
     )
-    measure: Measure = Field(
-        DuplicateOptions.measure, description="What is compared: TF-IDF vectors, or sets of shingles."
+    measure: Measure | None = Field(
+        None, description="What is compared: wording (default for texts), cosine of vectors, or sets of shingles."
     )
+    protect: Protect | None = Field(None, description="Keep texts apart that differ in a number.")
     shingle_words: int = Field(
         DuplicateOptions.shingle_words, ge=1, le=limits.MAX_SHINGLE_WORDS, description="Number of words of a shingle."
     )
@@ -222,9 +230,10 @@ class ClassifyRequest(RequestSchema):
     model_config = described(("text", "vector"), {"text": "the sine of an angle", "voting": "distance"})
     text: Text | SkipJsonSchema[None] = None
     vector: Vector | SkipJsonSchema[None] = None
-    k: Count = Vote.k
+    k: Count | None = Vote.k
     radius: Radius | None = Vote.radius
     voting: Voting = Vote.voting
+    codes: bool = Vote.codes
 
     @property
     def query(self) -> Any:

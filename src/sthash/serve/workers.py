@@ -13,39 +13,55 @@ undone.
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import logging
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from sthash.collection import Collection, CollectionBusyError, CollectionError, EmbedderError, Embedding
 from sthash.deadline import check_time, time_limit
 from sthash.serve.errors import ApiError, as_api_error, too_slow
+from sthash.serve.fair import FairQueue, client
 from sthash.serve.limits import Limits
+
+try:
+    import fcntl
+except ImportError:  # Windows, where one process serves
+    fcntl = None  # type: ignore[assignment]
 
 Result = TypeVar("Result")
 log = logging.getLogger("sthash.serve")
 
 # How long to wait for another process that changes the file. It is less than a request may take.
 WAIT_SECONDS = 10.0
+# How often a process looks whether it is its turn.
+LOOK_SECONDS = 0.01
 
 
 class Turns:
-    """A lock that is given to those who wait in the order in which they came, so that nobody waits for ever."""
+    """A lock that is given to those who wait in the order in which they came, so that nobody waits for ever.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    shared : Path, optional
+        A file that all processes which take turns lock.
+    """
+
+    def __init__(self, shared: Path | None = None) -> None:
         self._changed = threading.Condition()
         self._queue: deque[object] = deque()
+        self._shared = shared
 
     @contextmanager
     def taken(self, seconds: float) -> Iterator[None]:
         """Wait for the turn; raise TimeoutError after ``seconds``."""
-        ticket = object()
+        ticket, end = object(), time.monotonic() + seconds
         with self._changed:
             self._queue.append(ticket)
             if not self._changed.wait_for(lambda: self._queue[0] is ticket, seconds):
@@ -53,15 +69,32 @@ class Turns:
                 self._changed.notify_all()
                 raise TimeoutError("the turn did not come in time.")
         try:
-            yield
+            with self._taken_by_process(end):
+                yield
         finally:
             with self._changed:
                 self._queue.popleft()
                 self._changed.notify_all()
 
+    @contextmanager
+    def _taken_by_process(self, end: float) -> Iterator[None]:
+        if self._shared is None or fcntl is None:
+            yield
+            return
+        with self._shared.open("wb") as file:  # closing it gives the turn to the next process
+            while True:
+                try:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    break
+                except BlockingIOError:
+                    if time.monotonic() >= end:
+                        raise TimeoutError("the turn did not come in time.") from None
+                    time.sleep(LOOK_SECONDS)
+            yield
+
 
 class JobThread:
-    """One thread for jobs that take time.
+    """One thread for jobs that take time. The clients whose jobs wait take turns.
 
     Parameters
     ----------
@@ -79,6 +112,7 @@ class JobThread:
         self._seconds = seconds
         self._waiting = 0
         self._closed = False
+        self._jobs: FairQueue[tuple[Future[Any], Callable[[], Any]]] = FairQueue()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix=f"sthash-{name}")
 
     @property
@@ -86,11 +120,11 @@ class JobThread:
         """Whether no job runs or waits."""
         return self._waiting == 0
 
-    async def compute(self, job: Callable[[], Result]) -> Result:
-        """Run a job in the thread."""
+    async def compute(self, job: Callable[[], Result], *, may_wait: bool = False) -> Result:
+        """Run a job in the thread, for the client of this request; ``may_wait`` however many others wait."""
         if self._closed:
             raise ApiError(503, "collection_unavailable", "the collection has been closed.", "Try again later.")
-        if self._waiting >= self._max_waiting:
+        if self._waiting >= self._max_waiting and not may_wait:
             raise ApiError(503, "busy", "too many such requests are waiting.", "Try again in a moment.")
         end = time.monotonic() + self._seconds
 
@@ -102,11 +136,23 @@ class JobThread:
             except TimeoutError as error:
                 raise too_slow(self._seconds) from error
 
+        context, done = contextvars.copy_context(), Future[Result]()
+        self._jobs.put(client.get(), (done, lambda: context.run(limited)))
+        self._thread.submit(self._run_next)
         self._waiting += 1
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._thread, limited)
+            return await asyncio.wrap_future(done)
         finally:
             self._waiting -= 1
+
+    def _run_next(self) -> None:
+        done, job = self._jobs.pop()
+        if not done.set_running_or_notify_cancel():  # nobody waits for it any more
+            return
+        try:
+            done.set_result(job())
+        except BaseException as error:
+            done.set_exception(error)
 
     def close(self) -> None:
         """Finish the jobs that have begun."""
@@ -152,10 +198,10 @@ class Worker(JobThread):
         self._collection: Collection | None = None
         self._file: tuple[int, int] | None = None
 
-    async def run(self, job: Callable[[Collection], Result]) -> Result:
+    async def run(self, job: Callable[[Collection], Result], *, may_wait: bool = False) -> Result:
         """Run a job in the thread. Errors that the client may see are raised as `ApiError`."""
         end = time.monotonic() + self._seconds
-        return await self.compute(lambda: self._run(job, end))
+        return await self.compute(lambda: self._run(job, end), may_wait=may_wait)
 
     async def change(self, job: Callable[[Collection], Result]) -> Result:
         """Run a job that changes the file. A change counts only if the file at the path is still the same one."""
@@ -187,14 +233,17 @@ class Worker(JobThread):
             raise
         except Exception as error:
             if isinstance(error, CollectionError | OSError) and not isinstance(error, CollectionBusyError):
-                log.error("collection %s: %s", self.name, error)
+                self._log(error, "collection_unavailable")
                 self._close()
             if isinstance(error, EmbedderError):
-                log.error("collection %s: %s", self.name, error)
+                self._log(error, "embedder_failed")
             translated = as_api_error(error, self.name, str(self.path))
             if translated is None:
                 raise
             raise translated from error
+
+    def _log(self, error: Exception, code: str) -> None:
+        log.error("collection %s: %s", self.name, error, extra={"collection": self.name, "error": code})
 
     def _opened(self) -> Collection:
         file = _identity(self.path)

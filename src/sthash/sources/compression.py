@@ -17,6 +17,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, cast
 
+from sthash.extras import install_command
+
 FREE_BYTES = 256 * 2**20
 MOST_EXPANSION = 250
 # Zstandard expands a byte to up to 32 KiB: this much is decompressed at once.
@@ -121,7 +123,7 @@ def _open_zstandard(path: Path) -> Any:
     try:
         return _ZstandardFile(path, importlib.import_module("zstandard"))
     except ImportError as error:
-        raise ImportError(f"{path}: .zst needs zstandard. Install it: pip install 'sthash[zstd]'.") from error
+        raise ImportError(f"{path}: .zst needs zstandard. Install it: {install_command('zstd')}.") from error
 
 
 def _damaged(name: str, error: Exception) -> ValueError:

@@ -36,6 +36,8 @@ class FolderFile:
     def documents(self, encoding: Encoding) -> Iterator[Document]:
         """Read the file: one document, or those of a mailbox."""
         kind = format_of(self.path)
+        if kind == "parquet":
+            raise ValueError(f"{self.path} is a table, not one document. Name it as a source of its own.")
         with opened(self.path) as stream:
             records = read_records(stream, str(self.path), kind if kind in KINDS else "txt", encoding)
             for number, (_, record) in enumerate(records, 1):
@@ -46,7 +48,7 @@ class FolderFile:
 def folder_files(
     folder: Path, include: Sequence[str] = (), exclude: Sequence[str] = (), on_skip: OnBad = lambda _: None
 ) -> list[FolderFile]:
-    """Return the files of a folder and of those in it, sorted, without hidden ones; links to folders are not followed.
+    """Return the files of a folder and of those in it, sorted, without hidden ones.
 
     Parameters
     ----------
@@ -54,7 +56,8 @@ def folder_files(
     include, exclude : list of str
         Patterns; see `read_documents`.
     on_skip : callable
-        Called with a `BadRecord` for each folder that cannot be opened.
+        Called with a `BadRecord` for each folder that cannot be opened, and for what is no file: links to folders,
+        which are not followed, links to nothing, and pipes.
     """
     found: list[tuple[tuple[str, ...], str]] = []
 
@@ -66,14 +69,28 @@ def folder_files(
     for above, folders, files in os.walk(top, onerror=note):
         folders[:] = [name for name in folders if not name.startswith(".")]
         parts = Path(above).relative_to(folder).parts
-        found += [((*parts, name), os.path.join(above, name)) for name in files if not name.startswith(".")]  # noqa: PTH118
-    return [
+        linked = [name for name in folders if os.path.islink(os.path.join(above, name))]  # noqa: PTH114, PTH118
+        found += [((*parts, name), os.path.join(above, name)) for name in [*files, *linked] if not name.startswith(".")]  # noqa: PTH118
+    wanted = [
         FolderFile(Path(path), parts)
         for parts, path in sorted(found)
         if (not include or any(_matches(pattern, parts) for pattern in include))
         and not any(_matches(pattern, parts) for pattern in exclude)
-        and os.path.isfile(path)  # noqa: PTH113
     ]
+    return [file for file in wanted if _is_file(file.path, on_skip)]
+
+
+def _is_file(path: Path, on_skip: OnBad) -> bool:
+    if os.path.isfile(path):  # noqa: PTH113
+        return True
+    if path.is_dir():
+        reason = "is a link to a folder, which is not followed. Name the folder itself."
+    elif path.is_symlink():
+        reason = "is a link to a file that is not there. Correct or remove it."
+    else:
+        reason = "is no file that can be read."
+    on_skip(BadRecord(str(path), f"{path} {reason}"))
+    return False
 
 
 def _matches(pattern: str, parts: tuple[str, ...]) -> bool:

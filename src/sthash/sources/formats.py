@@ -18,6 +18,7 @@ from sthash.sources.records import LARGEST_RECORD, BadRecord, OnBad, Records, re
 
 _CHUNK = 1 << 20
 _PIECES = re.compile(rb"[^\r]*\r\n?|[^\r]+")
+_SEPARATOR = re.compile(r"sep=([,;|\t])\r?\n?", re.IGNORECASE)  # the first line, as spreadsheets write it
 _NO_SPACE = re.compile(r"\S")
 
 
@@ -237,11 +238,15 @@ def _tsv_records(lines: _Lines) -> Records:
 
 
 def _table_records(lines: _Lines, delimiters: str) -> Records:
-    """Read rows; the delimiter is the one that gives the first line the most fields."""
+    """Read rows; the delimiter is what a line ``sep=;`` says, or the one that gives the first line the most fields."""
     csv.field_size_limit(LARGEST_RECORD)
     rows = _Rows(lines)
     first = rows.peek()
-    delimiter = max(delimiters, key=lambda sign: len(next(csv.reader([first], delimiter=sign), [])))
+    if stated := _SEPARATOR.fullmatch(first):
+        delimiter = stated.group(1)
+        next(rows)
+    else:
+        delimiter = max(delimiters, key=lambda sign: len(next(csv.reader([first], delimiter=sign), [])))
     # Strict: a quotation mark that is never closed is an error, not one long field.
     reader = csv.reader(rows, delimiter=delimiter, strict=True)
     header: list[str] | None = None

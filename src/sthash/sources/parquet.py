@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import IO, Any
 
 from sthash.batches import BATCH_DOCUMENTS
+from sthash.extras import install_command
 from sthash.sources.compression import expands_too_far, most_bytes
 from sthash.sources.records import Records
 from sthash.tables import arrow_records, plain_record
@@ -34,7 +35,7 @@ def parquet_records(stream: IO[bytes], name: str, vector: str | None) -> Records
     try:
         import pyarrow
     except ImportError as error:
-        raise ImportError(f"{name}: Parquet needs pyarrow. Install it: pip install 'sthash[parquet]'.") from error
+        raise ImportError(f"{name}: Parquet needs pyarrow. Install it: {install_command('parquet')}.") from error
     number, batches = 0, _batches(stream, name)
     while True:
         try:

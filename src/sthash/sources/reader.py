@@ -139,6 +139,8 @@ class _Reader:
                 yield from self._from_folder(Path(source))
             else:
                 path = Path(source)
+                if not path.exists():
+                    raise FileNotFoundError(f"{path} does not exist. Name a file or a folder that does.")
                 kind = self.format or format_of(path)
                 with opened(path) as stream:
                     yield from self._from_stream(stream, str(path), kind)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from sthash.extras import install_command
 from sthash.lazy import public_names
 
 _find, __dir__, __all__ = public_names(__name__, __file__)
@@ -19,6 +20,6 @@ def __getattr__(name: str) -> Any:
         if error.name not in ("pandas", "pyarrow", "pyspark"):
             raise
         raise ModuleNotFoundError(
-            f"sthash.spark needs {error.name}, which is not installed. Run: pip install 'sthash[spark]'.",
+            f"sthash.spark needs {error.name}, which is not installed. Run: {install_command('spark')}.",
             name=error.name,
         ) from error

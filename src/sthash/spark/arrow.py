@@ -27,6 +27,13 @@ def binary_column(codes: Codes) -> pa.Array:
     return pa.Array.from_buffers(pa.binary(), n, buffers)
 
 
+def spread_over(values: pa.Array, column: pa.Array) -> pa.Array:
+    """Return as many values as a column has; where it has a null, they have one, too."""
+    known = np.asarray(column.is_valid())
+    places = pa.array(np.cumsum(known) - 1, mask=~known)
+    return values.take(places)
+
+
 def packed_codes(column: pa.Array, width: int | None, name: str) -> Codes:
     """Return a column of bytes as packed codes of ``width`` bytes, or of as many as the first one has."""
     refuse_nulls(column, name)

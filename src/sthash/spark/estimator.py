@@ -8,18 +8,20 @@ from pyspark import keyword_only
 from pyspark.ml import Estimator
 from pyspark.ml.util import DefaultParamsReadable, DefaultParamsWritable
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 
 from sthash.checks import check_whole
 from sthash.model import TextModel, VectorModel
 from sthash.model.learning import LEARNING_SECONDS, CorpusSize, Learning
 from sthash.spark.arrow import column_rows, texts
-from sthash.spark.columns import is_text
+from sthash.spark.columns import is_text, quoted
 from sthash.spark.corpus_statistics import (
     COLLECTED_BYTES,
+    Counted,
+    check_counts,
     count_rows,
     count_terms,
     draw,
-    mean_length,
     vector_width,
 )
 from sthash.spark.model import SelfTaughtHashingModel
@@ -39,7 +41,8 @@ class SelfTaughtHashing(
     the driver, by the same code as on one machine: from all documents if there are few, from a sample otherwise. It is
     as large as ``sampleSize``, ``seconds`` and ``memory`` allow, and its contents take at most 512 MiB,
     half of what Spark lets a driver collect. Which documents it has depends on the contents and the seed, not on how
-    the corpus is partitioned. The executors need sthash installed.
+    the corpus is partitioned. The executors need sthash installed. The corpus is read three times, so cache it if it is
+    not cheap to make.
 
     A column of texts is of type string, one of vectors of type vector or array<float>; vectors are scaled to unit
     length, as in a collection.
@@ -73,6 +76,9 @@ class SelfTaughtHashing(
         Largest number of terms; 0 keeps all.
     idCol : str
         Orders rows that are equally near, if it is set.
+    handleInvalid : {"error", "skip", "keep"}, default="error"
+        What to do with nulls, as in Spark ML: an error; leave the rows out; or keep them, with a null as their code.
+        Nothing is learned from them.
 
     Examples
     --------
@@ -108,6 +114,7 @@ class SelfTaughtHashing(
         maxDF: float = float(2**63 - 1),
         vocabSize: int = 0,
         idCol: str | None = None,
+        handleInvalid: str = "error",
     ) -> None:
         super().__init__()
         self._set(**self._input_kwargs)
@@ -148,6 +155,10 @@ class SelfTaughtHashing(
         """Set the weight of random hyperplanes that are mixed into the learned ones."""
         return self._set(scatter=value)
 
+    def setHandleInvalid(self, value: str) -> Self:
+        """Set what to do with nulls: ``error``, ``skip`` or ``keep``."""
+        return self._set(handleInvalid=value)
+
     def setSeed(self, value: int) -> Self:
         """Set the seed of the sample and the hasher."""
         return self._set(seed=value)
@@ -157,10 +168,18 @@ class SelfTaughtHashing(
         text = is_text(dataset, name)
         for param in (self.numBits, self.numNeighbors, self.sampleSize):
             check_whole(param.name, self.getOrDefault(param))
-        n_rows = count_rows(dataset, name)
         settings = self._text_settings()
-        vectorizer = new_vectorizer(settings).fit_counts(count_terms(dataset, name, n_rows, settings)) if text else None
-        learning, size = self._plan(dataset, n_rows, vectorizer)
+        if text:
+            counted = count_terms(dataset, name, settings)
+            n_rows, n_nulls = counted.counts.n_documents, counted.n_nulls
+        else:
+            counted = None
+            n_rows, n_nulls = count_rows(dataset, name)
+        check_counts(n_rows, n_nulls, name, refuses_nulls=self.getHandleInvalid() == "error")
+        if n_nulls:
+            dataset = dataset.where(F.col(quoted(name)).isNotNull())
+        vectorizer = None if counted is None else new_vectorizer(settings).fit_counts(counted.counts)
+        learning, size = self._plan(dataset, n_rows, vectorizer, counted)
         sample = draw(dataset, name, n_rows, learning.n_documents(size), self.getSeed())
         hasher = learning.new_hasher()
         given: dict[str, Any] = {"scatter": learning.scatter, "random_state": learning.random_state}
@@ -172,13 +191,14 @@ class SelfTaughtHashing(
             model = SelfTaughtHashingModel(TextModel.of(vectorizer, hasher, **given))
         return self._copyValues(model)
 
-    def _plan(self, dataset: DataFrame, n_rows: int, vectorizer: TextVectorizer | None) -> tuple[Learning, CorpusSize]:
+    def _plan(
+        self, dataset: DataFrame, n_rows: int, vectorizer: TextVectorizer | None, counted: Counted | None
+    ) -> tuple[Learning, CorpusSize]:
         """How to learn, and how large the corpus is."""
-        name = self.getInputCol()
-        if vectorizer is None:
-            width = vector_width(dataset, name)
+        if vectorizer is None or counted is None:
+            width = vector_width(dataset, self.getInputCol())
             size, length = CorpusSize(n_rows, n_rows * width, width), 8.0 * width
         else:
             frequency = vectorizer.statistics_.document_frequency
-            size, length = CorpusSize(n_rows, int(frequency.sum()), len(frequency)), mean_length(dataset, name)
+            size, length = CorpusSize(n_rows, int(frequency.sum()), len(frequency)), counted.mean_length
         return self._learning(max(1, int(COLLECTED_BYTES / max(length, 1.0)))), size

@@ -18,7 +18,7 @@ from pyspark.sql.types import BinaryType, FloatType
 
 from sthash.checks import check_whole
 from sthash.codes import Codes
-from sthash.spark.arrow import binary_column
+from sthash.spark.arrow import binary_column, spread_over
 from sthash.spark.columns import check_codes, check_columns, check_new, hamming_distance, is_text, quoted
 from sthash.spark.join import hamming_join
 from sthash.spark.model_bytes import HashingModel, column_cosines, encode_column, shared_model, to_bytes
@@ -53,6 +53,10 @@ class SelfTaughtHashingModel(SelfTaughtHashingParams, Model, MLReadable["SelfTau
         """Set the name of the codes' column."""
         return self._set(outputCol=value)
 
+    def setHandleInvalid(self, value: str) -> Self:
+        """Set what to do with nulls: ``error``, ``skip`` or ``keep``."""
+        return self._set(handleInvalid=value)
+
     def setIdCol(self, value: str) -> Self:
         """Set the column that orders rows which are equally near."""
         return self._set(idCol=value)
@@ -79,15 +83,20 @@ class SelfTaughtHashingModel(SelfTaughtHashingParams, Model, MLReadable["SelfTau
                 f"column {name!r} has {given}, but the model has learned from {learned}. Set another inputCol."
             )
         check_new(dataset, output)
+        if self.getHandleInvalid() == "skip":
+            dataset = dataset.where(F.col(quoted(name)).isNotNull())
         return dataset.withColumn(output, self._encoded(dataset, name))
 
     def _encoded(self, dataset: DataFrame, name: str) -> Column:
         shared = self._broadcast(dataset.sparkSession.sparkContext)
+        keeps = self.getHandleInvalid() == "keep"
 
         def encode(batches: Iterator[pa.Array]) -> Iterator[pa.Array]:
             model = shared_model(shared)
             for batch in batches:
-                yield binary_column(encode_column(model, batch, name).codes)
+                present = batch.drop_null() if keeps else batch
+                codes = binary_column(encode_column(model, present, name).codes)
+                yield spread_over(codes, batch) if len(present) < len(batch) else codes
 
         column: Column = arrow_udf(encode, BinaryType())(quoted(name))  # type: ignore[call-overload]
         return column

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 from pyspark.ml.param import Param, Params, TypeConverters
-from pyspark.ml.param.shared import HasInputCol, HasOutputCol, HasSeed
+from pyspark.ml.param.shared import HasHandleInvalid, HasInputCol, HasOutputCol, HasSeed
 
 from sthash.hashing.sth import Recipe
 from sthash.model.learning import LEARNING_SECONDS, Learning
@@ -16,7 +16,13 @@ _NO_LIMIT = float(2**63 - 1)
 SAMPLE_SIZE = 250_000
 
 
-class SelfTaughtHashingParams(HasInputCol, HasOutputCol, HasSeed):
+def _handling(value: str) -> str:
+    if value not in ("error", "skip", "keep"):
+        raise TypeError(f"handleInvalid={value!r} must be 'error', 'skip' or 'keep'.")
+    return value
+
+
+class SelfTaughtHashingParams(HasInputCol, HasOutputCol, HasSeed, HasHandleInvalid):
     """Params of `SelfTaughtHashing` and `SelfTaughtHashingModel`."""
 
     numBits: Param[int] = Param(Params._dummy(), "numBits", "bits of a code (>= 1)", TypeConverters.toInt)
@@ -89,9 +95,17 @@ class SelfTaughtHashingParams(HasInputCol, HasOutputCol, HasSeed):
         TypeConverters.toString,
     )
 
+    handleInvalid: Param[str] = Param(
+        Params._dummy(),
+        "handleInvalid",
+        "what to do with nulls: error, skip (leave the rows out) or keep (with a null as their code)",
+        _handling,
+    )
+
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         self._setDefault(
+            handleInvalid="error",
             outputCol="code",
             numBits=64,
             numNeighbors=25,

@@ -1,11 +1,13 @@
 """Saving a model in a folder of any file system that Spark can reach: JSON, and sthash's own model file.
 
 The layout is Spark's: ``metadata/`` holds class, uid and params as JSON. Beside it lies ``model.safetensors``, which
-`sthash.load` reads. A folder is written under another name and renamed when it is whole.
+`sthash.load` reads. A folder is written under another name and renamed when it is whole. An old model is renamed
+before, and deleted after: there is a whole model at every moment, at the path or beside it, where `ModelReader` looks.
 """
 
 from __future__ import annotations
 
+import re
 import uuid
 from typing import Any, Generic, TypeVar
 
@@ -30,18 +32,29 @@ class ModelWriter(MLWriter):
 
     def save(self, path: str) -> None:
         """Write to a path, which must not exist unless ``overwrite()`` was called."""
+        path = path.rstrip("/")
         system, target = _located(self.sparkSession, path)
         if system.exists(target) and not self.shouldOverwrite:
             raise FileExistsError(f"{path} exists already. Use write().overwrite().save(path) to replace it.")
-        unfinished = f"{path.rstrip('/')}.{uuid.uuid4().hex}.saving"
-        temporary = _located(self.sparkSession, unfinished)[1]
+        mark = uuid.uuid4().hex
+        unfinished, replaced = (
+            _located(self.sparkSession, f"{path}.{mark}.{end}")[1] for end in ("saving", "replaced")
+        )
         try:
-            self.saveImpl(unfinished)
-            system.delete(target, True)
-            if not system.rename(temporary, target):
-                raise OSError(f"cannot rename {unfinished} to {path}. Check the permissions of the folder.")
+            self.saveImpl(f"{path}.{mark}.saving")
+            old = system.exists(target)
+            if old:
+                _rename(system, target, replaced)
+            try:
+                _rename(system, unfinished, target)
+            except BaseException:
+                if old:
+                    system.rename(replaced, target)
+                raise
+            for left_over in _replaced(system, target):
+                system.delete(left_over, True)
         finally:
-            system.delete(temporary, True)
+            system.delete(unfinished, True)
 
     def saveImpl(self, path: str) -> None:
         """Write the parts of the folder."""
@@ -59,8 +72,11 @@ class ModelReader(MLReader[Saved], Generic[Saved]):
 
     def load(self, path: str) -> Saved:
         """Read a model from a path."""
-        system, target = _located(self.sparkSession, f"{path}/metadata")
-        if not system.exists(target):
+        path = path.rstrip("/")
+        system, target = _located(self.sparkSession, path)
+        if not system.exists(target) and len(killed := _replaced(system, target)) == 1:
+            path = killed[0].toString()  # a save was killed between its two renames
+        if not system.exists(_located(self.sparkSession, f"{path}/metadata")[1]):
             raise FileNotFoundError(f"{path} is not a saved model: it has no metadata. Pass the folder that save made.")
         try:
             return self._loaded(path, DefaultParamsReader.loadMetadata(path, self.sparkSession))
@@ -93,6 +109,20 @@ def _located(spark: Any, path: str) -> tuple[Any, Any]:
     """Return the Hadoop file system of a path, and the path as it knows it."""
     location = spark._jvm.org.apache.hadoop.fs.Path(path)
     return location.getFileSystem(spark._jsparkSession.sessionState().newHadoopConf()), location
+
+
+def _rename(system: Any, source: Any, target: Any) -> None:
+    if not system.rename(source, target):
+        raise OSError(f"cannot rename {source.toString()} to {target.toString()}. Check the permissions of the folder.")
+
+
+def _replaced(system: Any, target: Any) -> list[Any]:
+    """Return what saves over a path have renamed and not yet deleted."""
+    folder = target.getParent()
+    if folder is None or not system.exists(folder):
+        return []
+    name = re.compile(rf"{re.escape(target.getName())}\.[0-9a-f]{{32}}\.replaced")
+    return [status.getPath() for status in system.listStatus(folder) if name.fullmatch(status.getPath().getName())]
 
 
 def _write(spark: Any, path: str, content: bytes) -> None:

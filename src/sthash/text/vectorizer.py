@@ -133,6 +133,22 @@ class TextVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         rows = [weigh(counter.count(batch), self.weighting, self.statistics_) for batch in batches]
         return stack(rows, len(self.vocabulary_))
 
+    def term_counts(self, raw_documents: Any, *, text: str | None = None) -> sp.csr_array:
+        """Return how often each learned term is in each text, as int32, for models of word counts.
+
+        Examples
+        --------
+        >>> from sthash import TextVectorizer
+        >>> texts = ["A cat and a cat", "Dogs bark"]
+        >>> TextVectorizer().fit(texts).term_counts(texts).toarray()
+        array([[0, 2, 0],
+               [1, 0, 1]], dtype=int32)
+        """
+        check_is_fitted(self)
+        counter = self._frozen_counter()
+        batches = text_batches(texts_of(raw_documents, text))
+        return stack([counter.count(batch) for batch in batches], len(self.vocabulary_))
+
     def analyze(self, text: str) -> list[str]:
         """Return the distinct known terms of a text, in alphabetical order."""
         check_is_fitted(self)

@@ -236,6 +236,39 @@ class Rows:
         """Return the inner products of pairs of positions: the cosines, if rows have unit length."""
         return _core.pair_scores(self.view(), left, right, threads=resolve_threads(threads))
 
+    def products(self, threads: int | None = None) -> npt.NDArray[np.float32]:
+        """Return the inner products of all rows with each other: a matrix.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sthash.vectors.rows import Rows
+        >>> Rows.of(np.array([[3, 4], [1, 0]])).products().tolist()
+        [[25.0, 3.0], [3.0, 1.0]]
+        """
+        if not len(self):
+            return np.zeros((0, 0), dtype=np.float32)
+        places = np.arange(len(self), dtype=np.int64)[np.newaxis]
+        products: npt.NDArray[np.float32] = _core.products_among(self.view(), places, threads=resolve_threads(threads))
+        matrix: npt.NDArray[np.float32] = products[0]
+        return matrix
+
+    def products_with(self, others: Rows, threads: int | None = None) -> npt.NDArray[np.float64]:
+        """Return the inner products of one row with others.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sthash.vectors.rows import Rows
+        >>> Rows.of(np.array([[3, 4]])).products_with(Rows.of(np.array([[1, 0], [0, 2]]))).tolist()
+        [3.0, 8.0]
+        """
+        if not len(others):
+            return np.zeros(0)
+        both = Rows.stacked([self, others])
+        places = np.arange(1, len(both))
+        return both.cosines(np.zeros_like(places), places, threads).astype(np.float64)
+
     def view(self) -> _core.RowsView:
         """Return the rows as the kernels read them. ValueError if one leads out of bounds."""
         return self._kernel_view

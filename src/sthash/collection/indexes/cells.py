@@ -23,9 +23,11 @@ from sthash.collection.file.removals import State, removed_since, state_of
 from sthash.collection.file.store import CollectionError, Store
 from sthash.collection.indexes.embedder import Embedder, query_vectors
 from sthash.collection.indexes.entries import Entries
-from sthash.index import VectorIndex
+from sthash.index import Selection, VectorIndex
 from sthash.index.cells import CellCoder, EncodedVectors
-from sthash.index.stored_vectors import PRECISIONS, Precision, are_clipped, rounded, steps_of
+from sthash.index.effort import Effort, n_queries
+from sthash.index.stored_vectors import PRECISIONS, Precision, are_clipped, rounded, steps_of, unrounded
+from sthash.index.vectors import RECALL
 from sthash.progress import Progress, silent
 from sthash.vectors.checks import LONGEST
 from sthash.vectors.lengths import unit_rows
@@ -40,9 +42,8 @@ GROWTH = 4
 ROWS_PER_CELL = 64
 CELLS_PER_ROOT = 1.3
 MOST_COLUMNS = 1 << 15
-# Cells that find a smaller share of true neighbors than this are not searched by. It is measured on a sample.
-LEAST_RECALL = 0.9
-RATED_QUERIES, RATED_ROWS, RATED_NEIGHBORS = 100, 20_000, 10
+# Selections that are kept in memory, per state of the file.
+MOST_SELECTIONS = 16
 # The index is read again when more than this share of its rows has changed.
 MANY_CHANGES = 0.5
 
@@ -76,6 +77,7 @@ class Cells:
         self._loaded = LoadedCells() if loaded is None else loaded
         self._settings = _checked_settings(store)
         self.rewritten = False
+        self._selections: list[tuple[Ids, Selection]] = []
         self.metric: Metric = self._settings["metric"]
         self._open_records()
 
@@ -93,7 +95,6 @@ class Cells:
                 "n_columns": n_columns,
                 "random_state": random_state,
                 "learned_on": 0,
-                "exact": False,
                 "generation": 0,
                 "arrays": {},
             },
@@ -240,6 +241,8 @@ class Cells:
         sample = self._sample(ids, ROWS_PER_CELL * n_cells)
         if not len(sample):
             return
+        rng = np.random.default_rng(self._settings["random_state"])
+        held_out = np.sort(rng.choice(len(sample), n_queries(len(sample)), replace=False))
         coder = CellCoder.learn(
             sample,
             metric=self.metric,
@@ -248,12 +251,18 @@ class Cells:
             n_cells=n_cells,
             random_state=self._settings["random_state"],
             threads=self._threads,
+            held_out=held_out,
         )
         rewrite = self.precision != "float32"
         parts = [(own, self._rows_of(records)) for own, records in self._vectors.parts()] if rewrite else None
         if parts is not None:
             coder = replace(coder, steps=steps_of((rows for _, rows in parts), self.precision))
-        arrays, exact = coder.arrays(), _recall(coder, self._sample(ids, RATED_ROWS), self._threads) < LEAST_RECALL
+        # What is measured on a sample holds for all: its nearest 10 are among so many more of them.
+        measured = VectorIndex(coder)
+        measured.add_encoded(coder.encode(sample, self._threads))
+        measured.measure(held_out, threads=self._threads)
+        coder, effort = measured.coder, measured.effort
+        arrays = coder.arrays() | ({} if effort is None else effort.arrays())
         shapes = {name: [array.dtype.str, list(array.shape)] for name, array in arrays.items()}
         for name, array in arrays.items():
             self._store.put("settings", f"{SETTING}.{name}", np.ascontiguousarray(array).tobytes())
@@ -262,7 +271,8 @@ class Cells:
         if rewrite:
             old.clear()
             self.rewritten = True
-        self._put_settings(learned_on=len(ids), exact=exact, generation=self._settings["generation"] + 1, arrays=shapes)
+        self._put_settings(learned_on=len(ids), generation=self._settings["generation"] + 1, arrays=shapes)
+        self.__dict__.pop("_learned", None)
         self.__dict__["coder"] = coder
         self._open_records()
         for own, rows in parts if parts is not None else ((own, old_rows(records)) for own, records in old.parts()):
@@ -292,6 +302,10 @@ class Cells:
     @cached_property
     def coder(self) -> CellCoder:
         """The cells that were learned."""
+        return self._learned[0]
+
+    @cached_property
+    def _learned(self) -> tuple[CellCoder, Effort | None]:
         arrays = {}
         try:
             for name, (kind, shape) in self._settings["arrays"].items():
@@ -300,7 +314,7 @@ class Cells:
             coder = CellCoder.restored(arrays, metric=self.metric, precision=self.precision)
             if (coder.n_features, coder.n_bytes) != (self.n_columns, self._settings["n_bytes"]):
                 raise ValueError("they are of vectors of another width")
-            return coder
+            return coder, Effort.restored(arrays)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise self._store.damaged(f"its cells cannot be read ({error})") from error
 
@@ -315,7 +329,7 @@ class Cells:
         return self._unrounded(self._kept_rows(records))
 
     def _unrounded(self, rows: npt.NDArray[Any]) -> Floats:
-        return rows * self.coder.steps if rows.dtype == np.int8 else rows.astype(np.float32, copy=False)
+        return unrounded(rows, self.coder.steps) if rows.dtype == np.int8 else rows.astype(np.float32, copy=False)
 
     @cached_property
     def index(self) -> VectorIndex:
@@ -329,6 +343,7 @@ class Cells:
             changed = np.array(sorted(number for number, _ in removed or () if number <= first), dtype=np.int64)
         if removed is None or held.index is None or len(changed) > MANY_CHANGES * len(held.index):
             held.index, changed, first = VectorIndex(self.coder), np.zeros(0, np.int64), -1
+            held.index.effort = self._learned[1]
         index = held.index
         assert index is not None  # noqa: S101
         held.generation = -1  # until all is done
@@ -363,7 +378,7 @@ class Cells:
         return self._rows_of(self._vectors.all()[1])
 
     def search(
-        self, queries: Floats, k: int, *, allowed: Ids | None = None, exact: bool = False
+        self, queries: Floats, k: int, *, allowed: Ids | None = None, recall: float = RECALL, exact: bool = False
     ) -> tuple[list[list[int]], list[list[float]]]:
         """Return the ids of the nearest documents of each query, best first, and their scores.
 
@@ -374,6 +389,8 @@ class Cells:
         k : int
         allowed : array of int64, optional
             Ids of documents; only these are found.
+        recall : float
+            The share of the true neighbors to find.
         exact : bool
             Compare with all vectors.
         """
@@ -386,12 +403,23 @@ class Cells:
         known = np.arange(len(queries)) if self.metric == "ip" else np.flatnonzero(queries.any(axis=1))
         if not len(known):
             return nothing
-        exact = exact or self._settings["exact"]
-        ids, scores = self.index.search(queries[known], k, allowed=allowed, exact=exact, threads=self._threads)
+        selection = None if allowed is None else self._selection(allowed)
+        ids, scores = self.index.search(
+            queries[known], k, allowed=selection, recall=recall, exact=exact, threads=self._threads
+        )
         for place, own, rated in zip(known.tolist(), ids.tolist(), scores.tolist(), strict=True):
             size = own.index(-1) if own[-1] < 0 else len(own)
             nothing[0][place], nothing[1][place] = own[:size], rated[:size]
         return nothing
+
+    def _selection(self, allowed: Ids) -> Selection:
+        """Prepare ids; the same array, which nobody changes, is prepared once."""
+        for ids, selection in self._selections:
+            if ids is allowed:
+                return selection
+        selection = self.index.select(allowed)
+        self._selections = [*self._selections[1 - MOST_SELECTIONS :], (allowed, selection)]
+        return selection
 
     def _compare(self, queries: Floats, k: int, allowed: Ids | None) -> tuple[list[list[int]], list[list[float]]]:
         ids, rows = self.ids, self._all
@@ -466,20 +494,6 @@ class Cells:
                     raise self._store.damaged("a vector is not in its cell")
 
 
-def _recall(coder: CellCoder, rows: Floats, threads: int) -> float:
-    """Return which share of the true neighbors of some rows the cells find."""
-    index = VectorIndex(coder)
-    index.add_encoded(coder.encode(rows, threads), np.arange(len(rows)))
-    queries = rows[:: max(1, len(rows) // RATED_QUERIES)]
-    if coder.metric == "cosine":
-        queries = queries[queries.any(axis=1)]
-    found, true = (
-        index.search(queries, RATED_NEIGHBORS, exact=exact, threads=threads)[0].tolist() for exact in (False, True)
-    )
-    shares = [len({*own} & {*right}) / len(right) for own, right in zip(found, true, strict=True)]
-    return float(np.mean(shares)) if shares else 1.0
-
-
 def _bytes_of(rows: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
     return np.ascontiguousarray(rows).view(np.uint8).reshape(len(rows), -1)
 
@@ -494,8 +508,6 @@ def _checked_settings(store: Store) -> dict[str, Any]:
         check_whole("random_state", settings["random_state"], 0)
         check_whole("learned_on", settings["learned_on"], 0)
         check_whole("generation", settings["generation"], 0)
-        if type(settings["exact"]) is not bool:
-            raise TypeError("exact is not a bool")
     except (KeyError, TypeError, ValueError) as error:
         raise store.damaged(f"the setting {SETTING} cannot be read ({error})") from error
     return dict(settings)

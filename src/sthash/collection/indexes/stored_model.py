@@ -27,8 +27,10 @@ from sthash.text.analyzer import check_stemmer
 from sthash.text.weighting import WEIGHTINGS
 from sthash.vectors.rows import Rows
 
-# A batch with more terms than this reads the whole vocabulary, once, instead of one term after the other.
+# A batch with more terms than this, and than this part of a large model, reads the whole vocabulary, once, instead of
+# one term after the other.
 MANY_TERMS = 2000
+WHOLE_SHARE = 16
 # Bytes of weights of terms that are kept, before they are forgotten.
 CACHED_BYTES = 1 << 24
 LARGEST = 1e30  # of the values of an intercept; larger ones are not learned
@@ -139,7 +141,7 @@ class StoredTerms:
                 cached.add(missing, self._read(missing))
             return cached.at(columns)
         used, position = np.unique(columns, return_inverse=True)
-        if self._whole is None and len(used) > MANY_TERMS:
+        if self._whole is None and len(used) > max(MANY_TERMS, self._size // WHOLE_SHARE):
             rows = self._store.rows("weights", "WHERE column < ? ORDER BY column", (self._size,))
             self._whole = self._joined(rows, self._size)
         if self._whole is not None:

@@ -124,6 +124,8 @@ def _check(snapshot: Snapshot, options: SearchOptions) -> None:
             f"ranking={asked!r} is for collections with metric={asked!r}, but this one has metric={own!r}. "
             f"Pass ranking={own!r}, or build a collection with metric={asked!r}."
         )
+    if options.sets_effort and snapshot.content is snapshot.words:
+        raise ValueError("recall and exact are for collections of vectors, but this one is of texts. Leave them out.")
     if asked == "hybrid" and snapshot.content is snapshot.words:
         raise ValueError("ranking='hybrid' is for collections of vectors. Leave it out.")
 
@@ -238,7 +240,7 @@ def _plan(snapshot: Snapshot, query: Query, options: SearchOptions) -> Source:
 
 def _ranked_hits(snapshot: Snapshot, queries: list[Query], options: SearchOptions, allowed: Ids | None) -> list[Hits]:
     mask = None
-    if allowed is not None:
+    if allowed is not None and any(query.source != "content" for query in queries):
         mask = np.zeros(len(snapshot), dtype=np.uint8)
         mask[snapshot.positions(allowed)] = 1
     whole = options.whole

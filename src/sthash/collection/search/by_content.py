@@ -62,7 +62,7 @@ def rank_by_content(
     """Return the documents whose content is most like that of each query: of a text, or of a vector."""
     content = snapshot.content
     if isinstance(content, Cells) and not options.by_codes:
-        return _rank_by_cells(content, content.of_queries(queries, snapshot.embedder), k, allowed)
+        return _rank_by_cells(content, content.of_queries(queries, snapshot.embedder), k, options, allowed)
     return _rank_by_codes(snapshot, snapshot.encode(queries), k, options, allowed)
 
 
@@ -72,29 +72,31 @@ def rank_like(snapshot: Snapshot, number: int, k: int, options: SearchOptions, a
     # One more, because the document itself is mostly the nearest.
     if isinstance(content, Cells) and not options.by_codes:
         rows = next(content.of_stored(np.array([number], dtype=np.int64)))
-        near = _rank_by_cells(content, rows, k + 1, allowed)[0]
+        near = _rank_by_cells(content, rows, k + 1, options, allowed)[0]
     else:
         near = _rank_by_codes(snapshot, snapshot.codes.encode_stored(number), k + 1, options, allowed)[0]
     return near.at([place for place, own in enumerate(near.ids) if own != number][:k])
 
 
-def _rank_by_cells(cells: Cells, rows: Rows, k: int, allowed: Ids | None) -> list[Ranked]:
-    found, scores = cells.search(rows.values, k, allowed=allowed)
+def _rank_by_cells(cells: Cells, rows: Rows, k: int, options: SearchOptions, allowed: Ids | None) -> list[Ranked]:
+    found, scores = cells.search(rows.values, k, allowed=allowed, recall=options.recall, exact=options.exact)
     ranked = [Ranked(ids, rated) for ids, rated in zip(found, scores, strict=True)]
     if cells.metric == "cosine":
         for place, own in enumerate(ranked):
             if 0.0 in own.scores:
-                ranked[place] = _nonzero(cells, rows.values[place : place + 1], own, k, allowed)
+                ranked[place] = _nonzero(cells, rows.values[place : place + 1], own, k, options, allowed)
     return ranked
 
 
-def _nonzero(cells: Cells, query: Floats, ranked: Ranked, k: int, allowed: Ids | None) -> Ranked:
+def _nonzero(
+    cells: Cells, query: Floats, ranked: Ranked, k: int, options: SearchOptions, allowed: Ids | None
+) -> Ranked:
     """Return k hits without zero vectors, such as those of blank texts: their cosines say nothing."""
     width, most = k, len(cells) if allowed is None else len(allowed)
     kept = _without_zeros(cells, ranked)
     while len(kept.ids) < k and width < most:
         width = min(4 * width, most)
-        found, scores = cells.search(query, width, allowed=allowed)
+        found, scores = cells.search(query, width, allowed=allowed, recall=options.recall, exact=options.exact)
         kept = _without_zeros(cells, Ranked(found[0], scores[0]))
     return kept.at(range(min(k, len(kept.ids))))
 

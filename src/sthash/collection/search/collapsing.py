@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from sthash.collection.indexes.cells import Cells
 from sthash.collection.search.by_content import Ranked
 from sthash.collection.snapshot import Snapshot
 from sthash.deadline import check_time
@@ -29,6 +30,32 @@ def collapsed(snapshot: Snapshot, ranking: Callable[[int], list[Ranked]], k: int
 
 def _first_of_groups(snapshot: Snapshot, ranked: Ranked, k: int) -> Ranked:
     """Keep the first k documents that are no near-duplicates of better ones, and note those that are."""
+    if isinstance(snapshot.content, Cells):
+        return _first_by_vectors(snapshot, ranked, k)
+    return _first_by_texts(snapshot, ranked, k)
+
+
+def _first_by_texts(snapshot: Snapshot, ranked: Ranked, k: int) -> Ranked:
+    from sthash.duplicates import Deduplicator
+
+    check_time()
+    seen = Deduplicator(threads=1)
+    texts = dict(snapshot.documents.texts(ranked.ids))
+    verdicts = seen.add([texts[number] for number in ranked.ids], keys=list(map(str, ranked.ids)))
+    copies: dict[str, list[int]] = {}
+    places = list[int]()
+    for place, (number, verdict) in enumerate(zip(ranked.ids, verdicts, strict=True)):
+        if verdict.copy_of is not None:
+            copies[verdict.copy_of].append(number)
+            continue
+        copies[verdict.key] = []
+        places.append(place)
+    chosen = ranked.at(places[:k])
+    chosen.copies = [copies[str(number)] for number in chosen.ids]
+    return chosen
+
+
+def _first_by_vectors(snapshot: Snapshot, ranked: Ranked, k: int) -> Ranked:
     from sthash.duplicates.measures import DEFAULT_THRESHOLDS
 
     ids = np.array(sorted(ranked.ids), dtype=np.int64)

@@ -36,11 +36,30 @@ TYPES = {"string": ["text"], "number": ["integer", "real", "true", "false"], "li
 HAS_ONE_OF = f"EXISTS (SELECT 1 FROM {{}} WHERE entry.key IN {GIVEN})"  # noqa: S608
 ITEMS = "json_each(CASE WHEN entry.type = 'array' THEN entry.value ELSE '[]' END) AS item"
 MOST_STATEMENTS = 50  # SQLite bounds the depth of an expression; `Filter` sees to the other conditions
+# Answers that are kept in memory, per state of a collection, and the most characters of their conditions.
+MOST_KEPT, LONGEST_KEPT = 16, 10_000
 UNREADABLE = re.compile("[\0\ud800-\udfff]")
 
 
 def ids_where(snapshot: Snapshot, where: Where) -> Ids:
-    """Return the ids of the documents that meet all conditions; a field that no document has is an error."""
+    """Return the ids of the documents that meet all conditions; a field that no document has is an error.
+
+    The last answers are kept, and the same conditions give the same array.
+    """
+    kept: dict[str, Ids] = snapshot.kept.setdefault("where", {})
+    asked = repr(where)
+    ids = kept.get(asked)
+    if ids is None:
+        ids = _ids_where(snapshot, where)
+        ids.flags.writeable = False
+        if len(asked) <= LONGEST_KEPT:
+            for first in [*kept][: max(0, len(kept) + 1 - MOST_KEPT)]:
+                kept.pop(first, None)
+            kept[asked] = ids
+    return ids
+
+
+def _ids_where(snapshot: Snapshot, where: Where) -> Ids:
     documents, chosen = snapshot.documents, Filter(where)
     _check_fields(documents, chosen)
     statements, arguments = ["1"], list[Any]()

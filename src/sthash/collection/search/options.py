@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, TypedDict, get_args
 
-from sthash.checks import check_choice, check_whole
+from sthash.checks import check_choice, check_share, check_whole
 from sthash.collection.search.conditions import Where, check_where
 from sthash.collection.search.query import SYNTAXES, Syntax
+from sthash.index.vectors import RECALL
 
 LARGEST = 2**31 - 1
 Ranking = Literal["auto", "graph", "bm25", "cosine", "ip", "hybrid"]
@@ -31,6 +32,8 @@ class SearchKeywords(TypedDict, total=False):
     sort: str | None
     facets: Sequence[str]
     collapse: bool
+    recall: float
+    exact: bool
 
 
 @dataclass(frozen=True)
@@ -86,6 +89,11 @@ class SearchOptions:
     collapse : bool
         Return one hit per group of near-duplicates, the best one. They are compared as `near_duplicates` does it by
         default: their cosine is at least 0.9. `Hit.copies` has the keys of the others among the first candidates.
+    recall : float
+        The share of the true nearest vectors that a search by vectors finds, on average; the collection has measured
+        how much it must look at. Only for collections of vectors.
+    exact : bool
+        Whether a search by vectors compares with all vectors that meet ``where``. Only for collections of vectors.
 
     Notes
     -----
@@ -139,6 +147,8 @@ class SearchOptions:
     sort: str | None = None
     facets: Sequence[str] = ()
     collapse: bool = False
+    recall: float = RECALL
+    exact: bool = False
 
     def __post_init__(self) -> None:
         # More than any collection has: kernels count with 64 bits, and with 32 bits within a code.
@@ -153,6 +163,13 @@ class SearchOptions:
         object.__setattr__(self, "facets", _field_names("facets", self.facets))
         if self.sort is not None:
             _field_names("sort", [self.sort])
+        check_share("recall", self.recall)
+        if not isinstance(self.exact, bool):
+            raise TypeError(f"exact={self.exact!r} must be True or False.")
+        if self.by_codes and self.sets_effort:
+            raise ValueError(
+                "recall and exact are for vectors, but radius and rerank=False ask for codes. Leave out one."
+            )
         check_choice("ranking", self.ranking, RANKINGS)
         check_choice("syntax", self.syntax, SYNTAXES)
         if self.syntax == "strict" and (self.by_codes or self.ranking in ("cosine", "ip")):
@@ -171,6 +188,11 @@ class SearchOptions:
     def by_codes(self) -> bool:
         """Whether the codes decide which documents are found."""
         return self.radius is not None or not self.rerank
+
+    @property
+    def sets_effort(self) -> bool:
+        """Whether the effort of a search by vectors is not the usual one."""
+        return self.exact or self.recall != RECALL
 
     @property
     def reads_fields(self) -> bool:

@@ -1,4 +1,4 @@
-"""The report of the experiments: one Markdown text, the same text as an HTML page, and figures."""
+"""The report of the experiments: one Markdown text, the same text as an HTML page, figures, and files for a paper."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from importlib.metadata import version
 from pathlib import Path
 
 from sthash import __version__
+from sthash.extras import install_command
 from sthash.files import replacing
 from sthash.reproduction.report import better_codes, claims, figures, known_scores, sections
-from sthash.reproduction.report.markup import html_page, table
+from sthash.reproduction.report.markup import html_page, latex_tables, table
+from sthash.reproduction.report.numbers import as_csv
 from sthash.reproduction.report.summary import RELEVANCE_TITLES, Summary
 from sthash.reproduction.runner import Outcome, Run
 
@@ -34,14 +36,18 @@ def check_tools() -> None:
     """Refuse to start without a library that the report needs after half an hour."""
     missing = [name for name in ("matplotlib", "yaml", "markdown_it") if importlib.util.find_spec(name) is None]
     if missing:
-        raise ImportError(f"sth reproduce needs {' and '.join(missing)}. Install: pip install 'sthash[plot]'.")
+        raise ImportError(f"sth reproduce needs {' and '.join(missing)}. Install: {install_command('plot')}.")
 
 
 def write_report(run: Run, outcome: Outcome, folder: Path) -> WrittenReport:
-    """Write ``report.html``, ``results.md`` and the figures in ``results/``."""
+    """Write ``report.html``, ``results.md`` and the figures in ``results/``.
+
+    For publication there are also the figures as PDF and PNG in ``figures/``, all tables in ``tables.tex``, and every
+    number in ``numbers.csv``.
+    """
     summary = Summary(run, outcome)
     references = known_scores.load_references(summary)
-    drawings: dict[str, str] = {}
+    drawings: dict[str, figures.Drawing] = {}
     known = list(_checks(summary, references))
     judged = claims.judge(summary)
     parts = [
@@ -55,14 +61,21 @@ def write_report(run: Run, outcome: Outcome, folder: Path) -> WrittenReport:
         sections.significance_section(summary),
         sections.error_section(summary),
         sections.efficiency_section(summary) if summary.experiments else "",
+        sections.variants_section(summary),
         better_codes.better_section(summary, _recipe_figures(summary, drawings)),
         sections.conditions_section(summary, machine()),
     ]
     markdown = "\n\n".join(part for part in parts if part) + "\n"
-    page = html_page(markdown, drawings, TITLE)
-    (folder / "results").mkdir(parents=True, exist_ok=True)
+    page = html_page(markdown, {name: drawing.svg for name, drawing in drawings.items()}, TITLE)
+    for name in ("results", "figures"):
+        (folder / name).mkdir(parents=True, exist_ok=True)
     for name, drawing in drawings.items():
-        _write(folder / "results" / name, figures.standalone(drawing))
+        _write(folder / "results" / name, figures.standalone(drawing.svg))
+        for ending in ("pdf", "png"):
+            with replacing(folder / "figures" / name.replace(".svg", f".{ending}")) as temporary:
+                temporary.write_bytes(getattr(drawing, ending))
+    _write(folder / "tables.tex", latex_tables(markdown))
+    _write(folder / "numbers.csv", as_csv(outcome))
     _write(folder / "results.md", markdown)
     _write(folder / "report.html", page)
     problems = [check.problem for check in known if check.problem]
@@ -125,7 +138,7 @@ def _checks(summary: Summary, references: dict[str, dict[str, object]]) -> Itera
             yield found
 
 
-def _figures(summary: Summary, references: dict[str, dict[str, object]], drawings: dict[str, str]) -> str:
+def _figures(summary: Summary, references: dict[str, dict[str, object]], drawings: dict[str, figures.Drawing]) -> str:
     """Draw the paper's Figures 2 to 5, with both ways of counting empty answers."""
     parts = []
     has_sth = any(summary.has(experiment, "sth") for experiment in summary.experiments)
@@ -141,11 +154,13 @@ def _figures(summary: Summary, references: dict[str, dict[str, object]], drawing
                 else:
                     drawings[name] = figures.curve_figure(summary, relevance, strict)
                 like = "" if strict else f"As the paper's Figure {first + place}. "
-                parts.append(f"![{like}{figures.caption(kind, relevance, strict)}](results/{name})")
+                protocol = summary.run.protocol
+                text = figures.caption(kind, relevance, strict, protocol["curve_radius"], protocol["lengths"])
+                parts.append(f"![{like}{text}](results/{name})")
     return "\n\n".join(parts)
 
 
-def _recipe_figures(summary: Summary, drawings: dict[str, str]) -> str:
+def _recipe_figures(summary: Summary, drawings: dict[str, figures.Drawing]) -> str:
     parts: list[str] = []
     if not any(job.kind == "recipe" for job in summary.outcome.results):
         return ""

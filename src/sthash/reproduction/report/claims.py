@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -201,6 +202,7 @@ def _significance(summary: Summary) -> Iterator[Claim]:
 
 def _spectral_hashing(summary: Summary) -> Iterator[Claim]:
     names = summary.run.protocol["paper"]["worse_than_sph"]
+    radius = summary.run.protocol["curve_radius"]
     parts, outcomes, compared = [], [], []
     for experiment in summary.experiments:
         others = [name for name in names if summary.has(experiment, name, "sph")]
@@ -208,7 +210,7 @@ def _spectral_hashing(summary: Summary) -> Iterator[Claim]:
             compared.append(f"{_listed(_title(summary, name) for name in others)} on {experiment.title}")
         for relevance, title in RELEVANCE_TITLES.items() if others else ():
             best = {
-                name: summary.best(experiment, name, relevance, "f1_strict", radius=1)["f1_strict"].mean
+                name: summary.best(experiment, name, relevance, "f1_strict", radius=radius)["f1_strict"].mean
                 for name in ("sph", *others)
             }
             outcomes += [best["sph"] > best[name] for name in others]
@@ -217,7 +219,7 @@ def _spectral_hashing(summary: Summary) -> Iterator[Claim]:
     if parts:
         yield Claim(
             f"SpH works better than {'; '.join(compared)} (a statement about earlier work).",
-            "Best F1 at radius 1; an empty answer counts as 0. "
+            f"Best F1 at radius {radius}; an empty answer counts as 0. "
             + "; ".join(parts)
             + _unmeasured(summary, "sph", names),
             _verdict(outcomes),
@@ -247,9 +249,12 @@ def _boltzmann(summary: Summary) -> Iterator[Claim]:
 def _error_analysis(summary: Summary) -> Iterator[Claim]:
     lengths = summary.run.protocol["error_analysis"]["lengths"]
     needed = summary.run.protocol["judging"]["almost_all"]
+    little = summary.run.protocol["judging"]["little"]
     losses: list[str] = []
+    relative: list[str] = []
     better: list[str] = []
     held: list[bool] = []
+    cheap: list[bool] = []
     beats: list[bool] = []
     named = [one for one in summary.run.experiments if summary.outcome.of("error_analysis", one.name, "sth")]
     for experiment in summary.run.experiments:
@@ -257,6 +262,10 @@ def _error_analysis(summary: Summary) -> Iterator[Claim]:
             shares = [eigenmap_share(result["unseen"], n_bits) for n_bits in lengths]
             held += [share >= needed for share in shares]
             losses.append(f"{experiment.title} {', '.join(f'{share:.0%}' for share in shares)}")
+            steps = [relative_losses(result["unseen"], n_bits) for n_bits in lengths]
+            cheap += [max(later) <= little for _, *later in steps]
+            shown = "; ".join(" / ".join(f"{loss:.0%}" for loss in one) for one in steps)
+            relative.append(f"{experiment.title} {shown}")
             for relevance in RELEVANCE_TITLES:
                 pairs = [
                     [_better_distance(result["seen"], name, n_bits, relevance) for name in ("eigenmap", "LSI")]
@@ -267,11 +276,17 @@ def _error_analysis(summary: Summary) -> Iterator[Claim]:
                 better.append(f"{experiment.title}, {relevance}: {shown}")
     if held:
         yield Claim(
-            "Almost all approximation errors come from the eigenmap, while median threshold and SVMs cost little, "
-            f"on {_on(named)}.",
-            "Share of the eigenmap in the loss of nearest neighbors, from original vectors to predicted codes of "
-            f"unseen documents, at {', '.join(map(str, lengths))} bits: {'; '.join(losses)}",
+            f"Almost all approximation errors come from the eigenmap, on {_on(named)}.",
+            "Share of the eigenmap, by its better distance, in the loss of nearest neighbors, from original vectors to "
+            f"predicted codes of unseen documents, at {', '.join(map(str, lengths))} bits: {'; '.join(losses)}",
             _verdict(held),
+        )
+        yield Claim(
+            f"The median threshold and the SVMs cost little, on {_on(named)}.",
+            "Relative loss of each step, as a share of the nearest neighbors that the step before it still finds: "
+            "eigenmap by its better distance / median / SVMs, unseen documents, at "
+            f"{', '.join(map(str, lengths))} bits: {'; '.join(relative)}",
+            _verdict(cheap),
         )
         yield Claim(
             f"The eigenmap works better than LSI for the first step, on {_on(named)}.",
@@ -283,9 +298,30 @@ def _error_analysis(summary: Summary) -> Iterator[Claim]:
 
 def eigenmap_share(rows: list[dict[str, Any]], n_bits: int) -> float:
     """Share of the eigenmap in the loss of nearest neighbors, from original vectors to predicted codes."""
-    step = {row["step"]: row["neighbors"] for row in rows if row["bits"] in (0, n_bits)}
-    total = step["original vectors"] - step["predicted codes"]
-    return float((step["original vectors"] - step["eigenmap"]) / total) if total > 0 else 0.0
+    original, eigenmap, _, predicted = _steps(rows, n_bits)
+    return float((original - eigenmap) / (original - predicted)) if original > predicted else 0.0
+
+
+def relative_losses(rows: list[dict[str, Any]], n_bits: int) -> list[float]:
+    """Return what each step loses of the nearest neighbors that the step before it still finds.
+
+    Examples
+    --------
+    >>> from sthash.reproduction.report.claims import relative_losses
+    >>> steps = {"original vectors": 1.0, "eigenmap": 0.4, "median codes": 0.2, "predicted codes": 0.15}
+    >>> rows = [{"step": step, "bits": 0 if value == 1 else 16, "neighbors": value} for step, value in steps.items()]
+    >>> print([round(loss, 2) for loss in relative_losses(rows, 16)])
+    [0.6, 0.5, 0.25]
+    """
+    found = _steps(rows, n_bits)
+    return [1 - after / before if before > 0 else 0.0 for before, after in pairwise(found)]
+
+
+def _steps(rows: list[dict[str, Any]], n_bits: int) -> list[float]:
+    """Nearest neighbors found after each step: original vectors, eigenmap, median codes, predicted codes."""
+    step = {row["step"]: float(row["neighbors"]) for row in rows if row["bits"] in (0, n_bits)}
+    eigenmap = _better_distance(rows, "eigenmap", n_bits, "neighbors")
+    return [step["original vectors"], eigenmap, step["median codes"], step["predicted codes"]]
 
 
 def _better_distance(rows: list[dict[str, Any]], step: str, n_bits: int, relevance: str) -> float:

@@ -1,11 +1,11 @@
-"""The figures: small SVG files, drawn by Matplotlib, whose lines take the text color of the page."""
+"""The figures, by Matplotlib: small SVG files whose lines take the text color of the page, and PDF and PNG files."""
 
 from __future__ import annotations
 
 import io
 import re
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
 from sthash.reproduction.conditions import Experiment
@@ -23,16 +23,31 @@ FONT = "system-ui, 'Segoe UI', Helvetica, Arial, sans-serif"
 STANDALONE = "<style>svg{color:#1f2328}@media(prefers-color-scheme:dark){svg{color:#e6edf3}}</style>"
 
 
-def f1_figure(summary: Summary, relevance: str, strict: bool, references: dict[str, Any]) -> str:
-    """Draw F1 of STH against the code length, one curve per radius, as in the paper's Figures 2 and 3."""
+class Drawing(NamedTuple):
+    """One figure in three formats."""
+
+    svg: str
+    pdf: bytes
+    png: bytes
+
+
+def f1_figure(summary: Summary, relevance: str, strict: bool, references: dict[str, Any]) -> Drawing:
+    """Draw F1 of STH against the code length, one curve per radius, as in the paper's Figures 2 and 3.
+
+    Over several splits, a bar shows one standard deviation to either side.
+    """
     measure = "f1_strict" if strict else "f1"
 
     def panel(axes: Any, experiment: Experiment) -> None:
         balls = summary.balls(experiment, "sth", relevance)
         for place, radius in enumerate(summary.run.protocol["radii"]):
             points = [(ball.n_bits, ball[measure].mean) for ball in balls if ball.radius == radius]
+            errors = [ball[measure].deviation for ball in balls if ball.radius == radius]
             style = {"color": COLORS[place], "marker": MARKERS[place], "markersize": 4, "linewidth": 1.6}
             axes.plot(*zip(*points, strict=True), label=f"radius {radius}", **style)
+            if any(errors):
+                bars = {"fmt": "none", "ecolor": COLORS[place], "elinewidth": 0.9, "capsize": 2}
+                axes.errorbar(*zip(*points, strict=True), yerr=errors, **bars)
             known = references.get(experiment.name)
             if known and not strict:
                 row = known["nn_f1" if relevance == "neighbors" else "topic_f1"][known["radii"].index(radius)]
@@ -46,8 +61,11 @@ def f1_figure(summary: Summary, relevance: str, strict: bool, references: dict[s
     return _draw(f"f1-{relevance}-{strict}", shown, panel)
 
 
-def curve_figure(summary: Summary, relevance: str, strict: bool) -> str:
-    """Draw precision against recall of every method, one panel per corpus, as in the paper's Figures 4 and 5."""
+def curve_figure(summary: Summary, relevance: str, strict: bool) -> Drawing:
+    """Draw precision against recall of every method, one panel per corpus, as in the paper's Figures 4 and 5.
+
+    Dashed lines are our own recipes.
+    """
     names = [method.name for method in summary.run.methods]
 
     def panel(axes: Any, experiment: Experiment) -> None:
@@ -58,6 +76,7 @@ def curve_figure(summary: Summary, relevance: str, strict: bool) -> str:
             axes.plot(
                 [point.recall for point in points],
                 [point.precision for point in points],
+                "--" if method.ours else "-",
                 color=COLORS[place % len(COLORS)],
                 marker=MARKERS[place % len(MARKERS)],
                 markersize=4.5 if own else 3,
@@ -69,7 +88,9 @@ def curve_figure(summary: Summary, relevance: str, strict: bool) -> str:
     return _draw(f"curves-{relevance}-{strict}", summary.experiments, panel, [one.title for one in summary.run.methods])
 
 
-def recipe_figure(summary: Summary, measure: str, values: Callable[[Experiment, str, str], dict[int, float]]) -> str:
+def recipe_figure(
+    summary: Summary, measure: str, values: Callable[[Experiment, str, str], dict[int, float]]
+) -> Drawing:
     """Draw a measure of every recipe against the code length, by Hamming distance and by margins."""
     label = {"precision_at_100": "precision at 100", "top_10_among_100": "share of the top 10"}[measure]
 
@@ -93,7 +114,7 @@ def _draw(
     experiments: Sequence[Experiment],
     panel: Callable[[Any, Experiment], None],
     order: Sequence[str] = (),
-) -> str:
+) -> Drawing:
     """Draw one panel per corpus, and one legend under all of them with its labels in this order."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
@@ -137,9 +158,12 @@ def _draw(
                 ncols=columns,
                 frameon=False,
             )
-        target = io.StringIO()
+        target, pdf, png = io.StringIO(), io.BytesIO(), io.BytesIO()
         figure.savefig(target, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
-    return _tidy(target.getvalue(), name)
+        for stream, kind, dates in ((pdf, "pdf", ("CreationDate", "Producer")), (png, "png", ("Software",))):
+            metadata: dict[str, Any] = dict.fromkeys(dates)
+            figure.savefig(stream, format=kind, dpi=200, facecolor="white", transparent=False, metadata=metadata)
+    return Drawing(_tidy(target.getvalue(), name), pdf.getvalue(), png.getvalue())
 
 
 def _tidy(svg: str, name: str) -> str:
@@ -175,7 +199,7 @@ def standalone(svg: str) -> str:
     return f"{root}>{STANDALONE}{content}"
 
 
-def caption(kind: str, relevance: str, strict: bool) -> str:
+def caption(kind: str, relevance: str, strict: bool, radius: int, lengths: Sequence[int]) -> str:
     """Return the caption of a figure."""
     variant = (
         " An empty answer has precision 0."
@@ -183,5 +207,10 @@ def caption(kind: str, relevance: str, strict: bool) -> str:
         else " An empty answer has precision 1, as in the authors' toolbox."
     )
     if kind == "f1":
-        return f"F1 of STH for retrieving {RELEVANCE_TITLES[relevance]}.{variant}"
-    return f"Precision and recall at Hamming radius 1, codes of 4 to 64 bits, {RELEVANCE_TITLES[relevance]}.{variant}"
+        bars = " Bars: one standard deviation over the random splits, where there are several."
+        return f"F1 of STH for retrieving {RELEVANCE_TITLES[relevance]}.{variant}{bars}"
+    return (
+        f"Precision and recall at Hamming radius {radius}, {RELEVANCE_TITLES[relevance]}. Each point is a code length, "
+        f"from {lengths[0]} to {lengths[-1]} bits; methods that take long have fewer points. Dashed: our own recipes."
+        f"{variant}"
+    )

@@ -1,8 +1,9 @@
-"""Markdown tables, and one HTML page made of the Markdown text; the page needs nothing from outside."""
+"""Markdown tables, and what is made of Markdown text: one HTML page that needs nothing from outside, LaTeX tables."""
 
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -68,6 +69,75 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[Any]], *, words: int 
 
 def _cell(value: Any) -> str:
     return " ".join(str(value).replace("|", "\\|").split())
+
+
+# Characters that LaTeX reads otherwise, or that its standard fonts lack.
+_LATEX = {
+    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}", "$": r"\$",
+    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"$<$", ">": r"$>$", "|": r"$|$", "–": "--", "—": "---",
+    "±": r"$\pm$", "≥": r"$\ge$", "≤": r"$\le$", "→": r"$\to$", "×": r"$\times$", "λ": r"$\lambda$", "·": r"$\cdot$",
+    "µ": r"$\mu$", "μ": r"$\mu$", "−": "$-$", "…": r"\dots{}",
+} | {mark: f"$^{plain}$" for mark, plain in zip("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789", strict=True)}  # fmt: skip
+
+
+def latex_tables(markdown: str) -> str:
+    r"""Return all tables of a Markdown text as LaTeX, each under the headings that it stands under.
+
+    Examples
+    --------
+    >>> from sthash.reproduction.report.markup import latex_tables
+    >>> print(latex_tables("## Scores\n\n| method | F1 |\n| --- | ---: |\n| A & B | 0.5 |"))
+    % Scores
+    \begin{tabular}{lr}
+    \hline
+    method & F1 \\
+    \hline
+    A \& B & 0.5 \\
+    \hline
+    \end{tabular}
+    <BLANKLINE>
+    """
+    headings: dict[int, str] = {}
+    found: list[str] = []
+    block: list[str] = []
+    for line in [*markdown.splitlines(), ""]:
+        if line.startswith("|"):
+            block.append(line)
+            continue
+        if block:
+            title = _latex(" / ".join(headings[level] for level in sorted(headings)))
+            found.append(f"% {title}\n{_tabular(block)}")
+            block = []
+        level = len(line) - len(line.lstrip("#"))
+        if level > 1 or (line.startswith("**") and line.endswith("**")):
+            level = level or 9
+            headings = {known: text for known, text in headings.items() if known < level}
+            headings[level] = line.strip("#* ")
+    return "\n".join(found)
+
+
+def _tabular(block: Sequence[str]) -> str:
+    rows = [[cell.strip() for cell in re.split(r"(?<!\\)\|", line.strip()[1:-1])] for line in block]
+    columns = "".join("r" if rule.endswith(":") else "l" for rule in rows[1])
+    lines = [" & ".join(_latex(cell) for cell in row) + r" \\" for row in (rows[0], *rows[2:])]
+    return "\n".join(
+        [
+            rf"\begin{{tabular}}{{{columns}}}",
+            r"\hline",
+            lines[0],
+            r"\hline",
+            *lines[1:],
+            r"\hline",
+            r"\end{tabular}",
+            "",
+        ]
+    )
+
+
+def _latex(cell: str) -> str:
+    text = "".join(_LATEX.get(letter, letter) for letter in cell.replace("\\|", "|"))
+    text = re.sub(r"`([^`]*)`", r"\\texttt{\1}", text)
+    return re.sub(r"\$\^(.)\$", r"\\textsuperscript{\1}", text)
 
 
 def html_page(markdown: str, figures: Mapping[str, str], title: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sthash.reproduction.conditions import Experiment, Method
+from sthash.reproduction.conditions import Experiment, Method, shown_lengths
 from sthash.reproduction.runner import Outcome, Run
 
 RELEVANCE_TITLES = {"neighbors": "original nearest neighbors", "topics": "same-topic documents"}
@@ -26,6 +26,22 @@ class Spread(NamedTuple):
         """Show the mean, and the deviation where there are several splits."""
         shown = f"{self.mean:.{digits}f}"
         return f"{shown} ± {self.deviation:.{digits}f}" if self.n > 1 else shown
+
+
+# Half the width of a 95 % interval, in standard errors.
+NORMAL_95 = 1.96
+
+
+def with_interval(values: Sequence[float], errors: Sequence[float]) -> str:
+    """Show a mean with ±: over several splits one standard deviation, on one split the 95 % interval over the queries.
+
+    Examples
+    --------
+    >>> from sthash.reproduction.report.summary import with_interval
+    >>> with_interval([0.5], [0.01]), with_interval([0.25, 0.75], [0.01, 0.01])
+    ('0.500 ± 0.020', '0.500 ± 0.354')
+    """
+    return spread(values).text() if len(values) > 1 else f"{values[0]:.3f} ± {NORMAL_95 * errors[0]:.3f}"
 
 
 def spread(values: Iterable[float]) -> Spread:
@@ -97,6 +113,16 @@ class Summary:
         splits = [result["scores"][relevance]["rankings"] for result in self.scores(experiment, method)]
         return {group[0]["n_bits"]: spread(one[measure] for one in group) for group in zip(*splits, strict=True)}
 
+    def ranking_text(
+        self, experiment: Experiment, method: Method | str, relevance: str, measure: str, error: str
+    ) -> dict[int, str]:
+        """A measure of the ranking with its spread or interval, by code length."""
+        splits = [result["scores"][relevance]["rankings"] for result in self.scores(experiment, method)]
+        return {
+            group[0]["n_bits"]: with_interval([one[measure] for one in group], [one[error] for one in group])
+            for group in zip(*splits, strict=True)
+        }
+
     def curve(self, experiment: Experiment, method: Method | str, relevance: str, strict: bool) -> list[Point]:
         """Precision and recall at the paper's radius, by code length."""
         radius = self.run.protocol["curve_radius"]
@@ -119,8 +145,7 @@ class Summary:
     @property
     def lengths(self) -> list[int]:
         """Code lengths that a table shows: 16, 32 and 64, as far as they were measured."""
-        measured: list[int] = self.run.protocol["lengths"]
-        return [n for n in (16, 32, 64) if n in measured] or measured[-1:]
+        return sorted(shown_lengths(self.run.protocol))
 
 
 @dataclass(frozen=True)
@@ -133,3 +158,7 @@ class BallScores:
 
     def __getitem__(self, measure: str) -> Spread:
         return spread(one[measure] for one in self.splits)
+
+    def text(self, measure: str, error: str) -> str:
+        """A measure with its spread or interval."""
+        return with_interval([one[measure] for one in self.splits], [one[error] for one in self.splits])

@@ -48,8 +48,9 @@ function pause(milliseconds, signal) {
  * key, the user is asked once for all requests that wait for it. An aborted request throws AbortError.
  */
 export async function call(method, path, { body, query = {}, signal, onBusy = () => {} } = {}) {
+  // Addresses are relative, because a proxy may offer the server below a path of its own.
   const kind = method === "GET" || path === "/search" ? "read" : "write";
-  const address = `${path}?${new URLSearchParams(Object.entries(query).filter(([, value]) => value != null))}`;
+  const address = `${path.slice(1)}?${new URLSearchParams(Object.entries(query).filter(([, value]) => value != null))}`;
   for (let tries = 1; ; tries += 1) {
     const headers = {};
     const key = keys.get(kind) ?? keys.get(kind === "read" ? "write" : "read");

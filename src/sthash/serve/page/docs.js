@@ -92,7 +92,7 @@ function trial(method, path, operation) {
     send.disabled = true;
     answer.hidden = false;
     try {
-      const response = await fetch(query.size ? `${address}?${query}` : address, {
+      const response = await fetch((query.size ? `${address}?${query}` : address).slice(1), {
         method: method.toUpperCase(),
         headers,
         body: schema ? body.value : undefined,
@@ -158,7 +158,7 @@ function route(method, path, operation) {
 async function start() {
   const place = $("docs");
   try {
-    const response = await fetch("/openapi.json");
+    const response = await fetch("openapi.json");
     api = await response.json();
   } catch {
     $("said").textContent = "The server does not answer. Check that it is running, and load this page again.";

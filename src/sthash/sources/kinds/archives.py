@@ -19,6 +19,8 @@ from sthash.sources.kinds.html import html_text
 from sthash.sources.kinds.reading import record, squeezed, whole
 
 _NUMBER = re.compile(r"\d+")
+_CHUNK = 1 << 16
+_MOST_CHARACTERS = 64 * 2**20
 
 
 class _Archive:
@@ -34,12 +36,15 @@ class _Archive:
         return sorted(found, key=lambda name: ([int(number) for number in _NUMBER.findall(name)], name))
 
     def read(self, part: str) -> bytes:
+        return b"".join(self._chunks(part))
+
+    def _chunks(self, part: str) -> Iterator[bytes]:
         with self._zip.open(part) as file:
-            content = file.read(self._most - self._read + 1)
-        self._read += len(content)
-        if self._read > self._most:
-            raise expands_too_far(self._name, self._most, "save it as text")
-        return content
+            while chunk := file.read(_CHUNK):
+                self._read += len(chunk)
+                if self._read > self._most:
+                    raise expands_too_far(self._name, self._most, "save it as text")
+                yield chunk
 
     def parse(self, part: str, start: _Start, end: _End, text: _Text) -> None:
         """Call functions with the elements of an XML file, by their names without namespaces, and with its text."""
@@ -51,7 +56,9 @@ class _Archive:
         )
         parser.EndElementHandler = lambda name: end(name.rpartition(" ")[2])
         parser.CharacterDataHandler = text
-        parser.Parse(self.read(part), True)
+        for chunk in self._chunks(part):
+            parser.Parse(chunk, False)
+        parser.Parse(b"", True)
 
 
 _Start = Callable[[str, dict[str, str]], None]
@@ -61,6 +68,11 @@ _Text = Callable[[str], None]
 
 def _refuse_entity(*_: object) -> None:
     raise RuntimeError("it declares entities, which office programs do not write")
+
+
+def _refuse_too_many(characters: int) -> None:
+    if characters > _MOST_CHARACTERS:
+        raise RuntimeError(f"it has more than {_MOST_CHARACTERS:,} characters")
 
 
 @contextmanager
@@ -93,7 +105,7 @@ class _Paragraphs:
     """
 
     def __init__(self, ends: set[str], inside: set[str]) -> None:
-        self._ends, self._inside, self._depth = ends, inside, 0
+        self._ends, self._inside, self._depth, self._size = ends, inside, 0, 0
         self.pieces: list[str] = []
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
@@ -113,6 +125,8 @@ class _Paragraphs:
     def text(self, text: str) -> None:
         if self._depth:
             self.pieces.append(text)
+            self._size += len(text)
+            _refuse_too_many(self._size)
 
     def all(self) -> str:
         return squeezed(iter("".join(self.pieces).split("\n")))
@@ -219,8 +233,7 @@ class _Sheet:
             if self._kind == "s" and value.isascii() and value.isdigit() and int(value) < len(self._shared):
                 value = self._shared[int(value)]
             self._size += len(value)
-            if self._size > _MOST_CHARACTERS:  # one long string can be shared by a million cells
-                raise RuntimeError(f"it has more than {_MOST_CHARACTERS:,} characters")
+            _refuse_too_many(self._size)  # one long string can be shared by a million cells
             if value.strip():
                 self._cells.append(" ".join(value.split()))
         elif name == "row":
@@ -231,9 +244,6 @@ class _Sheet:
     def text(self, text: str) -> None:
         if self._inside:
             self._pieces.append(text)
-
-
-_MOST_CHARACTERS = 64 * 2**20
 
 
 def read_epub(stream: IO[bytes], name: str, _: Encoding) -> Iterator[dict[str, Any]]:

@@ -7,6 +7,7 @@ import logging
 from collections.abc import Iterator
 from typing import IO, Any
 
+from sthash.extras import install_command
 from sthash.sources.encodings import Encoding
 from sthash.sources.kinds.reading import record, squeezed, whole
 
@@ -16,7 +17,7 @@ def read_pdf(stream: IO[bytes], name: str, _: Encoding) -> Iterator[dict[str, An
     try:
         import pypdf
     except ImportError as error:
-        raise ImportError(f"{name}: PDF needs pypdf. Install it: pip install 'sthash[files]'.") from error
+        raise ImportError(f"{name}: PDF needs pypdf. Install it: {install_command('files')}.") from error
     logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # it logs each oddity of each file
     content = whole(stream, name)
     try:
