@@ -36,7 +36,7 @@ BUCKETS, CODES_IN_BUCKET = 16, 15_259  # some of the buckets of a billion random
 SAMPLES = (20_000, 80_000, 250_000, None)
 TOP, NEAREST = 10, 100
 WORDS = 4  # of a typed query
-CHANGED_SIZES = (100_000, 400_000)
+CHANGED_SIZES = (30_000, 120_000)
 
 
 def built(path: Path, quick: bool, sample_size: int | None) -> dict[str, float]:
@@ -137,7 +137,7 @@ def measure_changes(run: Run, size: int, collection: Collection, other: Collecti
     """Change documents one at a time, and search for words of others."""
     texts = [document.document.text for document in collection.page(limit=run.choose(200, 20))]
     queries = [" ".join(re.findall(r"\w+", text)[:WORDS]) for text in texts]
-    keys = [document.document.key for document in collection.page(size // 2, run.choose(50, 5))]
+    keys = [str(document.document.key) for document in collection.page(size // 2, run.choose(50, 5))]
 
     def search(place: int, searched: Collection) -> float:
         start = time.perf_counter()

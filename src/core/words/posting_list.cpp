@@ -64,7 +64,8 @@ void PostingList::prepare(const Bm25& scoring, std::span<const int32_t> lengths)
     const double per_word = scoring.mean_length > 0 ? scoring.k1 * scoring.b / scoring.mean_length : 0;
     auto large = std::ranges::lower_bound(large_counts_, known, {}, &LargeCount::posting);
     // The block of the first new posting; the last one only ends the others.
-    auto first_new = std::ranges::upper_bound(blocks_.begin(), std::prev(blocks_.end()), known, {}, &PostingBlock::first);
+    auto first_new =
+        std::ranges::upper_bound(blocks_.begin(), std::prev(blocks_.end()), known, {}, &PostingBlock::first);
     if (first_new != blocks_.begin()) --first_new;
     for (PostingBlock* block = std::to_address(first_new); block->window != kNoWindow; ++block) {
         const int32_t* length = lengths.data() + block->window * kWindow;

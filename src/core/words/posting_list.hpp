@@ -54,7 +54,8 @@ class PostingList {
                       counts_[i] < 255 ? counts_[i] : (large++)->count);
     }
 
-    // Computes impacts, as floats; those of more postings than before cost what is new. lengths has one entry per position.
+    // Computes impacts, as floats; those of more postings than before cost what is new. lengths has one entry per
+    // position.
     void prepare(const Bm25& scoring, std::span<const int32_t> lengths);
     bool prepared(const Bm25& scoring) const { return scoring_ == scoring && impacts_.size() == offsets_.size(); }
 

@@ -28,9 +28,9 @@ def build(
 
     For texts, binary codes are learned: 64 bits each, from a graph of 25 neighbors per document. They are learned from
     all documents if that takes at most 300 seconds (--seconds) and a quarter of the machine's memory, at most 4 GiB
-    (--memory), and from a random sample otherwise. Codes learned from fewer documents have lower recall. On 244,163 texts, the 100 nearest
-    codes contain .64 of the true 10 nearest documents if learned from all, .59 from 80,000, and .43 from 20,000. Typed
-    queries do not depend on the codes.
+    (--memory), and from a random sample otherwise. Codes learned from fewer documents have lower recall. On 244,163
+    texts, the 100 nearest codes contain .64 of the true 10 nearest documents if learned from all, .59 from 80,000, and
+    .43 from 20,000. Typed queries do not depend on the codes.
 
     Documents can have vectors, such as embeddings: sth build x.sth docs.parquet --vectors embedding. Or a function
     makes them from the texts: sth build x.sth docs.jsonl --embedder my_module:embed. Vectors are searched without

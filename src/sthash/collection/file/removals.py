@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -30,7 +31,7 @@ class State:
 def state_of(store: Store) -> State:
     """Return the state that the file is in."""
     noted = store.setting("next")
-    numbers = [noted.get(name) if isinstance(noted, dict) else None for name in ("id", "removal")]
+    numbers: list[Any] = [noted.get(name) if isinstance(noted, dict) else None for name in ("id", "removal")]
     if not all(type(number) is int and 0 <= number <= MOST_IDS for number in numbers):
         raise store.damaged("the setting next cannot be read")
     return State(*numbers)
