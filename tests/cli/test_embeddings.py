@@ -44,10 +44,11 @@ def test_vectors_in_a_field(sth, rows):
     assert "1 document added" in sth("add", "c.sth", "-", "--vectors", "v", stdin=more).err
     wrong = json.dumps({"key": "n", "v": [1.0]})
     assert "key 'n'" in sth("add", "c.sth", "-", "--vectors", "v", stdin=wrong, status=1).err
-    assert "1 bad record was skipped" in sth("add", "c.sth", "-", "--vectors", "v", "--skip-bad", stdin=wrong).err
+    mixed = wrong + "\n" + json.dumps({"key": "o", "v": rows[4]["v"]})
+    assert "1 bad record was skipped" in sth("add", "c.sth", "-", "--vectors", "v", "--skip-bad", stdin=mixed).err
     assert "vectors" in sth("add", "c.sth", "-", stdin=json.dumps({"text": "t"}), status=1).err
     assert "no field 'w'" in sth("build", "d.sth", "docs.jsonl", "--vectors", "w", status=1).err
-    assert "ok, 41 documents" in sth("check", "c.sth").out
+    assert "ok, 42 documents" in sth("check", "c.sth").out
 
 
 def test_vectors_in_parquet(sth, rows):

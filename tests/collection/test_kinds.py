@@ -242,7 +242,7 @@ def test_cells_find_what_a_comparison_with_all_finds(kind, files, tmp_path):
             best, _ = now.cells.search(queries, 10, exact=True)
             every = now.documents.names(now.ids.tolist())
         for query, ids in zip(queries, best, strict=True):
-            found = keys(opened.search(query, 10))
+            found = keys(opened.search(query, 10, recall=0.99))
             assert len(set(found) & {every[number][0] for number in ids}) >= 9
         scores = [hit.score for hit in opened.search(queries[0], 10)]
         vectors = {hit.key: embed([hit.text])[0] for hit in opened.search(queries[0], 10)}

@@ -179,6 +179,8 @@ def test_search_options_are_validated_once():
         "sort": None,
         "facets": (),
         "collapse": False,
+        "recall": 0.95,
+        "exact": False,
     }
     assert SearchOptions(where={1: {2}}).where == {"1": [2]}
     for wrong, error in (({"k": 0}, ValueError), ({"k": "3"}, TypeError), ({"radius": -1}, ValueError)):

@@ -131,9 +131,10 @@ def test_fields_inside_of_others_and_lists(changing, where, keys):
 
 def test_mistakes_with_fields_inside_of_others_and_lists(changing):
     changing.add([{"key": key, "text": "engine", "metadata": own} for key, own in NESTED.items() if key != "both"])
+    changing.add([{"key": "lists", "text": "engine", "metadata": {"many": ["math"]}}])
     with pytest.raises(ValueError, match=r"field 'author\.nme', which no document has.*'author\.name'"):
         changing.search("engine", where={"author.nme": "Ada"})
     with pytest.raises(TypeError, match=r"with a string, but the documents have a list there\. Use contains"):
-        changing.search("engine", where={"tags": {">=": "math"}})
+        changing.search("engine", where={"many": {">=": "math"}})
     with pytest.raises(TypeError, match=r"'author\.born' with a string, but the documents have a number"):
         changing.search("engine", where={"author.born": {"contains": "x"}})

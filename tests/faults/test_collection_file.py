@@ -99,8 +99,8 @@ ALL = {"search", "similar", "duplicates", "classify"}
         ("documents", "text", ALL | {"export"}),
         ("documents", "label", ALL | {"export"}),
         ("documents", "metadata", ALL | {"export"}),
-        ("counts", "content", {"search", "similar", "duplicates"}),
-        ("frequencies", "content", {"search", "similar", "duplicates"}),
+        ("counts", "content", {"search", "similar"}),
+        ("frequencies", "content", {"search", "similar"}),
         ("terms", "term", set()),  # a document is found by the form that was typed, too
         ("weights", "content", {"similar"}),
         ("weights", "frequency", {"similar"}),

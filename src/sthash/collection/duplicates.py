@@ -25,12 +25,7 @@ def gathered(snapshot: Snapshot, options: DuplicateOptions) -> Material:
     if options.measure == "cosine":
         codes = None if options.radius is None else snapshot.codes.table.codes
         return Material(snapshot.content.unit_vectors(), codes)
-    texts: list[str] = []
-    after = -1
-    while page := snapshot.documents.page(after):
-        texts.extend(stored.document.text for stored in page)
-        after = page[-1].id
-    return Material(texts=texts)
+    return Material(texts=snapshot.texts())
 
 
 def named(snapshot: Snapshot, ids: Ids, found: SimilarPairs) -> tuple[list[str], SimilarPairs]:

@@ -104,6 +104,16 @@ class Snapshot:
     def __len__(self) -> int:
         return len(self.ids)
 
+    def texts(self) -> list[str]:
+        """Return the texts of all documents, by ascending id."""
+        ids, texts = list[int](), list[str]()
+        for number, text in self.documents.texts():
+            ids.append(number)
+            texts.append(text)
+        if ids != self.ids.tolist():
+            raise self._store.damaged("documents and indexes are not of the same documents")
+        return texts
+
     def positions(self, ids: npt.ArrayLike) -> Positions:
         """Return where some ids, which must be there, stand in `ids`."""
         wanted = np.asarray(ids, dtype=np.int64)
