@@ -38,8 +38,8 @@ class Hits(list[Hit]):
         What is wrong with a query of ``search_many`` that ``syntax="strict"`` could not read; else empty.
     total : int or None
         Number of documents that match: that have a word of the query or, if it has operators, meet them, and that meet
-        ``where``. None where vectors or codes were compared, which rank all documents. Counted when it is first
-        read: documents that have been deleted by then do not count.
+        ``where``. None where vectors or codes were compared, which rank all documents. Counted when it is
+        first read, without documents that have been deleted since.
     facets : dict of str to dict
         For each field of ``facets``, in how many of the documents that match each value is, the most common first.
 
