@@ -21,9 +21,9 @@ def settled(snapshot: Snapshot, options: DuplicateOptions) -> DuplicateOptions:
 
 
 def gathered(snapshot: Snapshot, options: DuplicateOptions) -> Material:
-    """Read what the documents are compared by; the measure of the options is settled."""
+    """Read what the documents are compared by, to be kept; the measure of the options is settled."""
     if options.measure == "cosine":
-        codes = None if options.radius is None else snapshot.codes.table.codes
+        codes = None if options.radius is None else snapshot.codes.table.codes.copy()
         return Material(snapshot.content.unit_vectors(), codes)
     return Material(texts=snapshot.texts())
 

@@ -214,7 +214,8 @@ async def duplicates(
             own = settled(snapshot, options)
             request = (collection, snapshot.version, own)
             known = served.duplicates_cache.find(request)
-            return request, known, snapshot.ids, gathered(snapshot, own) if known is None else None, own
+            material = gathered(snapshot, own) if known is None else None
+            return request, known, snapshot.ids.copy(), material, own  # the next state may move the ids
 
     def name(collection: Collection) -> dict[str, Any]:
         with collection.snapshot() as snapshot:
