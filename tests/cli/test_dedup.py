@@ -1,13 +1,17 @@
 """``sth dedup``: what it writes, what it says, and what it leaves alone."""
 
+import bz2
 import errno
+import gzip
 import json
+import lzma
+import re
+from decimal import Decimal
 
 import pytest
 
 from sthash import near_duplicates
-from sthash.cli import dedup
-from sthash.duplicates import SpillError
+from sthash.duplicates.spool import RecordSpool
 from support.factories import random_texts, with_copies
 
 
@@ -31,8 +35,10 @@ def test_words_in_any_order(sth, tmp_path):
     rows = ["one two three four five six", "six five four three two one", "seven eight nine ten eleven twelve"]
     (tmp_path / "in.txt").write_text("\n".join(rows))
     asked = ("dedup", "in.txt", "--lines", "--measure", "jaccard")
-    assert len(lines(sth(*asked).out)) == 3
-    assert [row["text"] for row in lines(sth(*asked, "--shingle-words", "1").out)] == [rows[0], rows[2]]
+    assert sth(*asked).out.split("\n") == rows
+    assert sth(*asked, "--shingle-words", "1").out.split("\n") == [rows[0], rows[2]]
+    sth(*asked, "-o", "out.jsonl")
+    assert lines((tmp_path / "out.jsonl").read_text()) == [{"text": row} for row in rows]
     assert "--shingle-words" in sth(*asked, "--shingle-words", "0", status=1).err
 
 
@@ -41,11 +47,15 @@ def test_the_command(sth, source, texts, tmp_path):
     ran = sth("dedup", "in.jsonl", "-o", "out.jsonl", "--report", "dropped.jsonl", *fields)
     kept = lines((tmp_path / "out.jsonl").read_text())
     expected = [int(document.key) for document in near_duplicates(texts).deduplicated()]
-    assert kept == [{**source[place], "id": str(place)} for place in expected]
+    assert kept == [source[place] for place in expected]
     dropped = lines((tmp_path / "dropped.jsonl").read_text())
     assert len(dropped) == len(texts) - len(kept)
     assert {"key", "of", "score", "text", "of_text"} == set(dropped[0])
-    assert ran.err.splitlines()[-1] == f"{len(texts)} documents, {len(dropped)} dropped, {len(kept)} kept"
+    summary = r"(\d+) documents, (\d+) dropped \((\d+) exact, (\d+) near, (\d+) doubtful\), (\d+) kept"
+    total, *counts, left = map(int, re.fullmatch(summary, ran.err.splitlines()[-1]).groups())
+    assert (total, counts[0], left) == (len(texts), len(dropped), len(kept))
+    assert sum(counts[1:]) == len(dropped)
+    assert counts[1] == sum(row["score"] == 1 for row in dropped) > 0
     assert ran.out == ""
     assert lines(sth("dedup", "in.jsonl", *fields).out) == kept
     assert lines(sth("dedup", "-", *fields, stdin=(tmp_path / "in.jsonl").read_text()).out) == kept
@@ -54,15 +64,34 @@ def test_the_command(sth, source, texts, tmp_path):
 def test_a_dry_run_writes_nothing(sth, source, tmp_path):
     ran = sth("dedup", "in.jsonl", "--text", "body", "-o", "out.jsonl", "--dry-run", "--measure", "jaccard")
     assert "would be dropped" in ran.err
-    assert "right text" in ran.out
+    assert "text of the kept" in ran.out
     assert not (tmp_path / "out.jsonl").exists()
+
+
+def test_a_dry_run_shows_the_most_doubtful_drops_first(sth, tmp_path):
+    long = "the quick brown fox jumps over the lazy dog and runs far away into the dark green forest near the hill"
+    rows = [
+        *("a short text of seven words here", "A short text, of seven words here!"),
+        *(f"{long} at once again", f"{long} at once"),
+        *(f"{long} on day 12 of the year", f"{long} on day 13 of the year"),
+        *("one more text of words in a row", "one more text of words in some row"),
+    ]
+    (tmp_path / "in.txt").write_text("\n".join(rows))
+    ran = sth(
+        "dedup", "in.txt", "--lines", "--dry-run", "--measure", "jaccard", "--shingle-words", 1, "--threshold", 0.75
+    )
+    shown = [line.split("  ") for line in ran.out.splitlines()[1:]]
+    shown = [[cell.strip() for cell in line if cell.strip()] for line in shown]
+    assert [line[1] for line in shown[:2]] == ["low score, short text", "numbers differ"]
+    assert [line[0] for line in shown[-1:]] == ["1.000"]
+    assert "8 documents, 4 would be dropped (1 exact, 1 near, 2 doubtful), 4 kept" in ran.err
 
 
 def test_the_command_against_a_collection(sth, source, tmp_path):
     sth("build", "c.sth", "in.jsonl", "--key", "id", "--text", "body")
     ran = sth("dedup", "in.jsonl", "--key", "id", "--text", "body", "--against", "c.sth", "-o", "out.jsonl")
     assert len(lines((tmp_path / "out.jsonl").read_text())) == 2  # the blank ones
-    assert "401 dropped, 2 kept" in ran.err
+    assert re.search(r"401 dropped \(.* exact, .*\), 2 kept", ran.err)
 
 
 @pytest.mark.parametrize(
@@ -82,20 +111,156 @@ def test_bad_options_leave_the_output_as_it_was(sth, source, tmp_path, options, 
     assert (tmp_path / "out.jsonl").read_text() == "before"
 
 
-def test_a_full_disk_leaves_no_output(source, tmp_path, monkeypatch):
-    from sthash import Document
-    from sthash.cli.options import SourceOptions
-    from sthash.duplicates import deduplicate
+ODD_RECORDS = [
+    '{"id": 7, "text": "one two three", "label": 3,   "n": null}',
+    '{"id": 8, "text": "four five six", "year": 2020.10, "metadata": {"year": 1999, "text": "inner", "label": "x"}}',
+    '{"id": "9", "text": "", "label": ""}',
+    '{"id": 10, "key": "k10", "text": "seven \\u0065ight", "x": 1e400}',
+    '{"id": 11, "text": 12345, "id": 12}',
+    '{"text": "Über 猫", "metadata": null}\r',
+    '{"text": "one two three"}',
+    '{"text": "twelve", "key": null, "label": null, "z": [1, {"a": []}]}',
+]
+KEPT_RECORDS = [*ODD_RECORDS[:6], ODD_RECORDS[7]]
 
-    monkeypatch.chdir(tmp_path)
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-32-be"])
+def test_json_lines_stay_as_they_came(sth, tmp_path, encoding):
+    (tmp_path / "in.jsonl").write_bytes("\n".join(ODD_RECORDS).encode(encoding))
+    expected = "\n".join(KEPT_RECORDS).encode(encoding)
+    sth("dedup", "in.jsonl", "-o", "out.jsonl")
+    assert (tmp_path / "out.jsonl").read_bytes() == expected
+    sth("dedup", "in.jsonl", "-o", "in.jsonl")
+    assert (tmp_path / "in.jsonl").read_bytes() == expected
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".bz2", ".xz"])
+def test_compressed_and_several_inputs(sth, tmp_path, suffix):
+    opened = {".gz": gzip, ".bz2": bz2, ".xz": lzma}[suffix].open
+    with opened(tmp_path / f"a.jsonl{suffix}", "wt", encoding="utf-8", newline="") as file:
+        file.write("\n".join(ODD_RECORDS))
+    more = '{"text": "thirteen"}\n{"text": "twelve"}\n'
+    (tmp_path / "b.jsonl").write_text(more)
+    sth("dedup", f"a.jsonl{suffix}", "b.jsonl", "-o", "out.jsonl")
+    expected = "\n".join([*KEPT_RECORDS, '{"text": "thirteen"}', ""])
+    assert (tmp_path / "out.jsonl").read_bytes() == expected.encode()
+    assert "Write to out.jsonl, and" in sth("dedup", "b.jsonl", "-o", f"out.jsonl{suffix}", status=1).err
+
+
+CSV = 'sep=;\r\n\r\n"id";text ;"te""xt"\r\n1;"a ""b""";"one; two\r\nthree"\r\n007; x;four\r\n'
+CSV += '\r\n3;"";"four"\r\n4;;fünf\r\n5;;six'
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
+def test_rows_of_csv_stay_as_they_came(sth, tmp_path, encoding):
+    (tmp_path / "in.csv").write_bytes(CSV.encode(encoding))
+    options = ("--text", 'te"xt', *(("--encoding", "cp1252") if encoding == "cp1252" else ()))
+    sth("dedup", "in.csv", "-o", "out.csv", *options)
+    expected = CSV.replace("\r\n\r\n", "\r\n").replace('3;"";"four"\r\n', "")
+    assert (tmp_path / "out.csv").read_bytes() == expected.encode(encoding)
+    # The last row, which no line end follows, gets one where more rows come.
+    (tmp_path / "more.csv").write_bytes('sep=;\r\nid;"text ";"te""xt"\r\n6;;seven\r\n'.encode(encoding))
+    sth("dedup", "in.csv", "more.csv", "-o", "both.csv", *options)
+    both = (tmp_path / "both.csv").read_bytes().decode(encoding)
+    assert both == (tmp_path / "out.csv").read_bytes().decode(encoding) + "\r\n6;;seven\r\n"
+    sth("dedup", "in.csv", "-o", "out.jsonl", *options)
+    rows = lines((tmp_path / "out.jsonl").read_text(encoding="utf-8"))
+    assert rows[0] == {"id": "1", "text ": 'a "b"', 'te"xt': "one; two\r\nthree"}
+
+
+def test_a_table_without_rows_keeps_its_header(sth, tmp_path):
+    (tmp_path / "in.tsv").write_bytes(b"id\ttext\n")
+    sth("dedup", "in.tsv", "-o", "out.tsv")
+    assert (tmp_path / "out.tsv").read_bytes() == b"id\ttext\n"
+
+
+@pytest.mark.parametrize(
+    ("more", "options", "message"),
+    [
+        ("key,text\n1,a\n", (), "more.csv has another delimiter or header than in.csv. Deduplicate into a .jsonl file"),
+        ("id;text\n1;a\n", (), "more.csv has another delimiter or header"),
+        ("\ufeffid,text\n1,a\n", ("--encoding", "cp1252"), "more.csv has another encoding than in.csv"),
+    ],
+)
+def test_tables_that_do_not_fit_together(sth, tmp_path, more, options, message):
+    (tmp_path / "in.csv").write_text("id,text\n1,b\n")
+    (tmp_path / "more.csv").write_text(more, encoding="utf-8")
+    assert message in sth("dedup", "in.csv", "more.csv", "-o", "out.csv", *options, status=1).err
+    assert not (tmp_path / "out.csv").exists()
+    sth("dedup", "in.csv", "more.csv", "-o", "out.jsonl", *options)
+    assert [row["text"] for row in lines((tmp_path / "out.jsonl").read_text())] == ["b", "a"]
+
+
+def test_sources_of_several_formats_become_json_lines(sth, tmp_path):
+    (tmp_path / "in.csv").write_text("id,text\n1,one two\n2,\n")
+    (tmp_path / "in.json").write_text('[{"id": 3, "text": "three"}, {"text": "one two"}]')
+    (tmp_path / "in.jsonl").write_text('{"text":  "fünf"}\n', encoding="utf-8")
+    (tmp_path / "in.txt").write_text("a file")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "a.txt").write_text("another file")
+    sth("dedup", "in.csv", "in.json", "in.jsonl", "in.txt", "folder", "-o", "out.jsonl")
+    written = (tmp_path / "out.jsonl").read_text(encoding="utf-8")
+    assert '{"text":  "fünf"}\n' in written
+    assert lines(written) == [
+        {"id": "1", "text": "one two"},
+        {"id": "2", "text": ""},
+        {"id": 3, "text": "three"},
+        {"text": "fünf"},
+        {"key": "in.txt", "text": "a file"},
+        {"key": "a.txt", "text": "another file"},
+    ]
+    assert "the sources are not all csv. Write to a .jsonl" in sth("dedup", "folder", "-o", "out.csv", status=1).err
+
+
+@pytest.fixture
+def rows_of_parquet():
+    pyarrow = pytest.importorskip("pyarrow")
+    columns = {
+        "id": pyarrow.array([3, None, 5, 6], pyarrow.int16()),
+        "text": pyarrow.array(["one two", None, "one two", "three"], pyarrow.large_string()),
+        "when": pyarrow.array([0, 1, 2, None], pyarrow.timestamp("ms", tz="Europe/Paris")),
+        "price": pyarrow.array([Decimal("1.10"), None, Decimal(2), Decimal(3)], pyarrow.decimal128(9, 2)),
+        "raw": pyarrow.array([b"\xff", b"", None, b"a"], pyarrow.binary()),
+        "tags": pyarrow.array([["a", None], [], None, ["b"]], pyarrow.list_(pyarrow.string())),
+        "nested": pyarrow.array([{"a": "x", "b": [1]}, None, {"a": None, "b": None}, {"a": "", "b": []}]),
+        "kind": pyarrow.array(["x", "y", "x", None]).dictionary_encode(),
+        "map": pyarrow.array([[("k", "v")], [], None, [("l", None)]], pyarrow.map_(pyarrow.string(), pyarrow.string())),
+    }
+    return pyarrow.table(columns).replace_schema_metadata({"made": "here"})
+
+
+def test_rows_of_parquet_stay_as_they_came(sth, tmp_path, rows_of_parquet):
+    from pyarrow import concat_tables, parquet
+
+    parquet.write_table(rows_of_parquet, tmp_path / "in.parquet", row_group_size=2)
+    (tmp_path / "again.parquet.gz").write_bytes(gzip.compress((tmp_path / "in.parquet").read_bytes()))
+    sth("dedup", "in.parquet", "again.parquet.gz", "-o", "out.parquet")
+    written = parquet.read_table(tmp_path / "out.parquet")
+    # Blank texts are copies of nothing.
+    assert written.equals(concat_tables([rows_of_parquet.take(kept) for kept in ([0, 1, 3], [1])]))
+    assert written.schema.equals(parquet.read_schema(tmp_path / "in.parquet"), check_metadata=True)
+    assert lines(sth("dedup", "in.parquet").out)[0]["price"] == "1.10"
+    parquet.write_table(rows_of_parquet.select(["text", "id"]), tmp_path / "other.parquet")
+    message = "other.parquet has other columns than in.parquet. Deduplicate into a .jsonl file"
+    assert message in sth("dedup", "in.parquet", "other.parquet", "-o", "out.parquet", status=1).err
+    assert parquet.read_table(tmp_path / "out.parquet").equals(written)
+    parquet.write_table(rows_of_parquet.slice(0, 0), tmp_path / "in.parquet")
+    sth("dedup", "in.parquet", "-o", "out.parquet")
+    assert parquet.read_table(tmp_path / "out.parquet").equals(rows_of_parquet.slice(0, 0))
+
+
+def test_bad_records_are_left_out(sth, tmp_path):
+    good = '{"text": "one"}', '{"text":   "two"}'
+    (tmp_path / "in.jsonl").write_text(f'{good[0]}\n{{"no text": 1}}\nnonsense\n\n{good[1]}\n')
+    sth("dedup", "in.jsonl", "-o", "out.jsonl", "--skip-bad")
+    assert (tmp_path / "out.jsonl").read_text() == "".join(f"{line}\n" for line in good)
+
+
+def test_a_full_disk_leaves_no_output(sth, source, tmp_path, monkeypatch):
     def fail(*_):
         raise OSError(errno.ENOSPC, "no space")
 
-    monkeypatch.setattr(dedup, "_row", fail)
-    with (
-        deduplicate([Document("a", "one text"), Document("b", "one text")]) as found,
-        pytest.raises(SpillError, match=r"the disk of out\.jsonl is full\. Free some space, or write to a larger disk"),
-    ):
-        dedup._write(found, "out.jsonl", "dropped.jsonl", SourceOptions.__new__(SourceOptions))
+    monkeypatch.setattr(RecordSpool, "chosen", fail)
+    ran = sth("dedup", "in.jsonl", "--text", "body", "-o", "out.jsonl", "--report", "dropped.jsonl", status=1)
+    assert "the disk of out.jsonl is full. Free some space, or write to a larger disk" in ran.err
     assert [path.name for path in tmp_path.iterdir()] == ["in.jsonl"]

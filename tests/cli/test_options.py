@@ -125,6 +125,7 @@ def test_every_file_is_a_command_or_shared():
         "embedders",
         "option_groups",
         "options",
+        "originals",
         "output",
         "skipped",
         "standard_library",

@@ -1,6 +1,7 @@
 """Deduplication of a stream: the same groups in whatever memory, against a collection, and nothing left behind."""
 
 import errno
+import random
 import resource
 import tempfile
 
@@ -47,6 +48,37 @@ def test_the_same_in_whatever_memory(texts, measure, bytes_per_entry, monkeypatc
             assert of in group_of[key]
             assert of in kept
             assert score == pytest.approx(best[key])
+
+
+@pytest.mark.parametrize("measure", ["wording", "jaccard", "containment"])
+@pytest.mark.parametrize("bytes_per_entry", [40, 40_000])
+def test_the_score_is_that_of_the_nearest(measure, bytes_per_entry, monkeypatch):
+    monkeypatch.setattr(streaming, "BYTES_PER_ENTRY", bytes_per_entry)
+    rng = random.Random(7)
+    words = ["".join(rng.choices("bdfgklmnprst", k=6)) for _ in range(30)]
+    texts = []
+    for own in [rng.choices(words, k=20) for _ in range(10)] * 20:
+        changed = list(own)
+        for place in rng.sample(range(20), rng.choice([0, 1, 3])):
+            changed[place] = rng.choice(words)
+        texts.append(" ".join(changed))
+    expected = near_duplicates(texts, 0.5, measure=measure, shingle_words=1)
+    assert expected.complete
+    best = {}
+    for left, right, score in expected.pairs:
+        best[left], best[right] = max(best.get(left, 0), score), max(best.get(right, 0), score)
+    # There are more pairs than are listed.
+    assert len(expected.pairs) > 4 * len(texts)
+    documents = documents_of(texts)
+    with deduplicate(documents, 0.5, measure=measure, shingle_words=1, memory=64 * MEBIBYTE) as found:
+        scores = {int(dropped.document.key): dropped.score for dropped in found.dropped()}
+        review = found.review(len(texts))
+    assert len(scores) > 150
+    assert scores == {place: best[place] for place in scores}
+    assert review.exact + review.near + review.doubtful == len(scores) == len(review.first)
+    assert review.exact == sum(score == 1 for score in scores.values())
+    order = [(-len(reasons), score) for (_, _, score), reasons in review.first]
+    assert order == sorted(order)
 
 
 @pytest.mark.parametrize("keep", ["first", "longest", "newest"])

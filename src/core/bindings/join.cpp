@@ -231,7 +231,11 @@ void bind_join(nb::module_& module) {
         .def("next", &next_block)
         .def_prop_ro("done", [](SharedJoin& self) { return self.join->done(); })
         .def_prop_ro("position", [](SharedJoin& self) { return self.join->position(); })
-        .def_prop_ro("complete", [](SharedJoin& self) { return self.join->complete(); });
+        .def_prop_ro("complete", [](SharedJoin& self) { return self.join->complete(); })
+        .def("nearest", [](SharedJoin& self) {
+            const std::lock_guard lock(self.mutex);
+            return to_numpy(std::vector<double>(self.join->nearest()));
+        });
     nb::class_<SharedSetIndex>(module, "SetIndex")
         .def("__init__", &make_set_index, nb::kw_only(), nb::arg("measure"), nb::arg("threshold"))
         .def("__len__",

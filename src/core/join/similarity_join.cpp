@@ -70,7 +70,8 @@ class SimilarityJoin::Impl {
           threads_(threads),
           rows_(rarest_first(problem.rows, problem.n_columns, chosen_, threads, stop)),
           marks_(problem.marks),
-          joined_(problem.n_chosen) {
+          joined_(problem.n_chosen),
+          nearest_(problem.n_chosen, 0.0) {
         for (size_t i = 0; i < chosen_.size(); ++i)
             squares_.push_back(problem.squares[chosen_[i]] + static_cast<float>(common(i)));
         if (marks_)
@@ -102,6 +103,7 @@ class SimilarityJoin::Impl {
     size_t position() const { return position_; }
     size_t size() const { return chosen_.size(); }
     bool complete() const { return complete_; }
+    const std::vector<double>& nearest() const { return nearest_; }
 
  private:
     size_t n_queries() const { return size() - position_; }
@@ -203,6 +205,9 @@ class SimilarityJoin::Impl {
         const auto better = [](const Found& a, const Found& b) {
             return a.score != b.score ? a.score > b.score : a.row < b.row;
         };
+        for (const Found& pair : found)
+            for (const size_t end : {row, static_cast<size_t>(pair.row)})
+                nearest_[end] = std::max(nearest_[end], pair.score);
         const size_t count = listed_ < most_pairs_ ? found.size() : std::min(found.size(), most_per_row_);
         std::partial_sort(found.begin(), found.begin() + count, found.end(), better);
         const auto add = [&](const Found& pair) {
@@ -239,6 +244,7 @@ class SimilarityJoin::Impl {
     int64_t longest_ = 0;
     AlikeRows alike_;
     Components joined_;
+    std::vector<double> nearest_;
     bool complete_ = true;
 };
 
@@ -259,6 +265,9 @@ size_t SimilarityJoin::size() const {
 }
 bool SimilarityJoin::complete() const {
     return impl_->complete();
+}
+const std::vector<double>& SimilarityJoin::nearest() const {
+    return impl_->nearest();
 }
 
 }  // namespace sthash::join

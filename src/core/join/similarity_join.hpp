@@ -70,6 +70,9 @@ class SimilarityJoin {
     // found would join, and where a column was so frequent that not all its rows were compared, those most alike were.
     bool complete() const;
 
+    // Of each chosen row, the highest score of all pairs found so far, listed or not; 0 if there are none.
+    const std::vector<double>& nearest() const;
+
  private:
     class Impl;
     std::unique_ptr<Impl> impl_;

@@ -4,26 +4,32 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TextIO
+from typing import IO, TYPE_CHECKING, Annotated
 
 import typer
 
 from sthash.cli import duplicates, options
 
 if TYPE_CHECKING:
+    from sthash.cli.originals import Originals
     from sthash.duplicates import Deduplicated
-    from sthash.sources import Document
+    from sthash.duplicates.streaming import Review
 
-MOST_PAIRS = 100
+MOST_SHOWN = 100
 
 
 def dedup(
     source: options.SourceOptions,
     output: Annotated[
         str | None,
-        typer.Option("-o", "--output", help="JSON lines file for the documents to keep.  [default: standard output]"),
+        typer.Option(
+            "-o",
+            "--output",
+            help="File for the records to keep, each as it came; .jsonl turns any other format into JSON lines.  "
+            "[default: standard output]",
+        ),
     ] = None,
     threshold: duplicates.Threshold = None,
     measure: duplicates.Measure = "wording",
@@ -45,7 +51,7 @@ def dedup(
         ),
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help=f"Write nothing, and print the {MOST_PAIRS} closest pairs side by side.")
+        bool, typer.Option("--dry-run", help=f"Write nothing, and print the {MOST_SHOWN} most doubtful drops.")
     ] = False,
     memory: Annotated[
         str, typer.Option(metavar="SIZE", help="Memory to use, such as 500MB or 4GiB; what exceeds it goes to disk.")
@@ -53,87 +59,85 @@ def dedup(
     threads: options.Threads = None,
 ) -> None:
     """Write documents without their near-duplicates."""
+    from sthash.cli.originals import noted, originals_for
     from sthash.cli.output import progress_bar
     from sthash.collection import Collection
     from sthash.duplicates import deduplicate
+    from sthash.sources import Origin
 
-    beside = output or "dedup"
-    with (
-        nullcontext() if against is None else Collection.open(against) as known,
-        source.documents(beside=beside) as documents,
-        progress_bar() as progress,
-    ):
-        found = deduplicate(
-            documents,
-            threshold,
-            measure=measure,  # type: ignore[arg-type]  # checked there, as the next one
-            shingle_words=shingle_words,
-            protect=protect,  # type: ignore[arg-type]
-            keep=keep,  # type: ignore[arg-type]
-            against=known,
-            memory=memory,
-            threads=threads,
-            progress=progress,
-        )
-    with found:
-        if dry_run:
-            _show(found)
+    beside, origin = output or "dedup", Origin()
+    with ExitStack() as stack:
+        originals = None
+        if not dry_run:
+            originals = stack.enter_context(originals_for(source.sources, source.stated_format, output))
+        with (
+            nullcontext() if against is None else Collection.open(against) as known,
+            source.documents(beside=beside, origin=origin) as documents,
+            progress_bar() as progress,
+        ):
+            found = deduplicate(
+                documents if originals is None else noted(documents, origin, originals),
+                threshold,
+                measure=measure,  # type: ignore[arg-type]  # checked there, as the next one
+                shingle_words=shingle_words,
+                protect=protect,  # type: ignore[arg-type]
+                keep=keep,  # type: ignore[arg-type]
+                against=known,
+                memory=memory,
+                threads=threads,
+                progress=progress,
+            )
+        stack.enter_context(found)
+        review = found.review(MOST_SHOWN if originals is None else 0)
+        if originals is None:
+            _show(review)
         else:
-            _write(found, output, report, source)
+            _write(found, originals, output, report)
         verb = "would be dropped" if dry_run else "dropped"
+        kinds = f"{review.exact:,} exact, {review.near:,} near, {review.doubtful:,} doubtful"
         kept = found.n_documents - found.n_dropped
-        typer.echo(f"{found.n_documents:,} documents, {found.n_dropped:,} {verb}, {kept:,} kept", err=True)
+        typer.echo(f"{found.n_documents:,} documents, {found.n_dropped:,} {verb} ({kinds}), {kept:,} kept", err=True)
 
 
-def _write(found: Deduplicated, output: str | None, report: str | None, names: options.SourceOptions) -> None:
+def _write(found: Deduplicated, originals: Originals, output: str | None, report: str | None) -> None:
+    from sthash.cli.output import json_line
+
     # The report appears after the output, and an old one is gone before: a report always belongs to the output.
-    with _lines(report) as note, _lines(output, outdates=report) as write:
+    with _file(report) as notes, _file(output, outdates=report) as file:
         for dropped in found.dropped() if report else ():
             about = {"key": dropped.document.key, "of": dropped.of.key, "score": round(dropped.score, 6)}
-            note(about | {"text": dropped.document.text, "of_text": dropped.of.text})
-        for document in found.kept():
-            write(_row(document, names))
-
-
-def _row(document: Document, names: options.SourceOptions) -> dict[str, Any]:
-    """Give a document with the fields that it was read from."""
-    own = {
-        names.key or "key": document.key,
-        names.text or "text": document.text,
-        names.label or "label": document.label,
-    }
-    return document.metadata | {name: value for name, value in own.items() if value is not None}
+            row = about | {"text": dropped.document.text, "of_text": dropped.of.text}
+            notes.write(json_line(row, "utf-8").encode() + b"\n")
+        originals.write(file, found.is_kept())
 
 
 @contextmanager
-def _lines(path: str | None, outdates: str | None = None) -> Iterator[Any]:
-    """Give a function that writes a JSON line to a new file, which appears when it is whole, or to standard output."""
-    from sthash.cli.output import json_line
+def _file(path: str | None, outdates: str | None = None) -> Iterator[IO[bytes]]:
+    """Open a new file to write, which appears when it is whole, or standard output."""
     from sthash.duplicates.spool import naming_full_disk
     from sthash.files import replacing
 
-    def writer(file: TextIO) -> Any:
-        return lambda row: file.write(json_line(row, file.encoding) + "\n")
-
     if path is None:
-        yield writer(sys.stdout)
+        sys.stdout.flush()
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
         return
     with (
         naming_full_disk(path, "write to a larger disk"),
         replacing(Path(path), outdates=outdates) as temporary,
-        temporary.open("w", encoding="utf-8") as file,
+        temporary.open("wb") as file,
     ):
-        yield writer(file)
+        yield file
         file.flush()
 
 
-def _show(found: Deduplicated) -> None:
+def _show(review: Review) -> None:
     from sthash.cli.output import print_table
 
-    pairs = found.closest_pairs(MOST_PAIRS)
     rows = [
-        (f"{pair.score:.3f}", str(pair.left), left.text, str(pair.right), right.text) for pair, left, right in pairs
+        (f"{score:.3f}", ", ".join(reasons), str(document.key), document.text, str(of.key), of.text)
+        for (document, of, score), reasons in review.first
     ]
     if rows:
-        headings = ("score", "left", "left text", "right", "right text")
-        print_table(headings, rows, numbers=("score",), keys=("left", "right"))
+        headings = ("score", "doubts", "dropped", "its text", "kept", "text of the kept")
+        print_table(headings, rows, numbers=("score",), keys=("doubts", "dropped", "kept"))

@@ -17,7 +17,7 @@ from sthash.cli.conditions import parse_conditions
 
 if TYPE_CHECKING:
     from sthash.model import Learning
-    from sthash.sources import Document
+    from sthash.sources import Document, Origin
     from sthash.text.options import TextOptions
 
 Path = Annotated[str, typer.Argument(metavar="COLLECTION", help="The file of the collection.", show_default=False)]
@@ -101,13 +101,25 @@ class SourceOptions:
         typer.Option("--skip-bad", help="Skip records that cannot be read, and list them in a .skipped.jsonl file."),
     ] = False
 
+    @property
+    def stated_format(self) -> str | None:
+        """The format of the sources, whatever their names; None if their names tell it."""
+        return "lines" if self.lines else self.format
+
     @contextmanager
     def documents(
-        self, beside: str, *, vectors: str | None = None, width: int | None = None, metric: str = "cosine"
+        self,
+        beside: str,
+        *,
+        vectors: str | None = None,
+        width: int | None = None,
+        metric: str = "cosine",
+        origin: Origin | None = None,
     ) -> Iterator[Iterator[Document]]:
         """Read the documents, as they are asked for; a file of what is skipped goes beside another one.
 
         ``vectors`` is the field, or the ``.npy`` file, that has their vectors, of ``width`` values and this metric.
+        ``origin`` tells how the document that was given last is written.
         """
         from sthash.cli.skipped import skipping
         from sthash.sources import SourceFields, read_documents
@@ -120,7 +132,7 @@ class SourceOptions:
                 self.sources,
                 fields,
                 encoding=self.encoding,
-                format="lines" if self.lines else self.format,
+                format=self.stated_format,
                 include=self.include or (),
                 exclude=self.exclude or (),
                 on_bad=skipped if self.skip_bad else None,
@@ -128,6 +140,7 @@ class SourceOptions:
                 vector_file=file,
                 width=width,
                 metric=metric,  # type: ignore[arg-type]  # checked where the collection is built
+                origin=origin,
             )
 
     def words(self) -> list[str]:

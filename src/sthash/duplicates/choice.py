@@ -31,12 +31,14 @@ class Choice:
     scores: npt.NDArray[np.float64]
 
 
-def choose(pairs: SimilarPairs, known: int, rule: Rule, lengths: Positions) -> Choice:
+def choose(pairs: SimilarPairs, nearest: npt.NDArray[np.float64], known: int, rule: Rule, lengths: Positions) -> Choice:
     """Choose by a rule; in a group with documents that are already known, the first of them is kept.
 
     Parameters
     ----------
     pairs : SimilarPairs
+    nearest : array of float64
+        How similar each document is to its nearest, which need not be among the pairs.
     known : int
         Number of documents, at the start, that are not part of the stream.
     rule : {"first", "longest", "newest"}
@@ -49,7 +51,7 @@ def choose(pairs: SimilarPairs, known: int, rule: Rule, lengths: Positions) -> C
     >>> from sthash.duplicates.choice import choose
     >>> from sthash.duplicates.similarity_join import SimilarPairs
     >>> pairs = SimilarPairs(np.array([0, 1]), np.array([2, 2]), np.array([0.8, 0.9]), 0, complete=True)
-    >>> chosen = choose(pairs, 0, "longest", np.array([3, 5, 4, 9]))
+    >>> chosen = choose(pairs, np.array([0.8, 0.9, 0.9, 0]), 0, "longest", np.array([3, 5, 4, 9]))
     >>> chosen.dropped.tolist(), chosen.kept.tolist(), chosen.scores.tolist()
     ([0, 2], [1, 1], [0.8, 0.9])
     """
@@ -62,9 +64,6 @@ def choose(pairs: SimilarPairs, known: int, rule: Rule, lengths: Positions) -> C
     ends = places[: len(pairs)], places[len(pairs) :]
     edges = coo_array((np.ones(len(pairs), dtype=bool), ends), shape=(len(members), len(members)))
     n_groups, group = connected_components(edges, directed=False)
-    best = np.zeros(len(members))
-    for end in ends:
-        np.maximum.at(best, end, pairs.scores)
     # The member that is kept comes last in its group: what is written to a group last stays there.
     order: Positions = np.arange(len(members))[::-1]
     if rule == "longest":
@@ -77,4 +76,4 @@ def choose(pairs: SimilarPairs, known: int, rule: Rule, lengths: Positions) -> C
     kept_of[group[order]] = members[order]
     kept = kept_of[group]
     is_dropped = (members != kept) & (members >= known)
-    return Choice(members[is_dropped], kept[is_dropped], best[is_dropped])
+    return Choice(members[is_dropped], kept[is_dropped], nearest[members[is_dropped]])

@@ -70,12 +70,13 @@ def similar_rows(
     first_query: int = 0,
     pairs_per_document: int = PAIRS_PER_DOCUMENT,
     most_pairs: int | None = None,
+    nearest: npt.NDArray[np.float64] | None = None,
 ) -> SimilarPairs:
     """Find all pairs of sparse rows that are similar enough, exactly, by prefix filtering.
 
     With ``keep_numbers`` texts are kept apart if they differ in any number. Rows are looked for from the chosen one
     ``first_query`` on. If there are more than ``most_pairs``, not all are listed, but ``pairs_per_document`` and those
-    that join further documents.
+    that join further documents. ``nearest``, one value per document, is raised to the highest score of each.
     """
     plenty = MANY_PAIRS + PAIRS_PER_DOCUMENT // 10 * len(rows.chosen) if most_pairs is None else most_pairs
     marks_indptr, marks = (None, None) if rows.marks is None else rows.marks
@@ -98,6 +99,8 @@ def similar_rows(
         left, right, scores = join.next()
         blocks.append((left // rows.per_document, right // rows.per_document, scores))
         progress("comparing", join.position, len(rows.chosen))
+    if nearest is not None:
+        np.maximum.at(nearest, rows.chosen // rows.per_document, join.nearest())
     return _with_copies(blocks, rows.copies, rows.firsts, complete=join.complete)
 
 

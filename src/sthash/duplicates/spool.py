@@ -7,14 +7,17 @@ import itertools
 import json
 import os
 import tempfile
+from array import array
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import IO, Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from sthash.sources import Document
+
+_WRITTEN_AT_ONCE = 1 << 20
 
 
 class SpillError(OSError):
@@ -32,9 +35,14 @@ def naming_full_disk(place: str, remedy: str) -> Iterator[None]:
         raise SpillError(f"the disk of {place} is full. Free some space, or {remedy}.") from error
 
 
-def _write(file: IO[bytes], content: Any) -> None:
+def spilling() -> AbstractContextManager[None]:
+    """Name the folder for temporary files, and what to do, where its disk is full."""
     place = f"the folder for temporary files, {tempfile.gettempdir()},"
-    with naming_full_disk(place, "set TMPDIR to a folder on a larger disk"):
+    return naming_full_disk(place, "set TMPDIR to a folder on a larger disk")
+
+
+def _write(file: IO[bytes], content: Any) -> None:
+    with spilling():
         file.write(content)
         file.flush()
 
@@ -97,6 +105,59 @@ class Spool:
         self._parts = []
         if self._file is not None:
             self._file.close()
+
+
+class RecordSpool:
+    """Records as bytes in a temporary file, in their order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sthash.duplicates.spool import RecordSpool
+    >>> with RecordSpool() as spool:
+    ...     for record in (b"one", b"", b"three"):
+    ...         spool.append(record)
+    ...     list(spool.chosen(np.array([True, True, False])))
+    [b'one', b'']
+    """
+
+    def __init__(self) -> None:
+        self._file: IO[bytes] = tempfile.TemporaryFile(prefix="sthash-")  # noqa: SIM115
+        self._sizes = array("q")
+        self._held: list[bytes] = []
+        self._held_bytes = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Remove the file."""
+        self._file.close()
+
+    def append(self, record: bytes) -> None:
+        """Add a record at the end."""
+        self._sizes.append(len(record))
+        self._held.append(record)
+        self._held_bytes += len(record)
+        if self._held_bytes >= _WRITTEN_AT_ONCE:
+            self._spill()
+
+    def _spill(self) -> None:
+        _write(self._file, b"".join(self._held))
+        self._held, self._held_bytes = [], 0
+
+    def chosen(self, is_chosen: npt.NDArray[np.bool_]) -> Iterator[bytes]:
+        """Read the records that are chosen, in their order."""
+        self._spill()
+        self._file.seek(0)
+        for size, wanted in zip(self._sizes, is_chosen.data, strict=True):
+            if wanted:
+                yield self._file.read(size)
+            else:
+                self._file.seek(size, os.SEEK_CUR)
 
 
 class DocumentSpool(Sequence[Document]):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -24,6 +25,7 @@ from sthash.duplicates.comparable_rows import (
     worded_rows,
     wording_sets,
 )
+from sthash.duplicates.doubts import doubts
 from sthash.duplicates.measures import Measure, check_measure, refuse_most_pairs
 from sthash.duplicates.options import SHINGLE_WORDS, DuplicateOptions, Protect
 from sthash.duplicates.result import RULES, Documents, Pair, Rule
@@ -41,7 +43,7 @@ MEMORY = 4 << 30
 LEAST_MEMORY = 64 << 20
 # Bytes that a comparison takes per term or shingle of the documents compared.
 BYTES_PER_ENTRY = 40
-# What a document takes besides: places, lengths, groups.
+# What a document takes besides: places, lengths, scores, groups.
 BYTES_PER_DOCUMENT = 100
 PAIRS_PER_DOCUMENT = 8
 
@@ -52,6 +54,34 @@ class Dropped(NamedTuple):
     document: Document
     of: Document
     score: float
+
+
+class Doubtful(NamedTuple):
+    """A drop, and what speaks against it; see `sthash.duplicates.doubts`."""
+
+    dropped: Dropped
+    reasons: tuple[str, ...]
+
+
+class Review(NamedTuple):
+    """How many drops are sure, and those that are least sure.
+
+    Attributes
+    ----------
+    exact : int
+        Drops with a score of 1.
+    near : int
+        Near-duplicates that nothing speaks against.
+    doubtful : int
+        Near-duplicates that something speaks against.
+    first : list of Doubtful
+        The most doubtful drops first.
+    """
+
+    exact: int
+    near: int
+    doubtful: int
+    first: list[Doubtful]
 
 
 @dataclass(frozen=True)
@@ -82,6 +112,7 @@ class Deduplicated:
     documents: DocumentSpool
     known: int
     pairs: SimilarPairs
+    threshold: float
     choice: Choice = field(repr=False)
     closing: ExitStack = field(repr=False)
 
@@ -107,16 +138,42 @@ class Deduplicated:
 
     def kept(self) -> Iterator[Document]:
         """Give the documents that are kept, in their order."""
-        is_kept = np.ones(len(self.documents), dtype=bool)
-        is_kept[: self.known] = False
-        is_kept[self.choice.dropped] = False
-        yield from self.documents.chosen(is_kept)
+        yield from self.documents.chosen(np.concatenate([np.zeros(self.known, dtype=bool), self.is_kept()]))
+
+    def is_kept(self) -> npt.NDArray[np.bool_]:
+        """Return for each document that was read whether it is kept."""
+        is_kept = np.ones(self.n_documents, dtype=bool)
+        is_kept[self.choice.dropped - self.known] = False
+        return is_kept
 
     def dropped(self) -> Iterator[Dropped]:
         """Give the documents that are left out, each with the one that is kept in its place."""
-        places = zip(self.choice.dropped, self.choice.kept, self.choice.scores, strict=True)
-        for position, kept, score in places:
-            yield Dropped(self.documents[int(position)], self.documents[int(kept)], float(score))
+        yield from map(self._dropped, range(self.n_dropped))
+
+    def _dropped(self, place: int) -> Dropped:
+        position, kept = int(self.choice.dropped[place]), int(self.choice.kept[place])
+        return Dropped(self.documents[position], self.documents[kept], float(self.choice.scores[place]))
+
+    def review(self, most: int = 100) -> Review:
+        """Count the drops that are sure and those that are not; return the least sure ones, up to ``most``.
+
+        Drops come first that most speaks against, of these the ones with the lowest score, then the shortest texts.
+        """
+        doubtful = 0
+
+        def reviewed() -> Iterator[tuple[tuple[float, ...], Doubtful]]:
+            nonlocal doubtful
+            for place in np.flatnonzero(self.choice.scores < 1).tolist():
+                dropped = self._dropped(place)
+                reasons = doubts(dropped.document.text, dropped.of.text, dropped.score, self.threshold)
+                doubtful += bool(reasons)
+                order = (-len(reasons), dropped.score, len(dropped.document.text), place)
+                yield order, Doubtful(dropped, reasons)
+
+        first = [found for _, found in heapq.nsmallest(max(most, 1), reviewed())][:most]
+        copies = np.flatnonzero(self.choice.scores == 1)
+        first += [Doubtful(self._dropped(place), ()) for place in copies[: most - len(first)].tolist()]
+        return Review(len(copies), self.n_dropped - len(copies) - doubtful, doubtful, first)
 
     def closest_pairs(self, most: int = 100) -> list[tuple[Pair, Document, Document]]:
         """Return the most similar pairs, with their documents; keys are positions in the stream if there are none."""
@@ -193,9 +250,9 @@ def deduplicate(
         if against is not None:
             known = _read(against.export(), spool, rows, lengths, "reading the collection", settings)
         _read(documents, spool, rows, lengths, "reading", settings)
-        pairs = _all_pairs(rows, known, settings)
-        choice = choose(pairs, known, rule, np.concatenate([np.zeros(0, np.int64), *lengths]))
-        return Deduplicated(spool, known, pairs, choice, stack.pop_all())
+        pairs, nearest = _all_pairs(rows, known, settings)
+        choice = choose(pairs, nearest, known, rule, np.concatenate([np.zeros(0, np.int64), *lengths]))
+        return Deduplicated(spool, known, pairs, threshold, choice, stack.pop_all())
 
 
 def _read(
@@ -313,8 +370,8 @@ _KINDS: dict[str, type[_SpooledRows]] = {
 }
 
 
-def _all_pairs(rows: _SpooledRows, known: int, settings: _Settings) -> SimilarPairs:
-    """Compare all documents, in parts of which two fit into memory."""
+def _all_pairs(rows: _SpooledRows, known: int, settings: _Settings) -> tuple[SimilarPairs, npt.NDArray[np.float64]]:
+    """Compare all documents, in parts of which two fit into memory; also return how similar each is to its nearest."""
     sizes = np.concatenate([np.zeros(0, np.int64), *rows.sizes])
     bounds, entries = bounds_of(sizes), rows.entries.array()
     first_of = _core.first_equal_sets(bounds, entries, threads=resolve_threads(settings.threads))
@@ -324,20 +381,24 @@ def _all_pairs(rows: _SpooledRows, known: int, settings: _Settings) -> SimilarPa
     )
     new = copies >= known
     copies, firsts = copies[new], firsts[new]
+    nearest = np.zeros(len(sizes))
+    nearest[copies] = nearest[firsts] = 1
     parts = _parts(chosen, sizes, known, settings.memory)
     work = [(i, j) for j in range(len(parts)) for i in range(j + 1) if len(parts[j]) and parts[j][-1] >= known]
     blocks = [SimilarPairs(firsts, copies, np.ones(len(copies)), len(copies), complete=True)]
     for done, (i, j) in enumerate(work):
         settings.progress("comparing", done, len(work))
-        blocks.append(_pairs_of_parts(rows, bounds, entries, parts[i], parts[j] if j > i else None, known, settings))
+        second = parts[j] if j > i else None
+        blocks.append(_pairs_of_parts(rows, bounds, entries, parts[i], second, known, settings, nearest))
     settings.progress("comparing", len(work), len(work))
-    return SimilarPairs(
+    pairs = SimilarPairs(
         np.concatenate([block.left for block in reversed(blocks)]),
         np.concatenate([block.right for block in reversed(blocks)]),
         np.concatenate([block.scores for block in reversed(blocks)]),
         len(copies),
         all(block.complete for block in blocks),
     )
+    return pairs, nearest
 
 
 def _content(
@@ -380,6 +441,7 @@ def _pairs_of_parts(
     second: Positions | None,
     known: int,
     settings: _Settings,
+    nearest: npt.NDArray[np.float64],
 ) -> SimilarPairs:
     """Compare the documents of one part with each other, or with those of a second part."""
     documents = first if second is None else np.concatenate([first, second])
@@ -388,6 +450,7 @@ def _pairs_of_parts(
     # A document is looked for among those before it; one that is contained, among all.
     looked_for = known if among or settings.measure == "containment" else int(second[0])  # type: ignore[index]
     first_query = int(np.searchsorted(documents[compared.chosen // compared.per_document], looked_for))
+    own_nearest = np.zeros(len(documents))
     found = similar_rows(
         compared,
         settings.measure,
@@ -397,7 +460,9 @@ def _pairs_of_parts(
         first_query=first_query,
         pairs_per_document=PAIRS_PER_DOCUMENT,
         most_pairs=len(documents),
+        nearest=own_nearest,
     )
+    nearest[documents] = np.maximum(nearest[documents], own_nearest)
     left, right = documents[found.left], documents[found.right]
     wanted = np.ones(len(left), dtype=bool) if among else (left < second[0]) != (right < second[0])  # type: ignore[index]
     return SimilarPairs(left[wanted], right[wanted], found.scores[wanted], 0, found.complete)

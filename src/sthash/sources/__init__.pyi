@@ -3,6 +3,7 @@ from sthash.sources.fields import FieldNames as FieldNames
 from sthash.sources.fields import SourceFields as SourceFields
 from sthash.sources.fields import as_document as as_document
 from sthash.sources.formats import FORMATS as FORMATS
+from sthash.sources.origin import Origin as Origin
 from sthash.sources.pairs import open_documents as open_documents
 from sthash.sources.pairs import paired as paired
 from sthash.sources.pairs import with_fields as with_fields

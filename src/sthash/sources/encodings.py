@@ -44,10 +44,16 @@ class Encoding:
         Encodings as Python knows them, tried in this order.
     detect : bool
         Whether text without a byte order mark may turn out to be UTF-16 or UTF-32. A mark always decides.
+    mark : bytes
+        The byte order mark that was found.
+    original : str, optional
+        The encoding of the source, if what is read of it is made UTF-8 first.
     """
 
     names: tuple[str, ...] = (DEFAULT,)
     detect: bool = True
+    mark: bytes = b""
+    original: str | None = None
 
     @classmethod
     def of(cls, encoding: str | None) -> Encoding:
@@ -97,7 +103,7 @@ def plain_stream(stream: IO[bytes], name: str, encoding: Encoding) -> tuple[IO[b
     head = stream.read(HEAD_BYTES)
     for mark, found in _MARKS:
         if head.startswith(mark):
-            head, encoding = head[len(mark) :], Encoding((found,))
+            head, encoding = head[len(mark) :], Encoding((found,), mark=mark)
             break
     else:
         mark = b""
@@ -106,7 +112,8 @@ def plain_stream(stream: IO[bytes], name: str, encoding: Encoding) -> tuple[IO[b
     rest = io.BufferedReader(_Rest(head, stream), _CHUNK)
     if _has_plain_lines(encoding.names[0]):
         return rest, encoding
-    return io.BufferedReader(_Recoded(rest, name, encoding, len(mark)), _CHUNK), Encoding(detect=False)
+    recoded = io.BufferedReader(_Recoded(rest, name, encoding, len(mark)), _CHUNK)
+    return recoded, Encoding(detect=False, mark=mark, original=encoding.names[0])
 
 
 def _without_mark(head: bytes) -> str | None:

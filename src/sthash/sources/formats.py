@@ -8,11 +8,12 @@ import itertools
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import IO, Any
 
 from sthash.sources.encodings import Encoding, plain_stream
 from sthash.sources.kinds import KINDS
+from sthash.sources.origin import Origin
 from sthash.sources.parquet import parquet_records
 from sthash.sources.records import LARGEST_RECORD, BadRecord, OnBad, Records, refuse, too_large
 
@@ -29,6 +30,7 @@ def read_records(
     encoding: Encoding | None = None,
     on_bad: OnBad = refuse,
     vector: str | None = None,
+    origin: Origin | None = None,
 ) -> Records:
     """Give the records of a stream in one of the `FORMATS`.
 
@@ -43,15 +45,22 @@ def read_records(
         Called with what cannot be read; it raises an error, or reading continues after it.
     vector : str, optional
         Field that holds a vector, which may come as an array.
+    origin : Origin, optional
+        Told of each record that is given.
     """
+    if origin is not None:
+        origin.begin(name, kind)
     if kind == "parquet":
-        yield from parquet_records(stream, name, vector)
+        yield from parquet_records(stream, name, vector, origin)
         return
     if kind in KINDS:
         yield from _file_records(stream, name, kind, encoding or Encoding(), on_bad)
         return
     plain, found = plain_stream(stream, name, encoding or Encoding())
-    yield from _TEXT_FORMATS[kind](_Lines(plain, name, found, on_bad))
+    lines = _Lines(plain, name, found, on_bad)
+    if origin is not None and kind != "json":
+        origin.lines = lines
+    yield from _TEXT_FORMATS[kind](lines)
 
 
 class _Lines:
@@ -63,11 +72,19 @@ class _Lines:
         Of the last line, from 1 on.
     offset : int
         Bytes before it.
+    parts : sequence of bytes
+        The lines of the last record.
+    head : bytes
+        The lines before the first record of a table.
+    dialect : tuple
+        The delimiter and the fields of a table.
     """
 
     def __init__(self, stream: IO[bytes], name: str, encoding: Encoding, on_bad: OnBad) -> None:
         self.stream, self.name, self.encoding, self.on_bad = stream, name, encoding, on_bad
         self.number = self.offset = self._end = 0
+        self.parts: Sequence[bytes] = ()
+        self.head, self.dialect = b"", tuple[Any, ...]()
 
     @property
     def place(self) -> str:
@@ -82,6 +99,7 @@ class _Lines:
                     line = self.stream.readline(_CHUNK)
                     self._end += len(line)
                 continue
+            self.parts = (line,)
             yield line
 
     def texts(self) -> Iterator[str]:
@@ -245,6 +263,7 @@ def _table_records(lines: _Lines, delimiters: str) -> Records:
     if stated := _SEPARATOR.fullmatch(first):
         delimiter = stated.group(1)
         next(rows)
+        lines.head = b"".join(rows.own)
     else:
         delimiter = max(delimiters, key=lambda sign: len(next(csv.reader([first], delimiter=sign), [])))
     # Strict: a quotation mark that is never closed is an error, not one long field.
@@ -266,6 +285,8 @@ def _table_records(lines: _Lines, delimiters: str) -> Records:
             lines.on_bad(BadRecord(rows.place, rows.problem, rows.text))
         elif header is None:
             header = row
+            lines.head += b"".join(rows.own)
+            lines.dialect = (delimiter, *row)
             if twice := next((field for field, count in Counter(row).items() if count > 1), None):
                 raise ValueError(f"{rows.place} has the field {twice!r} twice. Rename one of them.")
         elif len(row) != len(header):
@@ -275,6 +296,7 @@ def _table_records(lines: _Lines, delimiters: str) -> Records:
             )
             lines.on_bad(BadRecord(rows.place, reason, rows.text))
         else:
+            lines.parts = rows.own
             yield rows.place, dict(zip(header, row, strict=True))
 
 
@@ -297,7 +319,7 @@ class _Rows:
 
     def begin(self) -> None:
         """Note that a record begins."""
-        self._own, self._size = list[bytes](), 0
+        self.own, self._size = list[bytes](), 0
         self.problem: str | None = None
 
     @property
@@ -307,7 +329,7 @@ class _Rows:
     @property
     def text(self) -> str:
         """The record as written in the file."""
-        return b"".join(self._own).decode("utf-8", "backslashreplace").rstrip("\r\n")
+        return b"".join(self.own).decode("utf-8", "backslashreplace").rstrip("\r\n")
 
     def __iter__(self) -> _Rows:
         return self
@@ -317,7 +339,7 @@ class _Rows:
         self._size += len(line)
         if self._size > LARGEST_RECORD:
             raise ValueError(too_large(self.place).reason)
-        self._own.append(line)
+        self.own.append(line)
         encoding = self._lines.encoding
         try:
             return encoding.decode(line)

@@ -7,12 +7,14 @@ expand as far as any other compressed file. Repeated strings are expanded only a
 from __future__ import annotations
 
 import io
+import itertools
 from collections.abc import Iterator
 from typing import IO, Any
 
 from sthash.batches import BATCH_DOCUMENTS
 from sthash.extras import install_command
 from sthash.sources.compression import expands_too_far, most_bytes
+from sthash.sources.origin import Origin
 from sthash.sources.records import Records
 from sthash.tables import arrow_records, plain_record
 
@@ -20,7 +22,7 @@ from sthash.tables import arrow_records, plain_record
 _PART_BYTES = 64 * 2**20
 
 
-def parquet_records(stream: IO[bytes], name: str, vector: str | None) -> Records:
+def parquet_records(stream: IO[bytes], name: str, vector: str | None, origin: Origin | None = None) -> Records:
     """Give the records of a stream in the format Parquet.
 
     Parameters
@@ -31,12 +33,14 @@ def parquet_records(stream: IO[bytes], name: str, vector: str | None) -> Records
         For messages.
     vector : str, optional
         Field that holds a vector, which comes as an array.
+    origin : Origin, optional
+        Told of each record that is given.
     """
     try:
         import pyarrow
     except ImportError as error:
         raise ImportError(f"{name}: Parquet needs pyarrow. Install it: {install_command('parquet')}.") from error
-    number, batches = 0, _batches(stream, name)
+    number, batches = 0, _batches(stream, name, origin)
     while True:
         try:
             batch = next(batches, None)
@@ -47,12 +51,14 @@ def parquet_records(stream: IO[bytes], name: str, vector: str | None) -> Records
             raise ValueError(f"{name} cannot be read as Parquet ({error}). Check the file, or set format.") from error
         if batch is None:
             return
-        for record in records:
+        for row, record in enumerate(records):
             number += 1
+            if origin is not None:
+                origin.batch, origin.row = batch, row
             yield f"{name}, row {number}", record
 
 
-def _batches(stream: IO[bytes], name: str) -> Iterator[Any]:
+def _batches(stream: IO[bytes], name: str, origin: Origin | None) -> Iterator[Any]:
     from pyarrow import BufferReader
     from pyarrow.parquet import ParquetFile
 
@@ -66,8 +72,10 @@ def _batches(stream: IO[bytes], name: str) -> Iterator[Any]:
     most = most_bytes(size)
     remedy = "write it as jsonl, or split it"
     declared = ParquetFile(file)
-    groups = (declared.metadata.row_group(group) for group in range(declared.num_row_groups))
-    if sum(group.total_byte_size for group in groups) > most:
+    if origin is not None:
+        origin.schema = declared.schema_arrow
+    sizes = (declared.metadata.row_group(group).total_byte_size for group in range(declared.num_row_groups))
+    if sum(sizes) > most:
         raise expands_too_far(name, most, remedy)
     strings = [
         column.path
@@ -75,7 +83,12 @@ def _batches(stream: IO[bytes], name: str) -> Iterator[Any]:
         if column.physical_type == "BYTE_ARRAY" and column.logical_type.type != "DECIMAL"
     ]
     count = 0
-    for batch in ParquetFile(file, read_dictionary=strings).iter_batches(BATCH_DOCUMENTS):
+    # Group by group: a batch from several would have several dictionaries, which Arrow does not have within lists.
+    reader = ParquetFile(file, read_dictionary=strings)
+    groups = range(reader.num_row_groups)
+    for batch in itertools.chain.from_iterable(
+        reader.iter_batches(BATCH_DOCUMENTS, row_groups=[group]) for group in groups
+    ):
         expanded = sum(_expanded_bytes(column) for column in batch.columns)
         count += expanded
         if count > most:

@@ -17,6 +17,7 @@ from sthash.sources.encodings import Encoding
 from sthash.sources.fields import SourceFields
 from sthash.sources.folders import folder_files, format_of
 from sthash.sources.formats import FORMATS, read_records
+from sthash.sources.origin import Origin
 from sthash.sources.records import LARGEST_RECORD, BadRecord, OnBad, refuse, too_large
 from sthash.sources.vectors import VectorCheck, VectorFile
 from sthash.tables import is_table, table_records
@@ -38,6 +39,7 @@ def read_documents(
     vector_file: str | os.PathLike[str] | None = None,
     width: int | None = None,
     metric: Metric = "cosine",
+    origin: Origin | None = None,
 ) -> Iterator[Document]:
     r"""Iterate over the documents of sources; they are read lazily.
 
@@ -76,6 +78,8 @@ def read_documents(
     width, metric : int, str, optional
         Number of values that each vector must have, by default that of the first one; and what vectors are compared by.
         Vectors of zeros are refused only for "cosine", not for "ip".
+    origin : Origin, optional
+        Tells how the document that was given last is written in its source.
 
     Notes
     -----
@@ -109,6 +113,7 @@ def read_documents(
         on_skip or on_bad,
         file,
         check,
+        origin,
     )
     return reader.read(cast("Iterable[Any]", [sources] if single else sources))
 
@@ -126,11 +131,14 @@ class _Reader:
     on_skip: OnBad | None
     file: VectorFile | None
     check: VectorCheck
+    origin: Origin | None
 
     def read(self, sources: Iterable[Any]) -> Iterator[Document]:
         """Read one source after the other."""
         for source in sources:
             if is_table(source):
+                if self.origin is not None:
+                    self.origin.begin("the table", "table")
                 records = ((f"row {row} of the table", record) for row, record in enumerate(self._table(source)))
                 yield from self._documents(records)
             elif isinstance(source, str) and source == "-":
@@ -158,7 +166,7 @@ class _Reader:
 
     def _from_stream(self, stream: IO[bytes], name: str, kind: str) -> Iterator[Document]:
         on_bad = refuse if self.on_bad is refuse else self._bad_source
-        records = read_records(stream, name, kind, self.encoding, on_bad, self.fields.vector)
+        records = read_records(stream, name, kind, self.encoding, on_bad, self.fields.vector, self.origin)
         # Closed before the stream that they are read from, even if the rest is not read.
         with closing(records):
             yield from self._documents(self._until_broken(records, name))
@@ -191,6 +199,8 @@ class _Reader:
             if len(document.text) > LARGEST_RECORD:
                 self.on_bad(too_large(place))
                 continue
+            if self.origin is not None:
+                self.origin.record = record
             if self.file is None or beside is not None:  # without a vector it only counts, for the error in the end
                 yield document
 
@@ -202,6 +212,8 @@ class _Reader:
         return replace(document, vector=self.check(vector, f"the vector of {named}"))
 
     def _from_folder(self, folder: Path) -> Iterator[Document]:
+        if self.origin is not None:
+            self.origin.begin(str(folder), "folder")
         matched, skipped = 0, list[BadRecord]()
         skip = self.on_skip or skipped.append
         for file in folder_files(folder, self.include, self.exclude, skip):
