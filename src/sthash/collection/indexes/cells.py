@@ -348,7 +348,7 @@ class Cells:
         assert index is not None  # noqa: S101
         held.generation = -1  # until all is done
         try:
-            index.remove(changed)
+            index.remove_encoded(changed)
             for ids, encoded in self._encoded(first):
                 index.add_encoded(encoded, ids)
         except CollectionError:
