@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from sthash.cli.embedders import load_function
+from sthash.collection.indexes import coded_vectors
 
 MODULE = "import numpy as np\ndef embed(texts):\n    return np.array([[len(t), t.count('a') + 1, 1] for t in texts])\n"
 
@@ -149,6 +150,28 @@ def test_many_vectors_have_cells(sth):
     assert found["score"] == pytest.approx(cosines.max(), abs=1e-3)
     assert sth("relearn", "c.sth").err == "c.sth: relearned\n"
     assert "ok, 1,200 documents" in sth("check", "c.sth").out
+
+
+def test_codes_instead_of_vectors(sth, monkeypatch):
+    monkeypatch.setattr(coded_vectors, "FEW_VECTORS", 1000)
+    vectors = np.random.default_rng(0).normal(size=(1200, 16)).astype(np.float32)
+    np.save("v.npy", vectors)
+    write(Path("docs.jsonl"), [{"key": f"k{i}", "text": f"text {i}"} for i in range(1200)])
+    sth("build", "c.sth", "docs.jsonl", "--vectors", "v.npy", "--precision", "codes")
+    facts = json.loads(sth("info", "c.sth", "--json").out)
+    assert (facts["precision"], facts["code_bytes"], facts["cells"]) == ("codes", 24, 0)
+    unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    cosines = unit @ unit[3]
+    found = [json.loads(line) for line in sth("similar", "c.sth", "k3", "-k", 10, "--json").out.splitlines()]
+    expected = [cosines[int(hit["key"][1:])] for hit in found]
+    assert [hit["score"] for hit in found] == pytest.approx(expected, abs=0.1)
+    assert "ok, 1,200 documents" in sth("check", "c.sth").out
+    assert len(sth("export", "c.sth").out.splitlines()) == 1200
+    for command in (("relearn", "c.sth"), ("similar", "c.sth", "k3", "--exact"), ("duplicates", "c.sth")):
+        assert "keeps codes of its vectors, not the vectors" in sth(*command, status=1).err
+    refused = sth("build", "d.sth", "docs.jsonl", "--vectors", "v.npy", "--precision", "codes", "--n-bits", 8, status=1)
+    assert "Leave" in refused.err
+    assert not Path("d.sth").exists()
 
 
 def test_texts_beside_vectors_are_searched_by_their_words(sth, rows):

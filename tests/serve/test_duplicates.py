@@ -1,7 +1,10 @@
 """Near-duplicates over HTTP: of the collection, and of texts that it may have already."""
 
-from sthash import Collection, near_duplicates
+import numpy as np
+
+from sthash import Collection, VectorOptions, near_duplicates
 from sthash.applications import known_copies
+from sthash.collection.indexes import coded_vectors
 from sthash.serve import read_routes
 
 
@@ -35,3 +38,18 @@ def test_texts_that_the_collection_has_already(path, app_of):
     assert [verdict["is_new"] for verdict in verdicts] == [False, True]
     assert api.post("/duplicates", json={"texts": [text], "threshold": 0.1}).status_code == 422
     assert api.post("/duplicates", json={"texts": [text] * 100_000}).status_code == 422
+
+
+def test_vectors_of_which_only_codes_are_kept_have_none(tmp_path, app_of, monkeypatch):
+    monkeypatch.setattr(coded_vectors, "FEW_VECTORS", 1000)
+    vectors = np.random.default_rng(0).normal(size=(1000, 8)).astype(np.float32)
+    file = tmp_path / "codes.sth"
+    Collection.create(file, vectors=vectors, vector_options=VectorOptions(precision="codes", n_bytes=4)).close()
+    api = app_of(file)
+    assert api.post("/search", json={"vector": vectors[3].tolist(), "k": 5}).status_code == 200
+    for answer in (
+        api.get("/duplicates"),
+        api.post("/search", json={"vector": vectors[3].tolist(), "exact": True}),
+        api.post("/search", json={"vector": vectors[3].tolist(), "collapse": True}),
+    ):
+        assert (answer.status_code, "not the vectors" in answer.text) == (422, True)

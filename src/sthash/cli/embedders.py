@@ -91,7 +91,7 @@ class ComparisonOptions:
         typer.Option(help="Similarity metric of vectors: cosine, or ip (inner product).  [default: cosine]"),
     ] = None
     precision: Annotated[
-        str | None, typer.Option(help="How vectors are kept: float32, float16 or int8.  [default: float32]")
+        str | None, typer.Option(help="How vectors are kept: float32, float16, int8 or codes.  [default: float32]")
     ] = None
 
     def options(self, *, of_vectors: bool) -> VectorOptions | None:

@@ -150,6 +150,32 @@ class EmbeddingQuantizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 codes[first : first + BATCH] = self._encode(unit_rows(rows[first : first + BATCH]) - self.mean_)
         return codes
 
+    def inverse_transform(self, codes: Codes) -> Floats:
+        """Return the vector that each code stands for, of unit length.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sthash.hashing import EmbeddingQuantizer
+        >>> X = np.random.default_rng(0).normal(size=(300, 16))
+        >>> quantizer = EmbeddingQuantizer(n_bytes=16).fit(X)
+        >>> cosines = np.einsum("ij,ij->i", quantizer.inverse_transform(quantizer.transform(X)), X)
+        >>> bool((cosines / np.linalg.norm(X, axis=1)).mean() > 0.95)
+        True
+        """
+        check_is_fitted(self)
+        codes = self._checked_codes(codes)
+        n_books, rows = len(self.books_), np.empty((len(codes), self.n_features_in_), dtype=np.float32)
+        turned = np.ascontiguousarray(self.signs_.T)
+        for first in range(0, len(codes), BATCH):
+            part = codes[first : first + BATCH]
+            sums = sums_of(part[:, :n_books], self.books_)
+            signs = signs_of(np.ascontiguousarray(part[:, n_books:-1]))
+            if signs.size:
+                sums += _core.multiply(signs, turned, threads=resolve_threads(self.threads))
+            rows[first : first + BATCH] = unit_rows(self.mean_ + self.corrections_[part[:, -1], :1] * sums)
+        return rows
+
     def tables(self, queries: npt.ArrayLike) -> QueryTables:
         """Return the tables with which queries score codes."""
         check_is_fitted(self)
@@ -219,21 +245,26 @@ class EmbeddingQuantizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def save(self, path: str | PathLike[str]) -> None:
         """Write the fitted model to a file for `load` and `sthash.load`. An interrupted write leaves no trace."""
         check_is_fitted(self)
-        config = {
-            "n_bytes": int(self.n_bytes),
-            "random_state": saved_seed(self.random_state),
-            "longest": self._longest,
-        }
-        names = ("mean_", "books_", "signs_", "corrections_")
-        model_file.write(path, type(self).__name__, config, {name: getattr(self, name) for name in names})
+        model_file.write(path, type(self).__name__, *self.state())
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:
         """Read a quantizer that `save` wrote."""
         return model_file.load_as(cls, path)
 
+    def state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
+        """Return what `restored` makes the fitted quantizer of: settings, and arrays by their names."""
+        config = {
+            "n_bytes": int(self.n_bytes),
+            "random_state": saved_seed(self.random_state),
+            "longest": self._longest,
+        }
+        names = ("mean_", "books_", "signs_", "corrections_")
+        return config, {name: getattr(self, name) for name in names}
+
     @classmethod
-    def _restored(cls, config: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Self:
+    def restored(cls, config: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Self:
+        """Make a quantizer of what `state` returned, which may be untrusted; ValueError if it is not one."""
         check_seed(config["random_state"])
         quantizer = cls(_check_bytes(config["n_bytes"]), random_state=config["random_state"])
         quantizer._longest = check_positive("longest", config["longest"], most=LONGEST)
@@ -256,6 +287,8 @@ class EmbeddingQuantizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         quantizer.n_features_in_ = d
         quantizer._prepare()
         return quantizer
+
+    _restored = restored  # as a model file calls it
 
     def _fit(self, X: npt.ArrayLike) -> None:
         n_bytes, threads = _check_bytes(self.n_bytes), resolve_threads(self.threads)

@@ -19,6 +19,9 @@ from sthash.vectors.metric import Metric
 
 Precision = Literal["float32", "float16", "int8"]
 PRECISIONS = ("float32", "float16", "int8")
+# What a collection keeps: the vectors, or only codes of them.
+Kept = Literal["float32", "float16", "int8", "codes"]
+KEPT = (*PRECISIONS, "codes")
 
 BATCH = 8192
 

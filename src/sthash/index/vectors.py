@@ -377,6 +377,10 @@ class VectorIndex:
             self._core.remove(gone)
             self._settle(resolve_threads(None))
 
+    def remove_encoded(self, ids: npt.ArrayLike | Set[int]) -> None:
+        """Remove vectors as `remove` does, and leave the cells as they are, as `add_encoded` does."""
+        self._core.remove(check_ids(ids))
+
     def _settle(self, threads: int) -> None:
         """Let the cells follow the vectors, and measure the effort again if much has changed."""
         size = len(self)

@@ -138,7 +138,7 @@ def build(
     """Build a file, by a model that is given or one that is learned."""
     if source.documents is None and source.vectors is None:
         raise TypeError("a collection is made from documents, vectors or both, but got neither. Pass some.")
-    _check_options(learning, vector_options)
+    _check_options(learning, vector_options, model)
     _check_model(source, model, learning, vector_options)
     if isinstance(model, TextModel) and text_options is not None:
         raise TypeError("the model has text options of its own. Leave text_options= out.")
@@ -180,10 +180,14 @@ def build(
     write_new(target, fill, overwrite=overwrite)
 
 
-def _check_options(learning: Any, vector_options: Any) -> None:
+def _check_options(learning: Any, vector_options: Any, model: Any) -> None:
     for name, given, kind in (("learning", learning, Learning), ("vector_options", vector_options, VectorOptions)):
         if given is not None and not isinstance(given, kind):
             raise TypeError(f"{name} must be a {kind.__name__}, got {type(given).__name__}. Pass {kind.__name__}(…).")
+    if vector_options is not None and vector_options.precision == "codes" and (learning or model) is not None:
+        raise ValueError(
+            "precision='codes' keeps no vectors to make other codes of. Leave learning= (--n-bits, …) and model= out."
+        )
 
 
 def _check_model(
@@ -333,6 +337,8 @@ def relearn(
     given = {name: value for name, value in changes.items() if value is not None or name == "sample_size"}
     indexes = IndexSet(store, threads=threads)
     if isinstance(indexes.content, Cells):
+        if set(given) - {"random_state", "sample_size"}:
+            indexes.content.check_kept("no hash functions can be learned from them")
         indexes.content.learn(report, random_state=given.get("random_state"))
         indexes.content.settle(report)
         indexes = IndexSet(store, threads=threads)

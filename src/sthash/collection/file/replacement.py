@@ -18,6 +18,9 @@ from sthash.collection.file.journal import format_of, journal_path, locked, note
 from sthash.collection.file.store import Store
 from sthash.files import remove_left_overs, sync, take_access, unfinished
 
+# A new file with a larger share of unused space, such as that of vectors before they were rounded, is written again.
+MOST_FREE = 0.1
+
 
 def write_new(target: Path, fill: Callable[[Store], None], *, overwrite: bool) -> None:
     """Let ``fill`` write a new file under another name, then put it in its place; if it fails, nothing is left."""
@@ -30,6 +33,8 @@ def write_new(target: Path, fill: Callable[[Store], None], *, overwrite: bool) -
             with store.lock, store.clear_errors():
                 fill(store)
                 store.finish()
+                if store.free_share() > MOST_FREE:
+                    store.compact()
         finally:
             store.close()
         put_in_place(temporary, target, overwrite=overwrite)

@@ -80,6 +80,7 @@ _PRAGMAS = {
     "cache_size",
     "cell_size_check",
     "data_version",
+    "freelist_count",
     "integrity_check",
     "journal_mode",
     "locking_mode",

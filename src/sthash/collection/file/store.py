@@ -314,6 +314,10 @@ class Store:
         """Size of the database in bytes."""
         return int(self.value("PRAGMA page_count")) * int(self.value("PRAGMA page_size"))
 
+    def free_share(self) -> float:
+        """Return the share of the file that deleted rows have left unused."""
+        return int(self.value("PRAGMA freelist_count")) / max(int(self.value("PRAGMA page_count")), 1)
+
     # Rows in and out. Every statement lists its columns in the order of the sum.
 
     def put(self, table: str, *values: Any) -> None:

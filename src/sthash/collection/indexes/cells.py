@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,7 @@ import numpy.typing as npt
 from sthash.arrays import Floats, Ids
 from sthash.batches import batched
 from sthash.checks import check_choice, check_whole, resolve_threads
+from sthash.codes import Codes
 from sthash.collection.file.records import Records
 from sthash.collection.file.removals import State, removed_since, state_of
 from sthash.collection.file.store import CollectionError, Store
@@ -26,7 +27,7 @@ from sthash.collection.indexes.entries import Entries
 from sthash.index import Selection, VectorIndex
 from sthash.index.cells import CellCoder, EncodedVectors
 from sthash.index.effort import Effort, n_queries
-from sthash.index.stored_vectors import PRECISIONS, Precision, are_clipped, rounded, steps_of, unrounded
+from sthash.index.stored_vectors import KEPT, Kept, Precision, are_clipped, rounded, steps_of, unrounded
 from sthash.index.vectors import RECALL
 from sthash.progress import Progress, silent
 from sthash.vectors.checks import LONGEST
@@ -48,6 +49,9 @@ MOST_SELECTIONS = 16
 MANY_CHANGES = 0.5
 
 
+Nearest: TypeAlias = tuple[Ids, Floats]
+
+
 @dataclass
 class LoadedCells:
     """What a collection keeps in memory from one state of the file to the next."""
@@ -55,6 +59,7 @@ class LoadedCells:
     generation: int = -1
     state: State | None = None
     index: VectorIndex | None = None
+    codes: tuple[Ids, Codes] | None = None
 
 
 class Cells:
@@ -83,7 +88,7 @@ class Cells:
 
     @staticmethod
     def lay_out(
-        store: Store, metric: Metric, precision: Precision, n_bytes: int, random_state: int, n_columns: int = 0
+        store: Store, metric: Metric, precision: Kept, n_bytes: int, random_state: int, n_columns: int = 0
     ) -> None:
         """Prepare a file for vectors. If ``n_columns`` is 0, the first vector sets the width."""
         store.put_setting(
@@ -175,11 +180,14 @@ class Cells:
         if not self.learned:
             self._vectors.put(entries.ids, _bytes_of(rows))
             return Rows.dense(rows)
+        return Rows.dense(self._put_rounded(entries.ids, rows))
+
+    def _put_rounded(self, ids: Ids, rows: Floats) -> Floats:
         if self.precision == "int8" and are_clipped(rows, self.coder.steps):
             self._widen(rows)
         encoded = self._encode(rows)
-        self._put_encoded(entries.ids, encoded)
-        return Rows.dense(self._unrounded(encoded.vectors))
+        self._put_encoded(ids, encoded)
+        return self._unrounded(encoded.vectors)
 
     def _widen(self, rows: Floats) -> None:
         """Widen the range of bytes, so that vectors unlike those learned from fit in; round all others anew."""
@@ -222,11 +230,14 @@ class Cells:
         """Bring the segments up to date, and learn cells if there are enough vectors; at the end of each change."""
         self._vectors.flush()
         self._places.flush()
-        count = len(self._vectors.ids())
-        if count >= max(FEW_VECTORS, GROWTH * self._settings["learned_on"]):
+        if self._is_enough(len(self._vectors.ids())):
             self.learn(report)
         self._vectors.settle()
         self._places.settle()
+
+    def _is_enough(self, count: int) -> bool:
+        """Whether there are enough vectors to learn, or to learn again."""
+        return count >= max(FEW_VECTORS, GROWTH * int(self._settings["learned_on"]))
 
     def learn(self, report: Progress = silent, *, random_state: int | None = None) -> None:
         """Learn cells from the vectors as they are now, and put all vectors into them."""
@@ -263,9 +274,7 @@ class Cells:
         measured.measure(held_out, threads=self._threads)
         coder, effort = measured.coder, measured.effort
         arrays = coder.arrays() | ({} if effort is None else effort.arrays())
-        shapes = {name: [array.dtype.str, list(array.shape)] for name, array in arrays.items()}
-        for name, array in arrays.items():
-            self._store.put("settings", f"{SETTING}.{name}", np.ascontiguousarray(array).tobytes())
+        shapes = self._put_arrays(arrays)
         old, old_rows, done = self._vectors, self._rows_of, 0
         self._places.clear()
         if rewrite:
@@ -279,6 +288,19 @@ class Cells:
             self._put_encoded(own, self._encode(rows), vectors=rewrite)
             done += len(own)
             report("cells", done, len(ids))
+
+    def _put_arrays(self, arrays: dict[str, npt.NDArray[Any]]) -> dict[str, Any]:
+        """Write what was learned; return the types and shapes, for the settings."""
+        for name, array in arrays.items():
+            self._store.put("settings", f"{SETTING}.{name}", np.ascontiguousarray(array).tobytes())
+        return {name: [array.dtype.str, list(array.shape)] for name, array in arrays.items()}
+
+    def _arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Read what was learned."""
+        return {
+            name: np.frombuffer(self._store.blob(f"{SETTING}.{name}"), dtype=np.dtype(kind)).reshape(shape)
+            for name, (kind, shape) in self._settings["arrays"].items()
+        }
 
     def _sample(self, ids: Ids, most: int) -> Floats:
         if len(ids) > most:
@@ -306,11 +328,8 @@ class Cells:
 
     @cached_property
     def _learned(self) -> tuple[CellCoder, Effort | None]:
-        arrays = {}
         try:
-            for name, (kind, shape) in self._settings["arrays"].items():
-                content = self._store.blob(f"{SETTING}.{name}")
-                arrays[name] = np.frombuffer(content, dtype=np.dtype(kind)).reshape(shape)
+            arrays = self._arrays()
             coder = CellCoder.restored(arrays, metric=self.metric, precision=self.precision)
             if (coder.n_features, coder.n_bytes) != (self.n_columns, self._settings["n_bytes"]):
                 raise ValueError("they are of vectors of another width")
@@ -403,14 +422,15 @@ class Cells:
         known = np.arange(len(queries)) if self.metric == "ip" else np.flatnonzero(queries.any(axis=1))
         if not len(known):
             return nothing
-        selection = None if allowed is None else self._selection(allowed)
-        ids, scores = self.index.search(
-            queries[known], k, allowed=selection, recall=recall, exact=exact, threads=self._threads
-        )
+        ids, scores = self._nearest(queries[known], k, allowed, recall, exact=exact)
         for place, own, rated in zip(known.tolist(), ids.tolist(), scores.tolist(), strict=True):
             size = own.index(-1) if own[-1] < 0 else len(own)
             nothing[0][place], nothing[1][place] = own[:size], rated[:size]
         return nothing
+
+    def _nearest(self, queries: Floats, k: int, allowed: Ids | None, recall: float, *, exact: bool) -> Nearest:
+        selection = None if allowed is None else self._selection(allowed)
+        return self.index.search(queries, k, allowed=selection, recall=recall, exact=exact, threads=self._threads)
 
     def _selection(self, allowed: Ids) -> Selection:
         """Prepare ids; the same array, which nobody changes, is prepared once."""
@@ -441,6 +461,9 @@ class Cells:
         return found, rated
 
     # Content
+
+    def check_kept(self, what: str) -> None:
+        """Refuse what the vectors themselves are needed for, if they are not kept; ``what`` names it."""
 
     def takes_texts(self, embedder: Embedder | None) -> bool:
         """Whether texts can be compared with the documents: if there is an embedder."""
@@ -502,7 +525,7 @@ def _checked_settings(store: Store) -> dict[str, Any]:
     settings = store.setting(SETTING)
     try:
         check_choice("metric", settings["metric"], METRICS)
-        check_choice("precision", settings["precision"], PRECISIONS)
+        check_choice("precision", settings["precision"], KEPT)
         check_whole("n_bytes", settings["n_bytes"], 2, most=128)
         check_whole("n_columns", settings["n_columns"], 0, most=MOST_COLUMNS)
         check_whole("random_state", settings["random_state"], 0)

@@ -11,7 +11,8 @@ from sthash.arrays import Ids
 from sthash.batches import batched
 from sthash.collection.file.documents import Documents
 from sthash.collection.file.store import Store
-from sthash.collection.indexes.cells import Cells, LoadedCells
+from sthash.collection.indexes.cells import LoadedCells
+from sthash.collection.indexes.coded_vectors import vectors_in
 from sthash.collection.indexes.codes import Codes
 from sthash.collection.indexes.content import Content, Index
 from sthash.collection.indexes.entries import Entries
@@ -63,7 +64,7 @@ class IndexSet:
         self._threads = threads
         loaded = LoadedIndexes() if loaded is None else loaded
         self.words = Words(store, threads, loaded.words)
-        self.cells = Cells(store, threads, loaded.cells) if Cells.are_in(store) else None
+        self.cells = vectors_in(store, threads, loaded.cells)
         self.contents: list[Content] = [self.words] if self.cells is None else [self.words, self.cells]
 
     @property

@@ -31,6 +31,7 @@ def collapsed(snapshot: Snapshot, ranking: Callable[[int], list[Ranked]], k: int
 def _first_of_groups(snapshot: Snapshot, ranked: Ranked, k: int) -> Ranked:
     """Keep the first k documents that are no near-duplicates of better ones, and note those that are."""
     if isinstance(snapshot.content, Cells):
+        snapshot.content.check_kept("hits cannot be collapsed")
         return _first_by_vectors(snapshot, ranked, k)
     return _first_by_texts(snapshot, ranked, k)
 
