@@ -359,12 +359,6 @@ class VectorIndex:
         own_ids = None if ids is None else check_ids(ids, count=len(encoded), of="vectors")
         return self._add(encoded, own_ids, borrow=True)
 
-    def remove_encoded(self, ids: npt.ArrayLike | Set[int]) -> None:
-        """Remove vectors by their ids, and leave the cells as they are; others may have been encoded for them."""
-        gone = check_ids(ids)
-        with self._writing:
-            self._core.remove(gone)
-
     def _add(self, encoded: EncodedVectors, ids: Ids | None, *, borrow: bool) -> Ids:
         rows = self.coder.check_encoded(encoded)
         words = rows.vectors.view(np.uint16) if rows.vectors.dtype == np.float16 else rows.vectors
