@@ -175,14 +175,41 @@ class SimilarityJoin::Impl {
                           marks_.keep_numbers);
     }
 
-    // Adds up the product of two rows, the rarest columns first, as long as it can still be large enough.
     void compare(size_t row, int32_t other, std::vector<Found>& found) const {
         if (marks_ && !comparable(row, static_cast<size_t>(other))) return;
         const double left = squares_[row], right = squares_[other];
         const double needed = score_.needed(left, right) * (1 - kRounding);
+        const bool of_sets = score_.measure != Measure::cosine;
+        const double product = of_sets ? size_shared(row, other, needed) : product_of(row, other, needed);
+        if (product < needed) return;
+        double score = score_.of(product, left, right);
+        if (marks_) score = std::min(score, kNearlyOne);
+        if (score < score_.threshold) return;
+        if (!marks_ || !apart(row, static_cast<size_t>(other), product)) found.push_back({other, score});
+    }
+
+    // How many columns two sets share, the rarest first, as long as it can still be enough.
+    double size_shared(size_t row, int32_t other, double needed) const {
+        const double common_to_all = common(row);
+        const auto least = static_cast<int64_t>(std::ceil(needed - common_to_all));
+        const int32_t *a = rows_.columns.data() + rows_.begin(row), *b = rows_.columns.data() + rows_.begin(other);
+        const int32_t *const a_end = rows_.columns.data() + rows_.end(row), *const b_end =
+                                                                                rows_.columns.data() + rows_.end(other);
+        int64_t shared = 0;
+        while (a < a_end && b < b_end && shared + std::min(a_end - a, b_end - b) >= least) {
+            const int32_t column_a = *a, column_b = *b;
+            shared += column_a == column_b;
+            a += column_a <= column_b;
+            b += column_b <= column_a;
+        }
+        return static_cast<double>(shared) + common_to_all;
+    }
+
+    // The product of two rows, the rarest columns first, as long as it can still be large enough.
+    double product_of(size_t row, int32_t other, double needed) const {
         int64_t a = rows_.begin(row), b = rows_.begin(other);
         const int64_t a_end = rows_.end(row), b_end = rows_.end(other);
-        double product = common(row), rest_a = rows_.shared_squares[row], rest_b = rows_.shared_squares[other];
+        double product = 0, rest_a = rows_.shared_squares[row], rest_b = rows_.shared_squares[other];
         while (a < a_end && b < b_end) {
             const int32_t column_a = rows_.columns[a], column_b = rows_.columns[b];
             const double value_a = rows_.weights[a], value_b = rows_.weights[b];
@@ -190,14 +217,10 @@ class SimilarityJoin::Impl {
             if (column_a <= column_b) rest_a -= value_a * value_a, ++a;
             if (column_b <= column_a) rest_b -= value_b * value_b, ++b;
             const double missing = needed - product;
-            if (marks_ && missing > std::min(rest_a, rest_b)) return;  // tighter, of sets
             if (missing > 0 && missing * missing > rest_a * rest_b * (1 + kRounding) + kRounding * needed * needed)
-                return;
+                break;
         }
-        double score = score_.of(product, left, right);
-        if (marks_) score = std::min(score, kNearlyOne);
-        if (score < score_.threshold) return;
-        if (!marks_ || !apart(row, static_cast<size_t>(other), product)) found.push_back({other, score});
+        return product;
     }
 
     // Lists the best pairs of a row; of the others only those that join rows not joined yet.
