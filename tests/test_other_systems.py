@@ -58,8 +58,8 @@ tempfile.TemporaryFile = tempfile.NamedTemporaryFile  # as Python has it there
 os.open, os.fsync = opened, synced
 os.rename, os.replace, os.unlink = while_closed(plain_rename), while_closed(plain_replace), while_closed(plain_unlink)
 """
-# Engines, which do not run on Windows or take long to import; what they need is not asked here.
-ENGINES = ("sthash.spark", "sthash.milvus")
+# What stands on the packages of others, which do not run on Windows or take long to import; theirs is not asked here.
+ENGINES = ("sthash.spark", "sthash.milvus", "sthash.integrations")
 
 
 def modules():

@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from sthash import Collection, Document, Learning, VectorOptions, classify, near_duplicates
+from sthash import Collection, CollectionError, Document, Learning, VectorOptions, classify, near_duplicates
 from sthash.collection.indexes import coded_vectors
 from sthash.hashing import EmbeddingQuantizer
 from support.corpus import TOPICS, make_documents
@@ -176,3 +176,35 @@ def test_codes_stand_for_vectors():
         for place in range(0, 200, 37):
             products, scores = queries @ stood_for[place], quantizer.scores(queries, codes[place : place + 1])[:, 0]
             assert np.corrcoef(products, scores)[0, 1] == pytest.approx(1, abs=1e-5)
+
+
+def test_forged_codes_are_refused(collection):
+    store = collection._store
+    with store.reading():
+        settings, signs = store.setting("cells"), store.blob("cells.signs_")
+    quantizer, arrays = settings["quantizer"], settings["arrays"]
+    wrong = np.full(len(signs) // 4, np.nan, dtype=np.float32).tobytes()
+    for change, blob in (
+        ({"metric": "ip"}, signs),
+        ({"quantizer": None}, signs),
+        ({"quantizer": quantizer | {"longest": -1}}, signs),
+        ({"quantizer": quantizer | {"n_bytes": 25}}, signs),
+        ({"n_bytes": 26}, signs),
+        ({"n_columns": settings["n_columns"] + 1}, signs),
+        ({"arrays": {name: arrays[name] for name in arrays if name != "mean_"}}, signs),
+        ({"arrays": arrays | {"mean_": ["<f4", [7]]}}, signs),
+        ({"arrays": arrays | {"mean_": ["|O", [3]]}}, signs),
+        ({}, signs[:-4]),
+        ({}, wrong),
+    ):
+        with store.writing():
+            store.put_setting("cells", settings | change)
+            store.put("settings", "cells.signs_", blob)
+        with Collection.open(collection.path, embedder=embed) as again:
+            for call in (again.check, lambda again=again: again.search(key="d3")):
+                with pytest.raises(CollectionError):
+                    call()
+    with store.writing():
+        store.put_setting("cells", settings)
+        store.put("settings", "cells.signs_", signs)
+    assert collection.check().documents == COUNT + 1

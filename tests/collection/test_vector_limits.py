@@ -87,3 +87,18 @@ def test_a_search_by_key_does_not_read_the_document(tmp_path):
         assert collection.search(key="d3", k=1, radius=0) is not None
         collection._store.connection.set_trace_callback(None)
     assert not any("SELECT * FROM documents WHERE key" in statement for statement in seen)
+
+
+def test_a_new_file_has_no_space_left_of_vectors_before_they_were_rounded(tmp_path):
+    rows = random_vectors(4000, 128)
+    sizes = {}
+    for precision in ("float32", "float16", "int8"):
+        paths = [tmp_path / f"{precision} {turn}.sth" for turn in range(2)]
+        for path in paths:
+            Collection.create(path, vectors=rows, vector_options=VectorOptions(precision=precision)).close()
+        assert paths[0].read_bytes() == paths[1].read_bytes()
+        sizes[precision] = paths[0].stat().st_size
+        with Collection.open(paths[0]) as opened:
+            assert opened.check().documents == 4000
+    assert sizes["float32"] - sizes["float16"] > 0.95 * rows.nbytes / 2
+    assert sizes["float32"] - sizes["int8"] > 0.95 * rows.nbytes * 3 / 4

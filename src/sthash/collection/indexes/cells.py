@@ -526,6 +526,8 @@ def _checked_settings(store: Store) -> dict[str, Any]:
     try:
         check_choice("metric", settings["metric"], METRICS)
         check_choice("precision", settings["precision"], KEPT)
+        if settings["precision"] == "codes" and settings["metric"] != "cosine":
+            raise ValueError("codes keep no lengths")
         check_whole("n_bytes", settings["n_bytes"], 2, most=128)
         check_whole("n_columns", settings["n_columns"], 0, most=MOST_COLUMNS)
         check_whole("random_state", settings["random_state"], 0)
