@@ -155,10 +155,11 @@ def test_several_requests_on_one_connection_at_once(strict):
 def test_beyond_what_it_bears_it_says_so_at_once(path, app_of, monkeypatch):
     api = app_of(path, {"in_flight": 2, "waiting": 0})
     release = threading.Event()
-    monkeypatch.setattr(Collection, "info", lambda _: release.wait(20) and {})
+    monkeypatch.setattr(visualization, "corpus_map", lambda *_: release.wait(20) and {})
     with ThreadPoolExecutor(2) as threads:
-        waiting = [threads.submit(api.get, "/stats") for _ in range(2)]
+        waiting = [threads.submit(api.get, "/map") for _ in range(2)]
         while api.get("/metrics").text.find("sthash_in_flight 2.0") < 0:
+            assert not any(future.done() for future in waiting)
             time.sleep(0.01)
         response = api.get("/stats")
         assert response.status_code == 503

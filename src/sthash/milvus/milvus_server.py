@@ -82,13 +82,19 @@ def _open_lite(file: Path, timeout: float) -> Any:
         raise MilvusError(f"{file} is not a valid name in Milvus Lite. Use up to 36 letters, digits, '.', '-' and '_'.")
     servers = _lite().server_manager_instance._servers
     with _lock:
-        ours = str(file) not in servers or _users[file] > 0
-        if str(file) not in servers:
+        is_running = str(file) in servers
+        ours = not is_running or _users[file] > 0
+        if not is_running:
             _wait_for(file)
-        try:
-            client = pymilvus.MilvusClient(str(file), timeout=timeout)
-        except pymilvus.MilvusException as error:
-            raise MilvusError(f"Milvus Lite cannot open {file}. Pass a file that Milvus Lite has made.") from error
+        # A server hangs up on a client that has only pinged it for minutes; the second attempt is a new connection.
+        for attempts_left in (1, 0) if is_running else (0,):
+            try:
+                client = pymilvus.MilvusClient(str(file), timeout=timeout)
+                break
+            except pymilvus.MilvusException as error:
+                if not attempts_left:
+                    remedy = "Pass a file that Milvus Lite has made."
+                    raise MilvusError(f"Milvus Lite cannot open {file}. {remedy}") from error
         if ours:
             _users[file] += 1
     return client
