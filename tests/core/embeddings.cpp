@@ -214,9 +214,16 @@ void check_answers(const SmallCoder& small, const cells::Index& index, const Tru
     for (const int64_t slot : located)
         if (slot >= 0) slots.push_back(static_cast<uint32_t>(slot));
     std::sort(slots.begin(), slots.end());
-    const cells::Request request{count, k, probes, truth.size() + k, all, queries.data(), exact};
-    cells::Search(index.coder(), *now, request, allowed ? &slots : nullptr)
-        .run(found.data(), scores.data(), threads, stop);
+    const cells::Request request{count,
+                                 k,
+                                 probes,
+                                 truth.size() + k,
+                                 all,
+                                 queries.data(),
+                                 exact ? cells::Request::Plan::exact : cells::Request::Plan::cells,
+                                 false};
+    const cells::Selection selection(*now, slots);
+    cells::Search(*now, request, allowed ? &selection : nullptr).run(found.data(), scores.data(), threads, stop);
     for (size_t q = 0; q < count; ++q) {
         const auto query = queries.begin() + static_cast<ptrdiff_t>(q * dimension);
         const auto product = [&](auto other) {
@@ -244,8 +251,9 @@ void check_approximate(const cells::Index& index, const Truth& truth, size_t k, 
     std::vector<int64_t> found(k);
     StopFlag stop{false};
     const auto now = index.snapshot();
-    const cells::Request request{1, k, 1, k, std::numeric_limits<float>::infinity(), query.data(), false};
-    cells::Search(index.coder(), *now, request, nullptr).run(found.data(), scores.data(), threads, stop);
+    const cells::Request request{
+        1, k, 1, k, std::numeric_limits<float>::infinity(), query.data(), cells::Request::Plan::cells, false};
+    cells::Search(*now, request, nullptr).run(found.data(), scores.data(), threads, stop);
     for (size_t i = 0; i < k; ++i) {
         check((found[i] >= 0) == (i < truth.size()), "number of answers");
         if (found[i] < 0) continue;
@@ -278,7 +286,7 @@ void check_changes(size_t n_cells, bool shuffled) {
         check_answers(small, index, truth, 3, 7, false, &gone, 2);
         index.remove({gone.data(), gone.size()});
         for (const int64_t id : gone) truth.erase(id);
-        const cells::Table table = cells::table_of(small.coder, *index.snapshot());
+        const cells::Table table = cells::table_of(*index.snapshot());
         check(table.ids.size() == truth.size(), "rows that are left");
         size_t rank = 0;
         for (const auto& [id, held] : truth) {
@@ -306,9 +314,15 @@ void check_writer_beside_readers() {
             StopFlag stop{false};
             while (!done.load()) {
                 const auto now = index.snapshot();
-                const cells::Request request{
-                    1, 4000, 4, 4000, std::numeric_limits<float>::infinity(), query.data(), reader == 0};
-                cells::Search(index.coder(), *now, request, nullptr).run(found.data(), scores.data(), 1, stop);
+                const cells::Request request{1,
+                                             4000,
+                                             4,
+                                             4000,
+                                             std::numeric_limits<float>::infinity(),
+                                             query.data(),
+                                             reader == 0 ? cells::Request::Plan::exact : cells::Request::Plan::cells,
+                                             false};
+                cells::Search(*now, request, nullptr).run(found.data(), scores.data(), 1, stop);
                 const auto there = std::count_if(found.begin(), found.end(), [](int64_t id) { return id >= 0; });
                 check((there - 3000) % 64 == 0, "a search sees whole changes");
                 check(index.locate({found.data(), 1}).second.size() == 1, "ids are located");
