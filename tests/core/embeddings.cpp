@@ -220,7 +220,7 @@ void check_answers(const SmallCoder& small, const cells::Index& index, const Tru
                                  truth.size() + k,
                                  all,
                                  queries.data(),
-                                 exact ? cells::Request::Plan::exact : cells::Request::Plan::cells,
+                                 exact ? cells::Request::Plan::exact : cells::Request::Plan::cheapest,
                                  false};
     const cells::Selection selection(*now, slots);
     cells::Search(*now, request, allowed ? &selection : nullptr).run(found.data(), scores.data(), threads, stop);
@@ -320,7 +320,7 @@ void check_writer_beside_readers() {
                                              4000,
                                              std::numeric_limits<float>::infinity(),
                                              query.data(),
-                                             reader == 0 ? cells::Request::Plan::exact : cells::Request::Plan::cells,
+                                             reader == 0 ? cells::Request::Plan::exact : cells::Request::Plan::cheapest,
                                              false};
                 cells::Search(*now, request, nullptr).run(found.data(), scores.data(), 1, stop);
                 const auto there = std::count_if(found.begin(), found.end(), [](int64_t id) { return id >= 0; });
