@@ -184,6 +184,18 @@ def test_one_may_type_before_it_is_known_what_is_served(page):
     assert page.input_value("#query").startswith(QUERY)
 
 
+def test_what_a_link_asks_for_outlives_early_typing(page):
+    held = []
+    page.route("**/collections*", lambda route: held.append(route))
+    page.goto("/#q=compress&k=5&how=yes")
+    page.fill("#query", QUERY)
+    page.wait_for_function("location.hash.includes('parse')")
+    found = answered(page, lambda: held[0].continue_())
+    assert len(found["hits"]) == 5
+    assert "radius_used" in found  # and all else that tells how the hits were found
+    assert "k=5" in page.url and "how=yes" in page.url
+
+
 def test_words_that_nobody_knows(page):
     page.goto("/#how=yes")
     page.fill("#query", "qqxzqq")

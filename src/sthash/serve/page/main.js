@@ -13,7 +13,7 @@ import { assign, forgetColors } from "./labels.js";
 import { commonLabels, pointAt, setAnswer, setCorpus, startMap } from "./map.js";
 import { nearest, setCounts, showBall } from "./neighborhood.js";
 import { clearState, showError, showNoDocuments, showNoHits, showWelcome } from "./states.js";
-import { COUNTS, fresh, fromFragment, remember } from "./state.js";
+import { COUNTS, fromFragment, remember } from "./state.js";
 import { showWords } from "./words.js";
 
 const PAUSE = { typing: 160, sliding: 50 };
@@ -21,7 +21,8 @@ const SAME_GESTURE = 900; // ms: changes within this time are compared with the 
 const TRY_AGAIN = 4000;
 const SNIPPET = 320; // characters
 
-const state = fresh();
+const link = fromFragment(location.hash); // what the address asked for when the page was opened
+const state = { ...link, collection: null };
 let known = []; // the collections
 let first = null; // the name of the collection at the start
 let writable = false;
@@ -313,10 +314,13 @@ async function drawMap() {
   setAnswer(answer);
 }
 
+/** The collection that an address names, if there is one of that name. */
+const named = (said) => (known.some((one) => one.name === said.collection) ? said.collection : null);
+
 /** Show what the address asks for. */
 async function follow() {
   const said = fromFragment(location.hash);
-  const name = known.some((one) => one.name === said.collection) ? said.collection : (state.collection ?? first);
+  const name = named(said) ?? state.collection ?? first;
   const moved = name !== state.collection;
   Object.assign(state, said, { collection: state.collection });
   if (moved) enter(name);
@@ -339,8 +343,8 @@ async function start() {
     $("collection").disabled = known.length < 2;
     $("random").disabled = !known.length; // before, a click would have no effect
     if (!known.length) showNoDocuments();
-    else if (asked()) {
-      enter(first);
+    else if (state.text !== link.text) {
+      enter(named(link) ?? first); // the user has typed meanwhile
       search();
     } else follow();
   } catch (error) {
