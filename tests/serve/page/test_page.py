@@ -193,7 +193,8 @@ def test_what_a_link_asks_for_outlives_early_typing(page):
     found = answered(page, lambda: held[0].continue_())
     assert len(found["hits"]) == 5
     assert "radius_used" in found  # and all else that tells how the hits were found
-    assert "k=5" in page.url and "how=yes" in page.url
+    assert "k=5" in page.url
+    assert "how=yes" in page.url
 
 
 def test_words_that_nobody_knows(page):
