@@ -22,6 +22,7 @@ ROWS_PER_CENTER = 40
 CENTER_TURNS = 6
 RATED_ROWS = 1000
 LEAST_FACTOR = 0.7  # of the least one: what centers leave of vectors gets shorter as cells split
+ROUNDING = 1e-4  # more than float32 loses in a product of vectors
 REACH = 3.0  # longest residual that is coded without being shortened, relative to the average one
 
 
@@ -109,6 +110,36 @@ class CellEncoder:
                 shifts[part] = np.einsum("ij,ij->i", centers, left) - factors[part] * in_common
         factors = np.where(np.isfinite(factors), np.minimum(factors, 1e3), 1).astype(np.float32)
         return cells, codes, factors, shifts
+
+    def agrees(self, rows: Floats, scales: Floats, cells: Cells, packed: Bytes, threads: int) -> bool:
+        """Whether rows are in their nearest cells, with their bytes, but for what rounding decides.
+
+        BLAS rounds differently on other processors, and in batches of other sizes.
+        """
+        if len(cells) and not 0 <= cells.min() <= cells.max() < len(self._centers):
+            return False
+        lengths = np.linalg.norm(self._centers, axis=1)
+        halves = lengths**2 / 2
+        with one_blas_thread():
+            for first in range(0, len(rows), BATCH):
+                some, own = rows[first : first + BATCH], cells[first : first + BATCH]
+                scores = some @ self._centers.T - halves
+                slack = ROUNDING * (np.linalg.norm(some, axis=1) + lengths.max()) * lengths.max()
+                if (scores[np.arange(len(some)), own] < scores.max(axis=1) - slack).any():
+                    return False
+        _, codes, factors, shifts = self.parts_of(rows, threads, cells)
+        if not np.array_equal(codes, packed[:, : self._n_bytes]):
+            return False
+        both = np.linalg.norm(rows, axis=1) + lengths[cells]
+        left = np.linalg.norm(rows - self._centers[cells], axis=1)
+        for values, size, (low, step), held in (
+            (factors, factors * both / np.maximum(left, LEAST_LENGTH), scales[:2], packed[:, -2]),
+            (shifts, lengths[cells] * both, scales[2:], packed[:, -1]),
+        ):
+            steps = np.clip((values - low) / step, 0, 255)
+            if (np.abs(steps - held) > 1 + ROUNDING * size / step).any():
+                return False
+        return True
 
 
 def rounded_centers(centers: Floats) -> tuple[npt.NDArray[np.int8], Floats]:

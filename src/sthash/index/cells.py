@@ -220,6 +220,11 @@ class CellCoder:
         """Return the codes of vectors within given cells, with the two numbers behind each."""
         return self._encoder.encode(rows, self.scales, threads, cells)[1]
 
+    def agrees(self, vectors: Any, encoded: EncodedVectors, threads: int | None = None) -> bool:
+        """Whether vectors have the cells and bytes of ``encoded``, but for what processors round differently."""
+        rows = checked_rows(vectors, self.metric, self.n_features)
+        return self._encoder.agrees(rows, self.scales, encoded.cells, encoded.packed, resolve_threads(threads))
+
     def check_encoded(self, encoded: EncodedVectors) -> EncodedVectors:
         """Return encoded vectors as the kernel reads them; refuse those of another coder."""
         n = len(encoded.cells)

@@ -203,17 +203,23 @@ class Cells:
             self._vectors.put(ids, _bytes_of(own))
 
     def _encode(self, rows: Floats) -> EncodedVectors:
-        """Encode vectors. A zero vector, such as that of a blank text, goes to some cell with similarity 0."""
+        """Encode vectors."""
+        filled = self._filled(rows)
+        encoded = self.coder.encode(filled, self._threads)
+        if filled is not rows:
+            encoded.vectors[~rows.any(axis=1)] = 0
+        return encoded
+
+    def _filled(self, rows: Floats) -> Floats:
+        """Put something into zero vectors, such as those of blank texts: they go to some cell with similarity 0."""
         empty = ~rows.any(axis=1)
         if self.metric == "ip" or not empty.any():
-            return self.coder.encode(rows, self._threads)
+            return rows
         filled = rows.copy()
         filled[empty, 0] = 1
         if self.precision == "int8":
             filled[empty] = self.coder.steps  # within the range of bytes
-        encoded = self.coder.encode(filled, self._threads)
-        encoded.vectors[empty] = 0
-        return encoded
+        return filled
 
     def _put_encoded(self, ids: Ids, encoded: EncodedVectors, *, vectors: bool = True) -> None:
         cells = np.ascontiguousarray(encoded.cells, dtype="<i4").view(np.uint8).reshape(-1, 4)
@@ -511,10 +517,8 @@ class Cells:
             return
         self._places.verify(ids)
         for _, held in self._encoded():
-            if self.precision == "float32":
-                again = self._encode(held.vectors)
-                if not np.array_equal(again.cells, held.cells) or not np.array_equal(again.packed, held.packed):
-                    raise self._store.damaged("a vector is not in its cell")
+            if self.precision == "float32" and not self.coder.agrees(self._filled(held.vectors), held, self._threads):
+                raise self._store.damaged("a vector is not in its cell")
 
 
 def _bytes_of(rows: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
