@@ -113,10 +113,12 @@ sanitize: $(VENV)/ready ## run the C++ tests under the address, undefined-behavi
 
 FUZZ_SECONDS ?= 120
 FUZZ_FLAGS = $(if $(SEED),--seed $(SEED)) $(if $(CASE),--case $(CASE)) $(if $(FUZZ_COUNT),--count $(FUZZ_COUNT))
-fuzz: $(VENV)/installed-dev ## fuzz files, readers, queries, arrays and requests with sanitizers for FUZZ_SECONDS; SEED= repeats, TARGET=, CASE=
+.PHONY: sanitized
+sanitized: $(VENV)/ready
 	$(QUIETLY) "building the core with sanitizers" sh -c '$(BIN)/cmake -S . -B build/asan -G Ninja \
 	  -DCMAKE_MAKE_PROGRAM="$$PWD/$(BIN)/ninja" -DPython_EXECUTABLE="$$PWD/$(BIN)/python" -DCMAKE_BUILD_TYPE=RelWithDebInfo -DSTHASH_SANITIZE=address,undefined && \
 	  $(BIN)/ninja -C build/asan'
+fuzz: $(VENV)/installed-dev sanitized ## fuzz files, readers, queries, arrays and requests with sanitizers for FUZZ_SECONDS; SEED= repeats, TARGET=, CASE=
 	PYTHONPATH=tests $(BIN)/python -m fuzz $(TARGET) --seconds $(FUZZ_SECONDS) $(FUZZ_FLAGS) --core build/asan/_core*.so
 
 clean: ## remove everything that was made

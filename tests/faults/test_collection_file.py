@@ -77,7 +77,7 @@ def test_altered_bytes_anywhere(whole, tmp_path, monkeypatch, kind, part):
     assert all(status == 0 for status, _ in right)
     rng = np.random.default_rng(part)
     refused = 0
-    for _ in range(60):
+    for _ in range(25):
         altered = bytearray(content)
         place, length = int(rng.integers(len(content))), int(rng.choice([1, 1, 8, 200]))
         altered[place : place + length] = rng.bytes(len(altered[place : place + length]))
@@ -87,7 +87,7 @@ def test_altered_bytes_anywhere(whole, tmp_path, monkeypatch, kind, part):
         for command, expected in zip(commands, right, strict=True):
             given = run(monkeypatch, path, command)
             assert given == expected or given[0] == 1 or status == 1
-    assert refused > 15
+    assert refused > 6
 
 
 ALL = {"search", "similar", "duplicates", "classify"}

@@ -10,7 +10,7 @@ from sthash.collection.file.schema import TABLES
 from support.crash_harness import KINDS
 from support.programs import ENVIRONMENT, command
 
-KILLS = int(os.environ.get("STHASH_KILLS", "200"))
+KILLS = int(os.environ.get("STHASH_KILLS", "160"))
 
 
 def run(folder, kills, seed, *more):

@@ -17,7 +17,7 @@ import pytest
 
 from sthash import VectorIndex, files
 
-KILLS = int(os.environ.get("STHASH_KILLS", "200")) // 4
+KILLS = int(os.environ.get("STHASH_KILLS", "100")) // 4
 ROWS, WIDTH = 20_000, 8
 
 

@@ -10,7 +10,7 @@ from sthash.collection.file.schema import TABLES
 from support.components import require
 from support.programs import ENVIRONMENT, command
 
-CUTS = int(os.environ.get("STHASH_CUTS", "200"))
+CUTS = int(os.environ.get("STHASH_CUTS", "100"))
 
 
 def run(folder, cuts, seed, *more):

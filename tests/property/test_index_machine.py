@@ -129,5 +129,5 @@ class IndexMachine(RuleBasedStateMachine):
             assert (key in self.index) == (key in self.twin.held)
 
 
-IndexMachine.TestCase.settings = settings(max_examples=100, stateful_step_count=25, deadline=None)
+IndexMachine.TestCase.settings = settings(max_examples=40, stateful_step_count=25, deadline=None)
 test_index_machine = IndexMachine.TestCase

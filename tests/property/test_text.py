@@ -135,7 +135,9 @@ def test_rows_equal_the_twins(batch):
 def test_every_character_is_classified_as_the_twin_does():
     if _core.unicode_version != unicodedata.unidata_version:
         pytest.skip(f"tables are of Unicode {_core.unicode_version}, this Python's of {unicodedata.unidata_version}")
-    batch = [f"a{chr(code)}b {chr(code)}" for code in range(sys.maxunicode + 1)]
+    # Planes 4 to 13 and from 15 on hold no characters: some of each will do.
+    codes = [code for code in range(sys.maxunicode + 1) if code >> 16 in (0, 1, 2, 3, 14) or code % 64 == 0]
+    batch = [f"a{chr(code)}b {chr(code)}" for code in codes]
     for first in range(0, len(batch), 100_000):
         part = batch[first : first + 100_000]
         assert scanned(part) == [twin_words(text) for text in part]
