@@ -43,6 +43,14 @@ def dedup(
         str | None,
         typer.Option(metavar="COLLECTION", help="Also drop near-duplicates of documents in this collection."),
     ] = None,
+    index: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Also drop near-duplicates of what earlier runs have seen, and remember this run: an index of "
+            "fingerprints, which is made if there is none.",
+        ),
+    ] = None,
     report: Annotated[
         str | None,
         typer.Option(
@@ -62,11 +70,14 @@ def dedup(
     from sthash.cli.originals import noted, originals_for
     from sthash.cli.output import progress_bar
     from sthash.collection import Collection
-    from sthash.duplicates import deduplicate
+    from sthash.duplicates import SeenIndex, deduplicate
     from sthash.sources import Origin
 
     beside, origin = output or "dedup", Origin()
     with ExitStack() as stack:
+        seen = None
+        if index is not None:
+            seen = stack.enter_context(SeenIndex(index, measure, shingle_words, writable=not dry_run))  # type: ignore[arg-type]
         originals = None
         if not dry_run:
             originals = stack.enter_context(originals_for(source.sources, source.stated_format, output))
@@ -83,6 +94,7 @@ def dedup(
                 protect=protect,  # type: ignore[arg-type]
                 keep=keep,  # type: ignore[arg-type]
                 against=known,
+                seen=seen,
                 memory=memory,
                 threads=threads,
                 progress=progress,
@@ -93,6 +105,8 @@ def dedup(
             _show(review)
         else:
             _write(found, originals, output, report)
+            if seen is not None:  # last: if this is not reached, the same run can be repeated
+                found.remember()
         verb = "would be dropped" if dry_run else "dropped"
         kinds = f"{review.exact:,} exact, {review.near:,} near, {review.doubtful:,} doubtful"
         kept = found.n_documents - found.n_dropped
@@ -101,12 +115,14 @@ def dedup(
 
 def _write(found: Deduplicated, originals: Originals, output: str | None, report: str | None) -> None:
     from sthash.cli.output import json_line
+    from sthash.sources import Document
 
     # The report appears after the output, and an old one is gone before: a report always belongs to the output.
     with _file(report) as notes, _file(output, outdates=report) as file:
         for dropped in found.dropped() if report else ():
-            about = {"key": dropped.document.key, "of": dropped.of.key, "score": round(dropped.score, 6)}
-            row = about | {"text": dropped.document.text, "of_text": dropped.of.text}
+            of = dropped.of or Document(None)  # seen by an earlier run
+            about = {"key": dropped.document.key, "of": of.key, "score": round(dropped.score, 6)}
+            row = about | {"text": dropped.document.text, "of_text": None if dropped.of is None else of.text}
             notes.write(json_line(row, "utf-8").encode() + b"\n")
         originals.write(file, found.is_kept())
 
@@ -135,7 +151,10 @@ def _show(review: Review) -> None:
     from sthash.cli.output import print_table
 
     rows = [
-        (f"{score:.3f}", ", ".join(reasons), str(document.key), document.text, str(of.key), of.text)
+        (
+            *(f"{score:.3f}", ", ".join(reasons), str(document.key), document.text),
+            *(("seen before", "") if of is None else (str(of.key), of.text)),
+        )
         for (document, of, score), reasons in review.first
     ]
     if rows:

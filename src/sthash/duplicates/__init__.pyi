@@ -10,6 +10,8 @@ from sthash.duplicates.passages import shared_passages as shared_passages
 from sthash.duplicates.result import Duplicates as Duplicates
 from sthash.duplicates.result import Kept as Kept
 from sthash.duplicates.result import Pair as Pair
+from sthash.duplicates.seen import SeenError as SeenError
+from sthash.duplicates.seen import SeenIndex as SeenIndex
 from sthash.duplicates.spool import SpillError as SpillError
 from sthash.duplicates.streaming import Deduplicated as Deduplicated
 from sthash.duplicates.streaming import Dropped as Dropped
