@@ -339,7 +339,7 @@ class _SpooledRows:
         first_of = _core.first_equal_sets(bounds, entries, threads=resolve_threads(self.settings.threads))
         own = np.flatnonzero((first_of == np.arange(len(sizes))) & (sizes > 0))
         own = own[own >= first]
-        for documents in np.split(own, np.arange(AT_ONCE, len(own), AT_ONCE)):
+        for documents in np.split(own, np.arange(AT_ONCE, len(own), AT_ONCE)) if len(own) else ():
             yield self.fingerprints_of(*_content(bounds, entries, documents), documents)
 
     def fingerprints_of(
