@@ -59,14 +59,42 @@ def dedup(
         ),
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help=f"Write nothing, and print the {MOST_SHOWN} most doubtful drops.")
+        bool,
+        typer.Option(
+            "--dry-run", help=f"Write no documents, and print the {MOST_SHOWN} most doubtful drops, or some passages."
+        ),
     ] = False,
+    passages: Annotated[
+        bool,
+        typer.Option(
+            "--passages",
+            help="Instead of whole documents, remove passages that an earlier document has too, and headers and "
+            "footers of templates, in whole sentences or lines.",
+        ),
+    ] = False,
+    mark: Annotated[
+        bool, typer.Option("--mark", help="With --passages: only mark them, in a field 'repeated'.")
+    ] = False,
+    min_words: Annotated[int, typer.Option(help="With --passages: words of the shortest run that is repeated.")] = 50,
     memory: Annotated[
         str, typer.Option(metavar="SIZE", help="Memory to use, such as 500MB or 4GiB; what exceeds it goes to disk.")
     ] = "4GiB",
     threads: options.Threads = None,
 ) -> None:
-    """Write documents without their near-duplicates."""
+    """Write documents without their near-duplicates, or without passages that others have too."""
+    if passages:
+        from sthash.cli.passages import remove_passages
+
+        given = {"threshold": threshold, "protect": protect, "keep": keep, "against": against, "index": index}
+        for name, value in {**given, "measure": None if measure == "wording" else measure}.items():
+            if value is not None:
+                raise typer.BadParameter(f"--{name} is about whole documents. Leave it or --passages out.")
+        remove_passages(
+            source, output, report, mark=mark, dry_run=dry_run, min_words=min_words, memory=memory, threads=threads
+        )
+        return
+    if mark:
+        raise typer.BadParameter("--mark goes with --passages. Give both.")
     from sthash.cli.originals import noted, originals_for
     from sthash.cli.output import progress_bar
     from sthash.collection import Collection
@@ -118,7 +146,7 @@ def _write(found: Deduplicated, originals: Originals, output: str | None, report
     from sthash.sources import Document
 
     # The report appears after the output, and an old one is gone before: a report always belongs to the output.
-    with _file(report) as notes, _file(output, outdates=report) as file:
+    with output_file(report) as notes, output_file(output, outdates=report) as file:
         for dropped in found.dropped() if report else ():
             of = dropped.of or Document(None)  # seen by an earlier run
             about = {"key": dropped.document.key, "of": of.key, "score": round(dropped.score, 6)}
@@ -128,7 +156,7 @@ def _write(found: Deduplicated, originals: Originals, output: str | None, report
 
 
 @contextmanager
-def _file(path: str | None, outdates: str | None = None) -> Iterator[IO[bytes]]:
+def output_file(path: str | None, outdates: str | None = None) -> Iterator[IO[bytes]]:
     """Open a new file to write, which appears when it is whole, or standard output."""
     from sthash.duplicates.spool import naming_full_disk
     from sthash.files import replacing

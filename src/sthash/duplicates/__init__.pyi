@@ -7,6 +7,10 @@ from sthash.duplicates.options import DuplicateKeywords as DuplicateKeywords
 from sthash.duplicates.options import DuplicateOptions as DuplicateOptions
 from sthash.duplicates.passages import Passage as Passage
 from sthash.duplicates.passages import shared_passages as shared_passages
+from sthash.duplicates.repeats import Repeat as Repeat
+from sthash.duplicates.repeats import Repeats as Repeats
+from sthash.duplicates.repeats import repeated_passages as repeated_passages
+from sthash.duplicates.repeats import without_passages as without_passages
 from sthash.duplicates.result import Duplicates as Duplicates
 from sthash.duplicates.result import Kept as Kept
 from sthash.duplicates.result import Pair as Pair

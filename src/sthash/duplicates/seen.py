@@ -252,7 +252,10 @@ class SeenIndex:
         if not whole or len(sizes) != per_text * len(mark_sizes) or len(content) != start:
             raise self._damaged()
         return Fingerprints(
-            sizes.astype(np.int64), items.astype(np.uint64) << _HALF, mark_sizes.astype(np.int64), marks.astype(np.uint64)
+            sizes.astype(np.int64),
+            items.astype(np.uint64) << _HALF,
+            mark_sizes.astype(np.int64),
+            marks.astype(np.uint64),
         )
 
     def append(self, portions: Iterator[Fingerprints]) -> None:

@@ -342,9 +342,7 @@ class _SpooledRows:
         for documents in np.split(own, np.arange(AT_ONCE, len(own), AT_ONCE)) if len(own) else ():
             yield self.fingerprints_of(*_content(bounds, entries, documents), documents)
 
-    def fingerprints_of(
-        self, bounds: Positions, entries: npt.NDArray[np.uint64], documents: Positions
-    ) -> Fingerprints:
+    def fingerprints_of(self, bounds: Positions, entries: npt.NDArray[np.uint64], documents: Positions) -> Fingerprints:
         """Return some texts as an index keeps them: their bounds, entries and positions."""
         raise NotImplementedError
 
@@ -399,9 +397,7 @@ class _SetRows(_SpooledRows):
     def add_fingerprints(self, texts: Fingerprints) -> None:
         self._add(texts.sizes, texts.items)
 
-    def fingerprints_of(
-        self, bounds: Positions, entries: npt.NDArray[np.uint64], documents: Positions
-    ) -> Fingerprints:
+    def fingerprints_of(self, bounds: Positions, entries: npt.NDArray[np.uint64], documents: Positions) -> Fingerprints:
         none = np.zeros(len(documents), np.int64)
         return Fingerprints(np.diff(bounds), entries, none, np.zeros(0, np.uint64))
 
@@ -440,9 +436,7 @@ class _WordingRows(_SpooledRows):
         self._marks.append(texts.marks)
         self._mark_sizes.append(texts.mark_sizes)
 
-    def fingerprints_of(
-        self, bounds: Positions, entries: npt.NDArray[np.uint64], documents: Positions
-    ) -> Fingerprints:
+    def fingerprints_of(self, bounds: Positions, entries: npt.NDArray[np.uint64], documents: Positions) -> Fingerprints:
         sizes, items = _without_heads(bounds, entries)
         mark_bounds, marks = self._marks_of(documents)
         return Fingerprints(sizes, items, np.diff(mark_bounds), marks)
