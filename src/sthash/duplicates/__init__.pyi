@@ -3,6 +3,9 @@ from sthash.duplicates.comparison import compare_texts as compare_texts
 from sthash.duplicates.deduplicator import Deduplicator as Deduplicator
 from sthash.duplicates.deduplicator import Verdict as Verdict
 from sthash.duplicates.detection import near_duplicates as near_duplicates
+from sthash.duplicates.leaks import Leak as Leak
+from sthash.duplicates.leaks import Overlap as Overlap
+from sthash.duplicates.leaks import overlap as overlap
 from sthash.duplicates.options import DuplicateKeywords as DuplicateKeywords
 from sthash.duplicates.options import DuplicateOptions as DuplicateOptions
 from sthash.duplicates.passages import Passage as Passage
