@@ -17,10 +17,11 @@ def lines(text):
 
 
 def test_json_lines_keep_all_but_the_text(sth, tmp_path):
+    first, second, third, old = map(json.dumps, (*TEXTS, "old"))
     records = [
-        '{"id": 1,  "n": 1.50, "text": %s}' % json.dumps(TEXTS[0]),
-        '{"text": %s, "id": "2", "x": null }' % json.dumps(TEXTS[1]),
-        '{"y":1e400, "text" : %s , "text":%s,  "id": 3, "z": 2020.10}' % (json.dumps("old"), json.dumps(TEXTS[2])),
+        f'{{"id": 1,  "n": 1.50, "text": {first}}}',
+        f'{{"text": {second}, "id": "2", "x": null }}',
+        f'{{"y":1e400, "text" : {old} , "text":{third},  "id": 3, "z": 2020.10}}',
     ]
     (tmp_path / "in.jsonl").write_text("\n".join(records))
     ran = sth(*ASKED, "in.jsonl", "--report", "found.jsonl")

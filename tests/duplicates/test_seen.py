@@ -1,6 +1,7 @@
 """An index of what earlier runs have seen."""
 
 import errno
+import itertools
 import json
 import os
 
@@ -40,7 +41,7 @@ def test_runs_in_parts_drop_what_one_run_drops(texts, tmp_path, options):
     kept, dropped = run(tmp_path / "one.idx", texts, **options)
     found, gone = [], {}
     cuts = [0, 1, 150, 151, 400, len(texts)]
-    for first, last in zip(cuts, cuts[1:], strict=False):
+    for first, last in itertools.pairwise(cuts):
         own, lost = run(tmp_path / "parts.idx", texts[first:last], first, **options)
         found += own
         gone |= lost

@@ -98,8 +98,12 @@ def overlap(
 def _row(leak: Leak, names: list[str], shingle_words: int) -> dict[str, Any]:
     """Return what was found of an item as a record."""
     return {
-        "file": names[leak.position], "key": leak.item.key, "record": leak.position, "of": leak.source.key,
-        "score": round(leak.score, 6), "anywhere": round(leak.anywhere, 6),
+        "file": names[leak.position],
+        "key": leak.item.key,
+        "record": leak.position,
+        "of": leak.source.key,
+        "score": round(leak.score, 6),
+        "anywhere": round(leak.anywhere, 6),
         "passages": [
             {"text": own.text, "train": leak.source.text[slice(*own.right)], "start": own.left[0], "end": own.left[1]}
             for own in leak.passages(min_words=min(shingle_words, 4))

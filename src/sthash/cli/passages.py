@@ -75,7 +75,7 @@ def remove_passages(
         stack.enter_context(found)
         notes = stack.enter_context(output_file(report)) if report is not None else None
         if originals is None:
-            shown = []
+            shown: list[tuple[Any, ...]] = []
             for row in _rows(found, keys, notes, tally):
                 if len(shown) < MOST_SHOWN:
                     shown.append(
@@ -118,9 +118,15 @@ def _described(
         tally.words += passage.words
         tally.characters += passage.end - passage.start
         row = {
-            "key": keys[position].key, "record": position, "start": passage.start, "end": passage.end,
-            "words": passage.words, "template": passage.of_template, "of": keys[passage.earlier].key,
-            "of_record": passage.earlier, "text": text[passage.start : passage.end],
+            "key": keys[position].key,
+            "record": position,
+            "start": passage.start,
+            "end": passage.end,
+            "words": passage.words,
+            "template": passage.of_template,
+            "of": keys[passage.earlier].key,
+            "of_record": passage.earlier,
+            "text": text[passage.start : passage.end],
         }
         if notes is not None:
             notes.write(json_line(row, "utf-8").encode() + b"\n")

@@ -95,7 +95,8 @@ class Repeats:
             cuts = np.flatnonzero(np.diff(places[:, 0], prepend=-1))
             for start, end in zip(cuts.tolist(), [*cuts[1:].tolist(), len(places)], strict=False):
                 position = int(places[start, 0])
-                found = [Repeat(*row[:4], bool(row[4])) for row in places[start:end, 1:].tolist()]
+                rows = places[start:end, 1:].tolist()
+                found = [Repeat(begin, stop, words, of, bool(last)) for begin, stop, words, of, last in rows]
                 yield position, batch[position - first], found
             first = last
             self.progress("cutting", first, len(self.texts))

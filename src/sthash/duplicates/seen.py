@@ -9,6 +9,7 @@ compared by.
 from __future__ import annotations
 
 import errno
+import io
 import json
 import mmap
 import os
@@ -100,7 +101,7 @@ class SeenIndex:
         if measure == "jaccard":
             self._settings["shingle_words"] = shingle_words
         self._writable = writable
-        self._file: IO[bytes] | None = None
+        self._file: IO[bytes] = io.BytesIO()
         self._lock: Any = None
         if writable:
             self._lock = locked(self.path, "another run adds to it")
@@ -134,16 +135,13 @@ class SeenIndex:
     def close(self) -> None:
         """Let others write; a file that has never held anything is removed."""
         lock, self._lock = self._lock, None
-        file, self._file = self._file, None
         if lock is not None:
             lock.__exit__(None, None, None)
-        elif file is not None:
-            file.close()
+        self._file.close()
 
     def _read_end(self) -> tuple[int, int, int]:
-        """Check the header and look through the blocks; return where they start and end, and how many texts there are."""
-        if self._file is None:
-            return 0, 0, 0
+        """Check the header and the blocks; return where they start and end, and how many texts there are."""
+        size = self._file.seek(0, os.SEEK_END)
         self._file.seek(0)
         line = self._file.readline(MOST_HEADER)
         if not line:
@@ -155,7 +153,7 @@ class SeenIndex:
             raise self._foreign()
         self._check_header(line)
         start = end = self._file.tell()
-        count, size = 0, os.fstat(self._file.fileno()).st_size
+        count = 0
         for kind, place, length, _ in self._blocks(start, size):
             if kind == _END:
                 self._file.seek(place)
@@ -167,7 +165,6 @@ class SeenIndex:
 
     def _has_end(self, start: int) -> bool:
         """Whether a run has ended behind a place from which on nothing can be read."""
-        assert self._file is not None
         with mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ) as content:
             place = content.find(_END, start)
             while 0 <= place <= len(content) - _BLOCK.size - _COUNT.size:
@@ -205,7 +202,7 @@ class SeenIndex:
 
     def _blocks(self, start: int, end: int) -> Iterator[tuple[bytes, int, int, int]]:
         """Give the blocks that are whole: their type, place, size and checksum."""
-        while self._file is not None and start + _BLOCK.size <= end:
+        while start + _BLOCK.size <= end:
             self._file.seek(start)
             kind, checksum, length = _BLOCK.unpack(self._file.read(_BLOCK.size))
             start += _BLOCK.size
@@ -221,7 +218,6 @@ class SeenIndex:
         left = self._count
         for kind, place, length, checksum in self._blocks(self._start, self._end):
             if kind == _DATA:
-                assert self._file is not None
                 self._file.seek(place)
                 content = self._file.read(length)
                 if len(content) != length or zlib.crc32(content) != checksum:
@@ -260,7 +256,7 @@ class SeenIndex:
 
     def append(self, portions: Iterator[Fingerprints]) -> None:
         """Add texts: all of them, or none if this fails or is interrupted."""
-        if self._file is None or not self._writable:
+        if not self._writable:
             raise ValueError(f"{self.path} is open for reading only. Open it with writable=True.")
         file = self._file
         count = self._count
@@ -287,7 +283,6 @@ class SeenIndex:
 
     def _forget(self) -> None:
         """Take back a run that has failed."""
-        assert self._file is not None
         try:
             self._file.seek(self._end)
             self._file.truncate()
