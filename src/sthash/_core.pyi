@@ -64,6 +64,14 @@ class RepeatFinder:
 def wording(
     texts: list[str], *, threads: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint64], npt.NDArray[np.int64], npt.NDArray[np.uint64]]: ...
+def wording_scores(
+    indptr: npt.NDArray[np.int64],
+    items: npt.NDArray[np.uint64],
+    marks_indptr: npt.NDArray[np.int64],
+    marks: npt.NDArray[np.uint64],
+    *,
+    keep_numbers: bool,
+) -> npt.NDArray[np.float64]: ...
 def count_forms(
     texts: list[str], *, stemmed: bool, stop_words: npt.NDArray[np.int32], threads: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.int32]]: ...

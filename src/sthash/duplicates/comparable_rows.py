@@ -54,6 +54,11 @@ class ComparableRows:
     marks: tuple[Positions, npt.NDArray[np.uint64]] | None = None
     per_document: int = 1
 
+    @property
+    def firsts_of_documents(self) -> Positions:
+        """The first row of each document that is compared."""
+        return self.chosen[np.diff(self.chosen // self.per_document, prepend=-1) > 0]
+
     def scores(self, rows: Positions, measure: str) -> npt.NDArray[Any]:
         """Return the similarities of some rows, all with all."""
         X = self.rows.at(rows).to_scipy()

@@ -515,7 +515,7 @@ def _scores(
 ) -> npt.NDArray[Any]:
     """Return the similarities of some documents, all with all."""
     compared = rows.rows(*_content(bounds, entries, documents), documents)
-    return compared.scores(compared.chosen, measure)
+    return compared.scores(compared.firsts_of_documents, measure)
 
 
 def _parts(chosen: Positions, sizes: Positions, known: int, memory: int) -> list[Positions]:
