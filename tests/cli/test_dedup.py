@@ -287,3 +287,24 @@ def test_an_index_keeps_what_was_seen(sth, source, tmp_path):
     assert sth("dedup", "in.jsonl", *fields, "--index", "seen.idx").out == "".join(blank)
     assert "Leave --keep" in sth(*again, "--keep", "longest", status=1).err
     assert "is no index of sth dedup" in sth(*again[:-1], "in.jsonl", status=1).err
+
+
+def test_an_embedder_finds_the_same_meaning(sth, tmp_path):
+    (tmp_path / "in.jsonl").write_text(
+        "".join(
+            json.dumps({"id": str(n), "text": text}) + "\n"
+            for n, text in enumerate(["a cat sat on a mat", "one feline was resting upon some rug", "stocks fell"])
+        )
+    )
+    (tmp_path / "own_embedder.py").write_text(
+        "def encode(texts):\n    return [[0, 1] if 'stocks' in own else [1, 0.1 * ('cat' in own)] for own in texts]\n"
+    )
+    asked = ("dedup", "in.jsonl", "--embedder", "own_embedder:encode")
+    sth(*asked, "--cosine", "0.9", "-o", "out.jsonl", "--report", "dropped.jsonl")
+    assert [row["id"] for row in lines((tmp_path / "out.jsonl").read_text())] == ["0", "2"]
+    (row,) = lines((tmp_path / "dropped.jsonl").read_text())
+    assert (row["key"], row["of"], row["by"]) == ("1", "0", "meaning")
+    ran = sth(*asked, status=1)
+    assert "Set --cosine" in ran.err
+    assert "by chance" in ran.out
+    assert "Pass --embedder" in sth("dedup", "in.jsonl", "--cosine", "0.9", status=1).err

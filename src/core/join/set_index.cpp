@@ -122,11 +122,12 @@ double wording_similarity(const TextSets& left, const TextSets& right, bool keep
     const int64_t only_left = static_cast<int64_t>(count) - shared - 1,
                   only_right = static_cast<int64_t>(other_count) - shared - 1;
     if (only_left < 0 && only_right < 0) return 1;
-    if (kept_apart(left.marks, left.marks_end, right.marks, right.marks_end, {of_words, only_left, only_right},
-                   keep_numbers))
-        return 0;
     const double common = (of_words ? kCommonPairs : kCommonRuns) + static_cast<double>(shared);
-    return std::min(common / (common + static_cast<double>(only_left + only_right)), kNearlyOne);
+    const double score = std::min(common / (common + static_cast<double>(only_left + only_right)), kNearlyOne);
+    return kept_apart(left.marks, left.marks_end, right.marks, right.marks_end, {of_words, only_left, only_right},
+                      keep_numbers)
+               ? -score
+               : score;
 }
 
 SetIndex::Match TextIndex::find(const TextSets& text) {

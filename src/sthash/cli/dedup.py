@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated
+from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -51,6 +51,20 @@ def dedup(
             "fingerprints, which is made if there is none.",
         ),
     ] = None,
+    embedder: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODULE:FUNCTION",
+            help="Also drop documents with the meaning of another one. The function takes a list of str and returns an "
+            "array with one row per text; the module can be in the current folder.",
+        ),
+    ] = None,
+    cosine: Annotated[
+        float | None,
+        typer.Option(
+            help="With --embedder: least cosine of the same meaning.  [default: chosen from the data, with its curve]"
+        ),
+    ] = None,
     report: Annotated[
         str | None,
         typer.Option(
@@ -86,6 +100,7 @@ def dedup(
         from sthash.cli.passages import remove_passages
 
         given = {"threshold": threshold, "protect": protect, "keep": keep, "against": against, "index": index}
+        given |= {"embedder": embedder, "cosine": cosine}
         for name, value in {**given, "measure": None if measure == "wording" else measure}.items():
             if value is not None:
                 raise typer.BadParameter(f"--{name} is about whole documents. Leave it or --passages out.")
@@ -95,9 +110,10 @@ def dedup(
         return
     if mark:
         raise typer.BadParameter("--mark goes with --passages. Give both.")
+    from sthash.cli.embedders import load_function
     from sthash.cli.originals import noted, originals_for
     from sthash.cli.output import progress_bar
-    from sthash.collection import Collection
+    from sthash.collection import Collection, Embedder
     from sthash.duplicates import SeenIndex, deduplicate
     from sthash.sources import Origin
 
@@ -114,15 +130,18 @@ def dedup(
             source.documents(beside=beside, origin=origin) as documents,
             progress_bar() as progress,
         ):
-            found = deduplicate(
+            found = _with_curve(
+                deduplicate,
                 documents if originals is None else noted(documents, origin, originals),
                 threshold,
-                measure=measure,  # type: ignore[arg-type]  # checked there, as the next one
+                measure=measure,
                 shingle_words=shingle_words,
-                protect=protect,  # type: ignore[arg-type]
-                keep=keep,  # type: ignore[arg-type]
+                protect=protect,
+                keep=keep,
                 against=known,
                 seen=seen,
+                embedder=None if embedder is None else Embedder.of(load_function(embedder)),
+                cosine=cosine,
                 memory=memory,
                 threads=threads,
                 progress=progress,
@@ -141,6 +160,20 @@ def dedup(
         typer.echo(f"{found.n_documents:,} documents, {found.n_dropped:,} {verb} ({kinds}), {kept:,} kept", err=True)
 
 
+def _with_curve(deduplicate: Callable[..., Deduplicated], *arguments: Any, **options: Any) -> Deduplicated:
+    """Deduplicate, and show the curve from which a cosine was chosen, or none could be."""
+    from sthash.duplicates import NoCosineError
+
+    try:
+        found = deduplicate(*arguments, **options)
+    except NoCosineError as error:
+        typer.echo(str(error.curve))
+        raise
+    if found.meanings is not None and found.meanings.curve is not None:
+        typer.echo(str(found.meanings.curve), err=True)
+    return found
+
+
 def _write(found: Deduplicated, originals: Originals, output: str | None, report: str | None) -> None:
     from sthash.cli.output import json_line
     from sthash.sources import Document
@@ -150,6 +183,8 @@ def _write(found: Deduplicated, originals: Originals, output: str | None, report
         for dropped in found.dropped() if report else ():
             of = dropped.of or Document(None)  # seen by an earlier run
             about = {"key": dropped.document.key, "of": of.key, "score": round(dropped.score, 6)}
+            if found.meanings is not None:
+                about["by"] = "meaning" if dropped.by_meaning else "wording"
             row = about | {"text": dropped.document.text, "of_text": None if dropped.of is None else of.text}
             notes.write(json_line(row, "utf-8").encode() + b"\n")
         originals.write(file, found.is_kept())
@@ -183,7 +218,7 @@ def _show(review: Review) -> None:
             *(f"{score:.3f}", ", ".join(reasons), str(document.key), document.text),
             *(("seen before", "") if of is None else (str(of.key), of.text)),
         )
-        for (document, of, score), reasons in review.first
+        for (document, of, score, _), reasons in review.first
     ]
     if rows:
         headings = ("score", "doubts", "dropped", "its text", "kept", "text of the kept")

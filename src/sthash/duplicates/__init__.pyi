@@ -6,6 +6,9 @@ from sthash.duplicates.detection import near_duplicates as near_duplicates
 from sthash.duplicates.leaks import Leak as Leak
 from sthash.duplicates.leaks import Overlap as Overlap
 from sthash.duplicates.leaks import overlap as overlap
+from sthash.duplicates.meaning import CosineCurve as CosineCurve
+from sthash.duplicates.meaning import NoCosineError as NoCosineError
+from sthash.duplicates.meaning import cosine_curve as cosine_curve
 from sthash.duplicates.options import DuplicateKeywords as DuplicateKeywords
 from sthash.duplicates.options import DuplicateOptions as DuplicateOptions
 from sthash.duplicates.passages import Passage as Passage

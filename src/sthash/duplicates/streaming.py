@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Self
@@ -26,6 +26,7 @@ from sthash.duplicates.comparable_rows import (
     wording_sets,
 )
 from sthash.duplicates.doubts import doubts
+from sthash.duplicates.meaning import Embeddings, Meanings, similar_meanings
 from sthash.duplicates.measures import Measure, check_measure, refuse_most_pairs
 from sthash.duplicates.options import SHINGLE_WORDS, DuplicateOptions, Protect
 from sthash.duplicates.result import RULES, Documents, Pair, Rule
@@ -47,6 +48,8 @@ BYTES_PER_ENTRY = 40
 # What a document takes besides: places, lengths, scores, groups.
 BYTES_PER_DOCUMENT = 100
 PAIRS_PER_DOCUMENT = 8
+# Texts that have the same meaning by their embeddings are kept apart by single words if the others are so much alike.
+LEAST_ALIKE = 0.5
 # Texts that are written to an index in one portion.
 AT_ONCE = 1 << 15
 
@@ -54,12 +57,14 @@ AT_ONCE = 1 << 15
 class Dropped(NamedTuple):
     """A dropped document, the document kept in its place, and the similarity to its nearest neighbor.
 
-    Of what an earlier run has seen, only fingerprints are left: ``of`` is then None.
+    Of what an earlier run has seen, only fingerprints are left: ``of`` is then None. ``by_meaning`` says that the score
+    is a cosine of embeddings, because no text is similar enough.
     """
 
     document: Document
     of: Document | None
     score: float
+    by_meaning: bool = False
 
 
 class Doubtful(NamedTuple):
@@ -113,6 +118,8 @@ class Deduplicated:
         Documents that were read.
     n_dropped : int
         Documents that are left out.
+    meanings : Meanings or None
+        With an embedder: what was found by meaning.
     """
 
     documents: DocumentSpool
@@ -124,6 +131,8 @@ class Deduplicated:
     rows: _SpooledRows = field(repr=False)
     seen: SeenIndex | None = field(default=None, repr=False)
     n_seen: int = 0
+    meanings: Meanings | None = field(default=None, repr=False)
+    nearest_text: npt.NDArray[np.float64] | None = field(default=None, repr=False)
 
     def __enter__(self) -> Self:
         return self
@@ -169,7 +178,8 @@ class Deduplicated:
     def _dropped(self, place: int) -> Dropped:
         position, kept = (int(array[place]) - self.n_seen for array in (self.choice.dropped, self.choice.kept))
         of = self.documents[kept] if kept >= 0 else None
-        return Dropped(self.documents[position], of, float(self.choice.scores[place]))
+        only_meaning = self.nearest_text is not None and self.nearest_text[position] == 0
+        return Dropped(self.documents[position], of, float(self.choice.scores[place]), bool(only_meaning))
 
     def review(self, most: int = 100) -> Review:
         """Count the drops that are sure and those that are not; return the least sure ones, up to ``most``.
@@ -183,7 +193,10 @@ class Deduplicated:
             for place in np.flatnonzero(self.choice.scores < 1).tolist():
                 dropped = self._dropped(place)
                 of = None if dropped.of is None else dropped.of.text
-                reasons = doubts(dropped.document.text, of, dropped.score, self.threshold)
+                least = self.meanings.cosine if dropped.by_meaning and self.meanings is not None else self.threshold
+                reasons = doubts(dropped.document.text, of, dropped.score, least)
+                if dropped.by_meaning:
+                    reasons = ("other words", *reasons)
                 doubtful += bool(reasons)
                 order = (-len(reasons), dropped.score, len(dropped.document.text), place)
                 yield order, Doubtful(dropped, reasons)
@@ -218,6 +231,8 @@ def deduplicate(
     keep: Rule | None = None,
     against: Documents | None = None,
     seen: SeenIndex | None = None,
+    embedder: Callable[[list[str]], Any] | None = None,
+    cosine: float | None = None,
     shingle_words: int = SHINGLE_WORDS,
     memory: int | str = MEMORY,
     threads: int | None = None,
@@ -240,6 +255,12 @@ def deduplicate(
         Also leave out near-duplicates of what earlier runs have seen; `Deduplicated.remember` then adds this run. A
         document is dropped if an earlier one is similar to it, whether that was kept or not, so several runs drop the
         same as one. In groups, which join documents through later ones too, some more would be dropped.
+    embedder : callable, optional
+        A function from a list of str to an array with one row per text. Documents are then also dropped whose meaning
+        is that of another one, by the cosine of their embeddings; texts that differ in what decides are kept apart, as
+        by wording.
+    cosine : float, optional
+        Least cosine of two documents with the same meaning. Default: chosen from the data, see `cosine_curve`.
     memory : int or str
         Approximate memory to use: bytes, or a str such as "4GB"; at least 64 MiB. With less memory, what is compared is
         read several times.
@@ -261,6 +282,12 @@ def deduplicate(
     measure, threshold = check_measure(measure, threshold)
     rule = keep or ("longest" if measure == "containment" else "first")
     check_choice("keep", rule, RULES)
+    if embedder is not None and seen is not None:
+        raise ValueError("an index keeps fingerprints of texts, and no embeddings. Leave embedder or the index out.")
+    if cosine is not None:
+        if embedder is None:
+            raise TypeError("cosine is about embeddings. Pass an embedder, or leave cosine out.")
+        check_measure("cosine", cosine)
     if seen is not None:
         seen.check_measure(measure, shingle_words)
         if rule != "first" or against is not None:
@@ -276,18 +303,28 @@ def deduplicate(
         spool = stack.enter_context(DocumentSpool())
         rows = _KINDS[measure](stack, settings)
         lengths: list[Positions] = []
+        embeddings = None if embedder is None else Embeddings(stack, embedder, settings.memory // 8)
         known = n_seen = 0
         if seen is not None:
             n_seen = known = rows.take(seen, lengths)
         if against is not None:
-            known = _read(against.export(), spool, rows, lengths, "reading the collection", settings)
-        _read(documents, spool, rows, lengths, "reading", settings)
+            known = _read(against.export(), spool, rows, lengths, "reading the collection", settings, embeddings)
+        _read(documents, spool, rows, lengths, "reading", settings, embeddings)
         pairs, nearest = _all_pairs(rows, known, settings)
+        meanings = nearest_text = None
+        if embeddings is not None:
+            meanings = similar_meanings(
+                embeddings.rows(), known, cosine, lambda found: rows.apart(found.left, found.right), threads
+            )
+            nearest_text = nearest
+            pairs, nearest = meanings.added_to(pairs, nearest)
         if seen is not None:
             choice = choose_later(pairs, known)
         else:
             choice = choose(pairs, nearest, known, rule, np.concatenate([np.zeros(0, np.int64), *lengths]))
-        return Deduplicated(spool, known, pairs, threshold, choice, stack.pop_all(), rows, seen, n_seen)
+        return Deduplicated(
+            spool, known, pairs, threshold, choice, stack.pop_all(), rows, seen, n_seen, meanings, nearest_text
+        )
 
 
 def _read(
@@ -297,12 +334,15 @@ def _read(
     lengths: list[Positions],
     step: str,
     settings: _Settings,
+    embeddings: Embeddings | None,
 ) -> int:
     before = len(spool)
     for batch in batched(documents, length=lambda document: len(document.text)):
         texts = [document.text for document in batch]
         spool.extend(batch)
         rows.add(texts)
+        if embeddings is not None:
+            embeddings.add(texts)
         lengths.append(np.array([len(text) for text in texts], dtype=np.int64))
         settings.progress(step, len(spool) - before, None)
     return len(spool) - before
@@ -331,6 +371,10 @@ class _SpooledRows:
     def add_fingerprints(self, texts: Fingerprints) -> None:
         """Take texts as an index keeps them."""
         raise NotImplementedError
+
+    def apart(self, left: Positions, right: Positions) -> npt.NDArray[np.bool_]:
+        """Return which pairs of documents differ in what decides."""
+        return np.zeros(len(left), dtype=bool)
 
     def fingerprints(self, first: int) -> Iterator[Fingerprints]:
         """Give the texts from one on as an index keeps them, each once."""
@@ -440,6 +484,23 @@ class _WordingRows(_SpooledRows):
         sizes, items = _without_heads(bounds, entries)
         mark_bounds, marks = self._marks_of(documents)
         return Fingerprints(sizes, items, np.diff(mark_bounds), marks)
+
+    def apart(self, left: Positions, right: Positions) -> npt.NDArray[np.bool_]:
+        sizes = np.concatenate([np.zeros(0, np.int64), *self.sizes])
+        bounds, entries = bounds_of(sizes), self.entries.array()
+        parts = [np.zeros(0, dtype=bool)]
+        for start in range(0, len(left), AT_ONCE):
+            documents = np.stack([left[start : start + AT_ONCE], right[start : start + AT_ONCE]], axis=1).ravel()
+            own_bounds, own_entries = _content(bounds, entries, documents)
+            is_blank = np.diff(own_bounds) == 0
+            sizes = np.zeros((len(documents), SETS_PER_TEXT), dtype=np.int64)
+            own_sizes, items = _without_heads(np.unique(own_bounds), own_entries)
+            sizes[~is_blank] = own_sizes.reshape(-1, SETS_PER_TEXT)
+            scores = _core.wording_scores(
+                bounds_of(sizes.ravel()), items, *self._marks_of(documents), keep_numbers=self.settings.keep_numbers
+            )
+            parts.append(scores < (0 if self.settings.keep_numbers else -LEAST_ALIKE))
+        return np.concatenate(parts)
 
     def _marks_of(self, documents: Positions) -> tuple[Positions, npt.NDArray[np.uint64]]:
         if self._mark_bounds is None:

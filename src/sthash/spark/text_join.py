@@ -69,9 +69,9 @@ def similar_texts(
         Least similarity of a pair. Default: 0.75 for wording, 0.9 for cosine, 0.8 for the others.
     measure : {"wording", "jaccard", "containment", "cosine"}, default="wording"
         As in `sthash.near_duplicates`. ``wording`` compares all words, in pairs of neighbors, and short texts by their
-        characters. ``jaccard``: the number of word shingles that both texts have, divided by the number that at least one has.
-        ``containment``: the share of the shingles of one text that the other one has. ``cosine``: of the TF-IDF weights
-        of their terms.
+        characters. ``jaccard``: the number of word shingles that both texts have, divided by the number that at least
+        one has. ``containment``: the share of the shingles of one text that the other one has. ``cosine``: of the
+        TF-IDF weights of their terms.
     id_col, text_col : str
         Columns of the ids and the texts.
     score_col : str

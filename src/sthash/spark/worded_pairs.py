@@ -1,4 +1,4 @@
-"""Pairs of texts that are worded alike: candidates by prefix filtering, as for shingles, and a kernel that compares them.
+"""Pairs of texts that are worded alike: candidates by prefix filtering, as for shingles; a kernel compares them.
 
 A text has two sets, of pairs of words and of runs of characters; see ``join/wording.hpp``. Two texts are compared by
 pairs of words if both have some, else by runs.
