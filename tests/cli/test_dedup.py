@@ -305,6 +305,6 @@ def test_an_embedder_finds_the_same_meaning(sth, tmp_path):
     (row,) = lines((tmp_path / "dropped.jsonl").read_text())
     assert (row["key"], row["of"], row["by"]) == ("1", "0", "meaning")
     ran = sth(*asked, status=1)
-    assert "Set --cosine" in ran.err
+    assert "such as --cosine 0.95" in ran.err
     assert "by chance" in ran.out
-    assert "Pass --embedder" in sth("dedup", "in.jsonl", "--cosine", "0.9", status=1).err
+    assert "--cosine 0.9 is about embeddings" in sth("dedup", "in.jsonl", "--cosine", "0.9", status=1).err

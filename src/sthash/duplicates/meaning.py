@@ -165,8 +165,8 @@ class NoCosineError(ValueError):
 
     def __init__(self, curve: CosineCurve) -> None:
         super().__init__(
-            "the embeddings do not tell duplicates from neighbors, so no cosine can be chosen. Set cosine, for example "
-            "0.95, or leave the embedder out."
+            "the embeddings do not tell duplicates from neighbors, so no cosine can be chosen. Set one, such as "
+            "cosine=0.95, or leave the embedder out."
         )
         self.curve = curve
 

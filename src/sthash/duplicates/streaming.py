@@ -286,7 +286,7 @@ def deduplicate(
         raise ValueError("an index keeps fingerprints of texts, and no embeddings. Leave embedder or the index out.")
     if cosine is not None:
         if embedder is None:
-            raise TypeError("cosine is about embeddings. Pass an embedder, or leave cosine out.")
+            raise TypeError(f"cosine={cosine} is about embeddings. Set embedder too, or leave cosine out.")
         check_measure("cosine", cosine)
     if seen is not None:
         seen.check_measure(measure, shingle_words)
