@@ -82,7 +82,7 @@ def test_what_decides_keeps_texts_apart():
 def test_bad_input():
     documents = [Document(str(n), f"word{n}") for n in range(30)]
     rows = np.random.default_rng(0).normal(size=(30, 5))
-    with pytest.raises(NoCosineError, match="such as cosine=0.95") as error:
+    with pytest.raises(NoCosineError, match=r"such as cosine=0\.95") as error:
         deduplicate(documents, embedder=lambda _: rows)
     assert "by chance" in str(error.value.curve)
     with pytest.raises(ValueError, match="2 rows for 30 texts"):
