@@ -43,7 +43,7 @@ BITS, RADIUS, SAMPLE_SIZE = 64, 3, 10_000
 JOINED, MIN_COSINE = 20_000, 0.9
 # Jaccard distance below which MinHashLSH gives a pair, and its hash tables: one finds fewer pairs than we, two more.
 JACCARD_DISTANCE, TABLES = 0.4, (1, 2)
-SHINGLED, MIN_JACCARD = 100_000, 0.8
+SHINGLED, MIN_JACCARD, MIN_WORDING = 100_000, 0.8, 0.75
 SETTINGS = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
@@ -245,7 +245,7 @@ def grow(run: Run, here: Learned, part: Any, size: int) -> None:
 
 def similar(run: Run) -> None:
     """Group texts that are similar, and compare the groups with those of one machine."""
-    for measure, threshold in (("jaccard", MIN_JACCARD), ("cosine", MIN_COSINE)):
+    for measure, threshold in (("wording", MIN_WORDING), ("jaccard", MIN_JACCARD), ("cosine", MIN_COSINE)):
         similar_by(run, measure, threshold)
 
 

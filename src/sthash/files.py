@@ -8,6 +8,7 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import IO
 
 try:
     import fcntl
@@ -170,3 +171,31 @@ def sync(path: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+@contextmanager
+def locked(target: str | os.PathLike[str], why: str) -> Iterator[IO[bytes]]:
+    """Open a file that grows, for one writer at a time; a file that is still empty after the block is removed.
+
+    ``why`` says what the other writer does, for the error if there is one.
+    """
+    path = Path(os.path.realpath(target))
+    while True:
+        try:
+            handle = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
+        except FileNotFoundError:
+            missing = f"{path.parent} does not exist, so {path.name} cannot be written. Make the folder first."
+            raise FileNotFoundError(missing) from None
+        if fcntl is None or (_lock(handle) and _is_at(path, handle)):
+            break
+        is_there = _is_at(path, handle)
+        os.close(handle)
+        if is_there:
+            raise BlockingIOError(f"{target} is locked: {why}. Wait until it is done.")
+    with os.fdopen(handle, "r+b") as file:
+        try:
+            yield file
+        finally:
+            if os.fstat(file.fileno()).st_size == 0:
+                with suppress(OSError):
+                    path.unlink(missing_ok=True)

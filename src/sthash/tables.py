@@ -1,4 +1,4 @@
-"""Tables in memory: pandas and polars data frames and series, and everything that speaks Arrow (pyarrow, DuckDB).
+"""Tables: pandas and polars data frames and series, all that speaks Arrow (pyarrow, DuckDB), Hugging Face datasets.
 
 Nothing is imported to find out what a value is: a program that has a table has its library loaded already.
 """
@@ -16,7 +16,11 @@ def is_table(value: Any) -> bool:
     """Tell whether a value is a table with named columns."""
     if isinstance(value, type):
         return False
-    return _is_pandas(value) or (hasattr(value, "__arrow_c_stream__") and not _is_stream_of_values(value))
+    return (
+        _is_pandas(value)
+        or _is_dataset(value)
+        or (hasattr(value, "__arrow_c_stream__") and not _is_stream_of_values(value))
+    )
 
 
 def is_column(value: Any) -> bool:
@@ -125,7 +129,9 @@ def _table_texts(table: Any, name: str) -> Iterator[str]:
     if name not in columns:
         listed = ", ".join(map(repr, columns)) or "no columns"
         raise ValueError(f"the table has no column {name!r}. Set text to one of its columns: {listed}.")
-    if _is_pandas(table):
+    if _is_dataset(table):
+        table = table.select_columns([name])
+    elif _is_pandas(table):
         table = table[[column for column in table.columns if str(column) == name]]
     elif hasattr(table, "select"):
         table = table.select([name])
@@ -133,6 +139,8 @@ def _table_texts(table: Any, name: str) -> Iterator[str]:
 
 
 def _column_names(table: Any) -> Any:
+    if _is_dataset(table):
+        return _split(table).column_names
     if _is_pandas(table) or _is_polars(table):
         return table.columns
     return table.schema.names if hasattr(table, "schema") and hasattr(table.schema, "names") else table.columns
@@ -140,6 +148,18 @@ def _column_names(table: Any) -> Any:
 
 def _is_pandas(value: Any) -> bool:
     return _has_all(value, "iloc", "columns", "to_dict")
+
+
+def _is_dataset(value: Any) -> bool:
+    """Tell whether a value is a dataset of Hugging Face, in memory, on disk or streamed."""
+    return _has_all(value, "with_format", "column_names", "select_columns")
+
+
+def _split(dataset: Any) -> Any:
+    if isinstance(dataset, dict):
+        names = ", ".join(map(repr, dataset))
+        raise TypeError(f"the dataset has several splits: {names}. Pass one of them, such as dataset['train'].")
+    return dataset
 
 
 def _is_polars(value: Any) -> bool:
@@ -156,6 +176,9 @@ def _is_stream_of_values(value: Any) -> bool:
 
 
 def _batches(table: Any, vector: str | None) -> Iterator[list[dict[str, Any]]]:
+    if _is_dataset(table):
+        parts = _split(table).with_format("arrow").iter(batch_size=BATCH_DOCUMENTS)
+        return (arrow_records(batch, vector) for part in parts for batch in part.to_batches())
     if _is_pandas(table):
         return _pandas_batches(table)
     if _is_polars(table):

@@ -264,3 +264,47 @@ def test_a_full_disk_leaves_no_output(sth, source, tmp_path, monkeypatch):
     ran = sth("dedup", "in.jsonl", "--text", "body", "-o", "out.jsonl", "--report", "dropped.jsonl", status=1)
     assert "the disk of out.jsonl is full. Free some space, or write to a larger disk" in ran.err
     assert [path.name for path in tmp_path.iterdir()] == ["in.jsonl"]
+
+
+def test_an_index_keeps_what_was_seen(sth, source, tmp_path):
+    rows = (tmp_path / "in.jsonl").read_text().splitlines(keepends=True)
+    (tmp_path / "a.jsonl").write_text("".join(rows[:50]))
+    (tmp_path / "b.jsonl").write_text("".join(rows[50:]))
+    fields = ("--key", "id", "--text", "body")
+    whole = sth("dedup", "in.jsonl", *fields, "--index", "whole.idx").out
+    first = sth("dedup", "a.jsonl", *fields, "--index", "seen.idx").out
+    again = ("dedup", "b.jsonl", *fields, "--index", "seen.idx")
+    size = (tmp_path / "seen.idx").stat().st_size
+    assert "would be dropped" in sth(*again, "--dry-run").err
+    assert (tmp_path / "seen.idx").stat().st_size == size
+    assert "missing" in sth(*again, "-o", "missing/out.jsonl", status=1).err
+    assert (tmp_path / "seen.idx").stat().st_size == size
+    assert first + sth(*again, "--report", "dropped.jsonl").out == whole
+    dropped = lines((tmp_path / "dropped.jsonl").read_text())
+    assert any(row["of"] is None and row["of_text"] is None for row in dropped)
+    assert any(row["of"] is not None for row in dropped)
+    blank = [row for row in rows if not json.loads(row)["body"].strip()]
+    assert sth("dedup", "in.jsonl", *fields, "--index", "seen.idx").out == "".join(blank)
+    assert "Leave --keep" in sth(*again, "--keep", "longest", status=1).err
+    assert "is no index of sth dedup" in sth(*again[:-1], "in.jsonl", status=1).err
+
+
+def test_an_embedder_finds_the_same_meaning(sth, tmp_path):
+    (tmp_path / "in.jsonl").write_text(
+        "".join(
+            json.dumps({"id": str(n), "text": text}) + "\n"
+            for n, text in enumerate(["a cat sat on a mat", "one feline was resting upon some rug", "stocks fell"])
+        )
+    )
+    (tmp_path / "own_embedder.py").write_text(
+        "def encode(texts):\n    return [[0, 1] if 'stocks' in own else [1, 0.1 * ('cat' in own)] for own in texts]\n"
+    )
+    asked = ("dedup", "in.jsonl", "--embedder", "own_embedder:encode")
+    sth(*asked, "--cosine", "0.9", "-o", "out.jsonl", "--report", "dropped.jsonl")
+    assert [row["id"] for row in lines((tmp_path / "out.jsonl").read_text())] == ["0", "2"]
+    (row,) = lines((tmp_path / "dropped.jsonl").read_text())
+    assert (row["key"], row["of"], row["by"]) == ("1", "0", "meaning")
+    ran = sth(*asked, status=1)
+    assert "such as --cosine 0.95" in ran.err
+    assert "by chance" in ran.out
+    assert "--cosine 0.9 is about embeddings" in sth("dedup", "in.jsonl", "--cosine", "0.9", status=1).err

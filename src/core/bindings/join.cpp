@@ -167,6 +167,21 @@ nb::tuple match_texts(SharedTextIndex& self, const WordingArrays& texts, bool ke
     return nb::make_tuple(to_numpy(std::move(places)), to_numpy(std::move(scores)));
 }
 
+// The similarities of text 2 * i and text 2 * i + 1.
+nb::ndarray<nb::numpy, double> scores_of_pairs(Vector<int64_t> indptr, Vector<uint64_t> items,
+                                               Vector<int64_t> marks_indptr, Vector<uint64_t> marks,
+                                               bool keep_numbers) {
+    const WordingArrays texts{indptr, items, marks_indptr, marks};
+    texts.validate();
+    check(texts.size() % 2 == 0, "Texts must come in pairs. Pass both of each.");
+    std::vector<double> scores;
+    interruptible_unless(items.size() < 1 << 14, [&](StopFlag& stop) {
+        for (size_t i = 0; i < texts.size() && !stop.load(); i += 2)
+            scores.push_back(wording_similarity(texts.at(i), texts.at(i + 1), keep_numbers));
+    });
+    return to_numpy(std::move(scores));
+}
+
 nb::tuple wording_tuple(Wording texts) {
     return nb::make_tuple(to_numpy(std::move(texts.indptr)), to_numpy(std::move(texts.items)),
                           to_numpy(std::move(texts.marks_indptr)), to_numpy(std::move(texts.marks)));
@@ -295,6 +310,8 @@ void bind_join(nb::module_& module) {
             const std::lock_guard lock(self.mutex);
             return wording_tuple(self.index.texts());
         });
+    module.def("wording_scores", &scores_of_pairs, nb::arg("indptr"), nb::arg("items"), nb::arg("marks_indptr"),
+               nb::arg("marks"), nb::kw_only(), nb::arg("keep_numbers"));
     module.def("shingle_sets", &sets_of, nb::arg("starts"), nb::arg("words"), nb::arg("hashes"), nb::kw_only(),
                nb::arg("size"), nb::arg("threads"));
     module.def("first_equal_rows", &equal_rows, nb::arg("rows"), nb::kw_only(), nb::arg("threads"));

@@ -2,6 +2,7 @@
 #include <nanobind/stl/string.h>
 
 #include "bindings.hpp"
+#include "join/repeats.hpp"
 #include "join/wording.hpp"
 #include "text/counter.hpp"
 #include "text/forms.hpp"
@@ -119,6 +120,65 @@ nb::tuple wording(const nb::list& texts, Threads threads) {
     interruptible([&](StopFlag& stop) { found = join::wording_of(held.views(), threads, stop); });
     return nb::make_tuple(to_numpy(std::move(found.indptr)), to_numpy(std::move(found.items)),
                           to_numpy(std::move(found.marks_indptr)), to_numpy(std::move(found.marks)));
+}
+
+// A finder that threads may share.
+struct SharedRepeatFinder {
+    explicit SharedRepeatFinder(const join::RepeatSettings& settings) : finder(settings) {}
+
+    join::RepeatFinder finder;
+    std::mutex mutex;
+};
+
+void make_repeat_finder(SharedRepeatFinder* self, Whole<size_t> words, Whole<int> filter_bits,
+                        Whole<size_t> most_entries, Whole<size_t> template_texts) {
+    check(words >= 2, "A passage has at least two words. Pass more.");
+    check(filter_bits >= 6 && filter_bits <= 40, "filter_bits must be 6 to 40.");
+    check(most_entries >= 1 << 11, "most_entries must be at least 2048.");
+    new (self) SharedRepeatFinder({words, filter_bits, most_entries, template_texts});
+}
+
+void look_for_repeats(SharedRepeatFinder& self, const nb::list& texts, Threads threads) {
+    const HeldTexts held(texts);
+    interruptible([&](StopFlag& stop) {
+        const std::lock_guard lock(self.mutex);
+        self.finder.look(held.views(), threads, stop);
+    });
+}
+
+nb::ndarray<nb::numpy, int64_t> find_repeats(SharedRepeatFinder& self, const nb::list& texts, Threads threads) {
+    const HeldTexts held(texts);
+    std::vector<int64_t> rows;
+    interruptible([&](StopFlag& stop) {
+        const std::lock_guard lock(self.mutex);
+        for (const join::RepeatedRun& run : self.finder.find(held.views(), threads, stop))
+            rows.insert(rows.end(), {run.text, run.first_word, run.windows, run.earlier});
+    });
+    const size_t count = rows.size() / 4;
+    return to_numpy(std::move(rows), {count, 4});
+}
+
+nb::ndarray<nb::numpy, int64_t> places_of_repeats(SharedRepeatFinder& self, const nb::list& texts,
+                                                  const Matrix<int64_t>& runs, Threads threads) {
+    const HeldTexts held(texts);
+    check(runs.shape(1) == 4, "A run has four numbers. Pass what find has returned.");
+    std::vector<join::RepeatedRun> given;
+    for (size_t i = 0; i < runs.shape(0); ++i) {
+        const int64_t* const row = runs.data() + 4 * i;
+        const auto fits = [](int64_t number) { return number >= 0 && number < int64_t{1} << 40; };
+        check(std::all_of(row, row + 4, fits) && (i == 0 || given.back().text <= row[0]),
+              "Runs must be in the order of their texts. Pass what find has returned.");
+        given.push_back({row[0], row[1], row[2], row[3]});
+    }
+    std::vector<int64_t> rows;
+    interruptible([&](StopFlag& stop) {
+        const std::lock_guard lock(self.mutex);
+        for (const join::RepeatedPlace& place : self.finder.places(held.views(), given, threads, stop))
+            rows.insert(rows.end(),
+                        {place.text, place.start, place.end, place.words, place.earlier, place.of_template ? 1 : 0});
+    });
+    const size_t count = rows.size() / 6;
+    return to_numpy(std::move(rows), {count, 6});
 }
 
 nb::tuple count_text_forms(const nb::list& texts, bool stemmed, Vector<int32_t> stop_words, Threads threads) {
@@ -275,6 +335,22 @@ void bind_text(nb::module_& module) {
                nb::arg("n_terms"), nb::arg("threads"));
     module.def("closest_words", &closest, nb::arg("word"), nb::arg("vocabulary"), nb::arg("frequencies"), nb::kw_only(),
                nb::arg("distance"), nb::arg("count"), nb::arg("threads"));
+    nb::class_<SharedRepeatFinder>(module, "RepeatFinder")
+        .def("__init__", &make_repeat_finder, nb::kw_only(), nb::arg("words"), nb::arg("filter_bits"),
+             nb::arg("most_entries"), nb::arg("template_texts"))
+        .def("look", &look_for_repeats, nb::arg("texts"), nb::kw_only(), nb::arg("threads"))
+        .def("find", &find_repeats, nb::arg("texts"), nb::kw_only(), nb::arg("threads"))
+        .def("end_pass",
+             [](SharedRepeatFinder& self) {
+                 const std::lock_guard lock(self.mutex);
+                 self.finder.end_pass();
+             })
+        .def_prop_ro("done",
+                     [](SharedRepeatFinder& self) {
+                         const std::lock_guard lock(self.mutex);
+                         return self.finder.done();
+                     })
+        .def("places", &places_of_repeats, nb::arg("texts"), nb::arg("runs"), nb::kw_only(), nb::arg("threads"));
     module.def("wording", &wording, nb::arg("texts"), nb::kw_only(), nb::arg("threads"));
     module.def("count_forms", &count_text_forms, nb::arg("texts"), nb::kw_only(), nb::arg("stemmed"),
                nb::arg("stop_words"), nb::arg("threads"));

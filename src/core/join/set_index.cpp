@@ -110,6 +110,26 @@ void SetIndex::truncate(size_t count) {
     *this = std::move(first);
 }
 
+double wording_similarity(const TextSets& left, const TextSets& right, bool keep_numbers) {
+    const bool of_words = left.n_pairs() > 0 && right.n_pairs() > 0;
+    const uint64_t *ours = of_words ? left.pairs : left.runs, *theirs = of_words ? right.pairs : right.runs;
+    const size_t count = of_words ? left.n_pairs() : left.n_runs(),
+                 other_count = of_words ? right.n_pairs() : right.n_runs();
+    if (count == 0 || other_count == 0) return 0;
+    int64_t shared = 0;
+    for_each_shared(ours, count, theirs, other_count, [&](size_t, size_t) { ++shared; });
+    // One item of each set stands for the whole text.
+    const int64_t only_left = static_cast<int64_t>(count) - shared - 1,
+                  only_right = static_cast<int64_t>(other_count) - shared - 1;
+    if (only_left < 0 && only_right < 0) return 1;
+    const double common = (of_words ? kCommonPairs : kCommonRuns) + static_cast<double>(shared);
+    const double score = std::min(common / (common + static_cast<double>(only_left + only_right)), kNearlyOne);
+    return kept_apart(left.marks, left.marks_end, right.marks, right.marks_end, {of_words, only_left, only_right},
+                      keep_numbers)
+               ? -score
+               : score;
+}
+
 SetIndex::Match TextIndex::find(const TextSets& text) {
     const bool has_pairs = text.n_pairs() > 0;
     const auto accept = [&](bool of_words) {

@@ -80,6 +80,10 @@ struct TextSets {
     size_t n_runs() const { return static_cast<size_t>(runs_end - runs); }
 };
 
+// How similarly two texts are worded: the score, below 0 if they are to be kept apart; 0 if they have no sets of one
+// kind.
+double wording_similarity(const TextSets& left, const TextSets& right, bool keep_numbers);
+
 // The same for texts, by how they are worded.
 class TextIndex {
  public:

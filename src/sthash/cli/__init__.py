@@ -27,6 +27,7 @@ from sthash.cli import (
     get,
     info,
     mcp,
+    overlap,
     relearn,
     reproduce,
     scores,
@@ -44,7 +45,7 @@ from sthash.cli.wording import in_words_of_the_command_line
 # In the order in which --help lists them.
 GROUPS = {
     "Start": (demo.demo, build.build, tune.tune),
-    "Find": (search.search, similar.similar, duplicates.duplicates, dedup.dedup, classify.classify),
+    "Find": (search.search, similar.similar, duplicates.duplicates, dedup.dedup, overlap.overlap, classify.classify),
     "Inspect": (get.get, listing.list, info.info, check.check, export.export),
     "Change": (add.add, sync.sync, delete.delete, relearn.relearn, compact.compact, copy.copy),
     "More": (serve.serve, mcp.mcp, evaluate.evaluate, reproduce.reproduce, scores.scores, version.version),

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Protocol, Self
 
+from sthash.cli.edits import Edit, edited_column
 from sthash.cli.output import json_line
 
 if TYPE_CHECKING:
@@ -41,6 +42,9 @@ class Originals(Protocol):
 
     def write(self, file: IO[bytes], is_wanted: npt.NDArray[np.bool_]) -> None:
         """Write the records that are wanted."""
+
+    def write_edited(self, file: IO[bytes], edits: Iterable[tuple[int, Edit]]) -> None:
+        """Write all records, some of them changed, given with their positions in order."""
 
     def __enter__(self) -> Self: ...
     def __exit__(self, *_: object) -> None: ...
@@ -109,6 +113,20 @@ class _Spooled:
     def end(self, origin: Origin) -> None:
         pass
 
+    def _edited(self, edits: Iterable[tuple[int, Edit]]) -> Iterator[bytes]:
+        """Give all records, some of them changed."""
+        coming = iter(edits)
+        position, edit = next(coming, (-1, None))
+        for place, record in enumerate(self._spool.chosen(_every(len(self._spool)))):
+            if place != position or edit is None:
+                yield record
+                continue
+            yield self._changed(record, edit)
+            position, edit = next(coming, (-1, None))
+
+    def _changed(self, record: bytes, edit: Edit) -> bytes:
+        raise NotImplementedError
+
 
 class _AsJson(_Spooled):
     """Records as JSON lines: those that are JSON lines already as they came."""
@@ -128,6 +146,12 @@ class _AsJson(_Spooled):
     def write(self, file: IO[bytes], is_wanted: npt.NDArray[np.bool_]) -> None:
         file.writelines(self._spool.chosen(is_wanted))
 
+    def write_edited(self, file: IO[bytes], edits: Iterable[tuple[int, Edit]]) -> None:
+        file.writelines(self._edited(edits))
+
+    def _changed(self, record: bytes, edit: Edit) -> bytes:
+        return edit.of_json(record.decode(self._encoding)).encode(self._encoding)
+
 
 def _fields(document: Document) -> dict[str, Any]:
     """Return a file that is one document as a record."""
@@ -143,11 +167,13 @@ class _Text(_Spooled):
         self._first: Any = None
         self._name = ""
         self._last: Any = None
+        self._kind = ""
 
     def add(self, document: Document, origin: Origin) -> None:
         if origin.lines is not self._last:
             self._begin(origin)
         self._spool.append(origin.content)
+        self._kind = origin.kind
 
     def _begin(self, origin: Origin) -> None:
         """Check that a source is written as the first one is."""
@@ -170,17 +196,43 @@ class _Text(_Spooled):
             self._begin(origin)
 
     def write(self, file: IO[bytes], is_wanted: npt.NDArray[np.bool_]) -> None:
+        self._write(file, self._spool.chosen(is_wanted))
+
+    def write_edited(self, file: IO[bytes], edits: Iterable[tuple[int, Edit]]) -> None:
+        self._write(file, self._edited(edits))
+
+    def _changed(self, record: bytes, edit: Edit) -> bytes:
+        names = ("utf-8",) if self._first.encoding.original is not None else self._first.encoding.names
+        for name in names:
+            try:
+                line = record.decode(name)
+            except UnicodeDecodeError:
+                continue
+            if self._kind == "jsonl":
+                return edit.of_json(line).encode(name)
+            if self._kind == "lines":
+                return edit.of_line(line).encode(name)
+            return edit.of_row(line, self._first.dialect).encode(name)
+        raise ValueError(f"a record of {self._name} cannot be decoded again. Set its encoding.")
+
+    def _write(self, file: IO[bytes], contents: Iterable[bytes]) -> None:
         if self._first is None:
             return
         encoding = self._first.encoding
         file.write(encoding.mark)
         line_end, ended = b"", True
-        for content in _with_first(self._first.head, self._spool.chosen(is_wanted)):
+        for content in _with_first(self._first.head, contents):
             if not ended:  # the last line of a source, which need not end
                 file.write(_encoded(line_end, encoding.original))
             file.write(_encoded(content, encoding.original))
             ended = content.endswith((b"\n", b"\r"))
             line_end = line_end or (b"\r\n" if content.endswith(b"\r\n") else b"\n")
+
+
+def _every(count: int) -> npt.NDArray[np.bool_]:
+    import numpy as np
+
+    return np.ones(count, dtype=bool)
 
 
 def _with_first(head: bytes, contents: Iterable[bytes]) -> Iterator[bytes]:
@@ -257,6 +309,24 @@ class _Parquet:
         with ParquetWriter(file, self._schema) as writer:
             for table in self._tables(wanted):
                 writer.write_table(table)
+
+    def write_edited(self, file: IO[bytes], edits: Iterable[tuple[int, Edit]]) -> None:
+        import numpy as np
+        from pyarrow.parquet import ParquetWriter
+
+        wanted = np.zeros(self._rows, dtype=bool)
+        wanted[np.array(self._places, dtype=np.int64)] = True
+        coming = iter(edits)
+        position, edit = next(coming, (-1, None))
+        first = 0  # of the documents in the table
+        with ParquetWriter(file, self._schema) as writer:
+            for table in self._tables(wanted):
+                rows: dict[int, Edit] = {}
+                while edit is not None and position < first + table.num_rows:
+                    rows[position - first] = edit
+                    position, edit = next(coming, (-1, None))
+                first += table.num_rows
+                writer.write_table(edited_column(table, rows))
 
     def _tables(self, wanted: npt.NDArray[np.bool_]) -> Iterator[Any]:
         """Give the rows that are wanted, in parts that are large enough for a file."""

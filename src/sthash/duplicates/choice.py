@@ -77,3 +77,25 @@ def choose(pairs: SimilarPairs, nearest: npt.NDArray[np.float64], known: int, ru
     kept = kept_of[group]
     is_dropped = (members != kept) & (members >= known)
     return Choice(members[is_dropped], kept[is_dropped], nearest[members[is_dropped]])
+
+
+def choose_later(pairs: SimilarPairs, known: int) -> Choice:
+    """Leave out each document of a stream to which an earlier one is similar, known or not.
+
+    What comes later changes nothing, so a stream can be chosen from in parts.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sthash.duplicates.choice import choose_later
+    >>> from sthash.duplicates.similarity_join import SimilarPairs
+    >>> pairs = SimilarPairs(np.array([0, 1]), np.array([2, 2]), np.array([0.8, 0.9]), 0, complete=True)
+    >>> chosen = choose_later(pairs, 0)
+    >>> chosen.dropped.tolist(), chosen.kept.tolist(), chosen.scores.tolist()
+    ([2], [1], [0.9])
+    """
+    earlier, later = np.minimum(pairs.left, pairs.right), np.maximum(pairs.left, pairs.right)
+    order = np.lexsort((earlier, -pairs.scores, later))
+    order = order[later[order] >= known]
+    dropped, first = np.unique(later[order], return_index=True)
+    return Choice(dropped, earlier[order][first], pairs.scores[order][first])

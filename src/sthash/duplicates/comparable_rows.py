@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -53,6 +53,11 @@ class ComparableRows:
     firsts: Positions
     marks: tuple[Positions, npt.NDArray[np.uint64]] | None = None
     per_document: int = 1
+
+    @property
+    def firsts_of_documents(self) -> Positions:
+        """The first row of each document that is compared."""
+        return self.chosen[np.diff(self.chosen // self.per_document, prepend=-1) > 0]
 
     def scores(self, rows: Positions, measure: str) -> npt.NDArray[Any]:
         """Return the similarities of some rows, all with all."""
@@ -177,12 +182,18 @@ class Shingler:
 
     def __call__(self, texts: list[str]) -> tuple[Positions, npt.NDArray[np.uint64]]:
         """Return the sets of some texts."""
+        return self.of_sizes(texts, [self._size])[1][0]
+
+    def of_sizes(
+        self, texts: list[str], sizes: Sequence[int]
+    ) -> tuple[npt.NDArray[np.int64], list[tuple[Positions, npt.NDArray[np.uint64]]]]:
+        """Return how many words each text has, and its sets for several numbers of words."""
         starts, words = self._table.scan(texts, threads=self._threads)
         self._hashes = np.concatenate([self._hashes, self._table.hashes_from(len(self._hashes))])
-        sets = _core.shingle_sets(starts, words, self._hashes, size=self._size, threads=self._threads)
+        sets = [_core.shingle_sets(starts, words, self._hashes, size=each, threads=self._threads) for each in sizes]
         if self._table.nbytes() > MOST_WORD_BYTES:
             self._forget()
-        return sets
+        return np.diff(starts), sets
 
 
 def bounds_of(sizes: npt.NDArray[np.integer]) -> Positions:

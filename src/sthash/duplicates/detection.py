@@ -167,7 +167,8 @@ def compared_texts(texts: Iterable[str], options: DuplicateOptions, threads: int
 
 def _pairs_of(rows: ComparableRows, options: DuplicateOptions, threads: int | None) -> SimilarPairs:
     measure, threshold = check_measure(options.measure, options.threshold)
-    refuse_most_pairs(len(rows.chosen), threshold, lambda sample: rows.scores(rows.chosen[sample], measure))
+    compared = rows.firsts_of_documents
+    refuse_most_pairs(len(compared), threshold, lambda sample: rows.scores(compared[sample], measure))
     return similar_rows(rows, measure, threshold, threads=threads, keep_numbers=options.protect == "numbers")
 
 

@@ -12,13 +12,13 @@ LOW_SHARE = 0.25
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
 
-def doubts(text: str, of: str, score: float, threshold: float) -> tuple[str, ...]:
+def doubts(text: str, of: str | None, score: float, threshold: float) -> tuple[str, ...]:
     """Return what speaks against a drop: "numbers differ", "low score", "short text"; nothing for a score of 1.
 
     Parameters
     ----------
     text, of : str
-        What is dropped, and what is kept in its place.
+        What is dropped, and what is kept in its place; None if that is not known any more.
     score, threshold : float
 
     Examples
@@ -32,10 +32,10 @@ def doubts(text: str, of: str, score: float, threshold: float) -> tuple[str, ...
     if score == 1:
         return ()
     found = []
-    if sorted(_NUMBER.findall(text)) != sorted(_NUMBER.findall(of)):
+    if of is not None and sorted(_NUMBER.findall(text)) != sorted(_NUMBER.findall(of)):
         found.append("numbers differ")
     if score < threshold + LOW_SHARE * (1 - threshold):
         found.append("low score")
-    if min(len(text), len(of)) < SHORT_TEXT:
+    if min(len(text), len(text if of is None else of)) < SHORT_TEXT:
         found.append("short text")
     return tuple(found)

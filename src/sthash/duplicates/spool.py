@@ -137,6 +137,9 @@ class RecordSpool:
         """Remove the file."""
         self._file.close()
 
+    def __len__(self) -> int:
+        return len(self._sizes)
+
     def append(self, record: bytes) -> None:
         """Add a record at the end."""
         self._sizes.append(len(record))

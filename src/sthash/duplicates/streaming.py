@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Self
@@ -15,7 +15,7 @@ from sthash import _core
 from sthash.arrays import Positions
 from sthash.batches import batched
 from sthash.checks import check_choice, resolve_threads
-from sthash.duplicates.choice import Choice, choose
+from sthash.duplicates.choice import Choice, choose, choose_later
 from sthash.duplicates.comparable_rows import (
     SETS_PER_TEXT,
     ComparableRows,
@@ -26,9 +26,11 @@ from sthash.duplicates.comparable_rows import (
     wording_sets,
 )
 from sthash.duplicates.doubts import doubts
+from sthash.duplicates.meaning import Embeddings, Meanings, similar_meanings
 from sthash.duplicates.measures import Measure, check_measure, refuse_most_pairs
 from sthash.duplicates.options import SHINGLE_WORDS, DuplicateOptions, Protect
 from sthash.duplicates.result import RULES, Documents, Pair, Rule
+from sthash.duplicates.seen import Fingerprints, SeenIndex, halved
 from sthash.duplicates.similarity_join import SimilarPairs, similar_rows
 from sthash.duplicates.spool import DocumentSpool, Spool
 from sthash.progress import Progress, silent
@@ -46,14 +48,23 @@ BYTES_PER_ENTRY = 40
 # What a document takes besides: places, lengths, scores, groups.
 BYTES_PER_DOCUMENT = 100
 PAIRS_PER_DOCUMENT = 8
+# Texts that have the same meaning by their embeddings are kept apart by single words if the others are so much alike.
+LEAST_ALIKE = 0.5
+# Texts that are written to an index in one portion.
+AT_ONCE = 1 << 15
 
 
 class Dropped(NamedTuple):
-    """A dropped document, the document kept in its place, and the similarity to its nearest neighbor."""
+    """A dropped document, the document kept in its place, and the similarity to its nearest neighbor.
+
+    Of what an earlier run has seen, only fingerprints are left: ``of`` is then None. ``by_meaning`` says that the score
+    is a cosine of embeddings, because no text is similar enough.
+    """
 
     document: Document
-    of: Document
+    of: Document | None
     score: float
+    by_meaning: bool = False
 
 
 class Doubtful(NamedTuple):
@@ -107,6 +118,8 @@ class Deduplicated:
         Documents that were read.
     n_dropped : int
         Documents that are left out.
+    meanings : Meanings or None
+        With an embedder: what was found by meaning.
     """
 
     documents: DocumentSpool
@@ -115,6 +128,11 @@ class Deduplicated:
     threshold: float
     choice: Choice = field(repr=False)
     closing: ExitStack = field(repr=False)
+    rows: _SpooledRows = field(repr=False)
+    seen: SeenIndex | None = field(default=None, repr=False)
+    n_seen: int = 0
+    meanings: Meanings | None = field(default=None, repr=False)
+    nearest_text: npt.NDArray[np.float64] | None = field(default=None, repr=False)
 
     def __enter__(self) -> Self:
         return self
@@ -126,10 +144,16 @@ class Deduplicated:
         """Remove the temporary files."""
         self.closing.close()
 
+    def remember(self) -> None:
+        """Add what was read to the index of what has been seen: all of it, or nothing if this fails."""
+        if self.seen is None:
+            raise ValueError("there is no index to remember in. Pass seen= to deduplicate.")
+        self.seen.append(self.rows.fingerprints(self.n_seen))
+
     @property
     def n_documents(self) -> int:
         """Documents that were read."""
-        return len(self.documents) - self.known
+        return len(self.documents) + self.n_seen - self.known
 
     @property
     def n_dropped(self) -> int:
@@ -138,7 +162,8 @@ class Deduplicated:
 
     def kept(self) -> Iterator[Document]:
         """Give the documents that are kept, in their order."""
-        yield from self.documents.chosen(np.concatenate([np.zeros(self.known, dtype=bool), self.is_kept()]))
+        others = np.zeros(self.known - self.n_seen, dtype=bool)  # of a collection
+        yield from self.documents.chosen(np.concatenate([others, self.is_kept()]))
 
     def is_kept(self) -> npt.NDArray[np.bool_]:
         """Return for each document that was read whether it is kept."""
@@ -151,8 +176,10 @@ class Deduplicated:
         yield from map(self._dropped, range(self.n_dropped))
 
     def _dropped(self, place: int) -> Dropped:
-        position, kept = int(self.choice.dropped[place]), int(self.choice.kept[place])
-        return Dropped(self.documents[position], self.documents[kept], float(self.choice.scores[place]))
+        position, kept = (int(array[place]) - self.n_seen for array in (self.choice.dropped, self.choice.kept))
+        of = self.documents[kept] if kept >= 0 else None
+        only_meaning = self.nearest_text is not None and self.nearest_text[position] == 0
+        return Dropped(self.documents[position], of, float(self.choice.scores[place]), bool(only_meaning))
 
     def review(self, most: int = 100) -> Review:
         """Count the drops that are sure and those that are not; return the least sure ones, up to ``most``.
@@ -165,7 +192,11 @@ class Deduplicated:
             nonlocal doubtful
             for place in np.flatnonzero(self.choice.scores < 1).tolist():
                 dropped = self._dropped(place)
-                reasons = doubts(dropped.document.text, dropped.of.text, dropped.score, self.threshold)
+                of = None if dropped.of is None else dropped.of.text
+                least = self.meanings.cosine if dropped.by_meaning and self.meanings is not None else self.threshold
+                reasons = doubts(dropped.document.text, of, dropped.score, least)
+                if dropped.by_meaning:
+                    reasons = ("other words", *reasons)
                 doubtful += bool(reasons)
                 order = (-len(reasons), dropped.score, len(dropped.document.text), place)
                 yield order, Doubtful(dropped, reasons)
@@ -180,7 +211,9 @@ class Deduplicated:
         found = []
         for place in np.argsort(-self.pairs.scores, kind="stable")[:most].tolist():
             ends = int(self.pairs.left[place]), int(self.pairs.right[place])
-            left, right = (self.documents[end] for end in ends)
+            if min(ends) < self.n_seen:
+                continue
+            left, right = (self.documents[end - self.n_seen] for end in ends)
             pair = Pair(self._name(left, ends[0]), self._name(right, ends[1]), float(self.pairs.scores[place]))
             found.append((pair, left, right))
         return found
@@ -197,6 +230,9 @@ def deduplicate(
     protect: Protect | None = None,
     keep: Rule | None = None,
     against: Documents | None = None,
+    seen: SeenIndex | None = None,
+    embedder: Callable[[list[str]], Any] | None = None,
+    cosine: float | None = None,
     shingle_words: int = SHINGLE_WORDS,
     memory: int | str = MEMORY,
     threads: int | None = None,
@@ -215,6 +251,16 @@ def deduplicate(
         Which document of a group is kept. Default: the first; with containment, the longest.
     against : Collection, Client or MilvusCollection, optional
         Also leave out near-duplicates of documents in this collection.
+    seen : SeenIndex, optional
+        Also leave out near-duplicates of what earlier runs have seen; `Deduplicated.remember` then adds this run. A
+        document is dropped if an earlier one is similar to it, whether that was kept or not, so several runs drop the
+        same as one. In groups, which join documents through later ones too, some more would be dropped.
+    embedder : callable, optional
+        A function from a list of str to an array with one row per text. Documents are then also dropped whose meaning
+        is that of another one, by the cosine of their embeddings; texts that differ in what decides are kept apart, as
+        by wording.
+    cosine : float, optional
+        Least cosine of two documents with the same meaning. Default: chosen from the data, see `cosine_curve`.
     memory : int or str
         Approximate memory to use: bytes, or a str such as "4GB"; at least 64 MiB. With less memory, what is compared is
         read several times.
@@ -236,6 +282,17 @@ def deduplicate(
     measure, threshold = check_measure(measure, threshold)
     rule = keep or ("longest" if measure == "containment" else "first")
     check_choice("keep", rule, RULES)
+    if embedder is not None and seen is not None:
+        raise ValueError("an index keeps fingerprints of texts, and no embeddings. Leave embedder or the index out.")
+    if cosine is not None:
+        if embedder is None:
+            raise TypeError(f"cosine={cosine} is about embeddings. Set embedder too, or leave cosine out.")
+        check_measure("cosine", cosine)
+    if seen is not None:
+        seen.check_measure(measure, shingle_words)
+        if rule != "first" or against is not None:
+            given = "against" if against is not None else f"keep={rule!r}"
+            raise ValueError(f"with an index of what has been seen, the first document is kept. Leave {given} out.")
     most_bytes = parse_size("memory", memory)
     if most_bytes < LEAST_MEMORY:
         raise ValueError(f"memory={memory} is too little to compare anything. Allow at least {LEAST_MEMORY} bytes.")
@@ -246,13 +303,28 @@ def deduplicate(
         spool = stack.enter_context(DocumentSpool())
         rows = _KINDS[measure](stack, settings)
         lengths: list[Positions] = []
-        known = 0
+        embeddings = None if embedder is None else Embeddings(stack, embedder, settings.memory // 8)
+        known = n_seen = 0
+        if seen is not None:
+            n_seen = known = rows.take(seen, lengths)
         if against is not None:
-            known = _read(against.export(), spool, rows, lengths, "reading the collection", settings)
-        _read(documents, spool, rows, lengths, "reading", settings)
+            known = _read(against.export(), spool, rows, lengths, "reading the collection", settings, embeddings)
+        _read(documents, spool, rows, lengths, "reading", settings, embeddings)
         pairs, nearest = _all_pairs(rows, known, settings)
-        choice = choose(pairs, nearest, known, rule, np.concatenate([np.zeros(0, np.int64), *lengths]))
-        return Deduplicated(spool, known, pairs, threshold, choice, stack.pop_all())
+        meanings = nearest_text = None
+        if embeddings is not None:
+            meanings = similar_meanings(
+                embeddings.rows(), known, cosine, lambda found: rows.apart(found.left, found.right), threads
+            )
+            nearest_text = nearest
+            pairs, nearest = meanings.added_to(pairs, nearest)
+        if seen is not None:
+            choice = choose_later(pairs, known)
+        else:
+            choice = choose(pairs, nearest, known, rule, np.concatenate([np.zeros(0, np.int64), *lengths]))
+        return Deduplicated(
+            spool, known, pairs, threshold, choice, stack.pop_all(), rows, seen, n_seen, meanings, nearest_text
+        )
 
 
 def _read(
@@ -262,12 +334,15 @@ def _read(
     lengths: list[Positions],
     step: str,
     settings: _Settings,
+    embeddings: Embeddings | None,
 ) -> int:
     before = len(spool)
     for batch in batched(documents, length=lambda document: len(document.text)):
         texts = [document.text for document in batch]
         spool.extend(batch)
         rows.add(texts)
+        if embeddings is not None:
+            embeddings.add(texts)
         lengths.append(np.array([len(text) for text in texts], dtype=np.int64))
         settings.progress(step, len(spool) - before, None)
     return len(spool) - before
@@ -280,6 +355,40 @@ class _SpooledRows:
         self.entries = stack.enter_context(Spool(settings.memory // 4))
         self.settings = settings
         self.sizes: list[Positions] = []
+        self.halved = False
+
+    def take(self, seen: SeenIndex, lengths: list[Positions]) -> int:
+        """Take the fingerprints of an index, and compare by fingerprints from now on; return how many texts it has."""
+        self.halved = True
+        count = 0
+        for portion in seen.fingerprints():
+            self.add_fingerprints(portion)
+            lengths.append(np.zeros(len(portion.mark_sizes), dtype=np.int64))
+            count += len(portion.mark_sizes)
+            self.settings.progress("reading the index", count, len(seen))
+        return count
+
+    def add_fingerprints(self, texts: Fingerprints) -> None:
+        """Take texts as an index keeps them."""
+        raise NotImplementedError
+
+    def apart(self, left: Positions, right: Positions) -> npt.NDArray[np.bool_]:
+        """Return which pairs of documents differ in what decides."""
+        return np.zeros(len(left), dtype=bool)
+
+    def fingerprints(self, first: int) -> Iterator[Fingerprints]:
+        """Give the texts from one on as an index keeps them, each once."""
+        sizes = np.concatenate([np.zeros(0, np.int64), *self.sizes])
+        bounds, entries = bounds_of(sizes), self.entries.array()
+        first_of = _core.first_equal_sets(bounds, entries, threads=resolve_threads(self.settings.threads))
+        own = np.flatnonzero((first_of == np.arange(len(sizes))) & (sizes > 0))
+        own = own[own >= first]
+        for documents in np.split(own, np.arange(AT_ONCE, len(own), AT_ONCE)) if len(own) else ():
+            yield self.fingerprints_of(*_content(bounds, entries, documents), documents)
+
+    def fingerprints_of(self, bounds: Positions, entries: npt.NDArray[np.uint64], documents: Positions) -> Fingerprints:
+        """Return some texts as an index keeps them: their bounds, entries and positions."""
+        raise NotImplementedError
 
     def add(self, texts: list[str]) -> None:
         """Take the rows of more texts."""
@@ -321,8 +430,20 @@ class _SetRows(_SpooledRows):
 
     def add(self, texts: list[str]) -> None:
         indptr, items = self._shingler(texts)
-        self.sizes.append(np.diff(indptr))
+        self._add(np.diff(indptr), items)
+
+    def _add(self, sizes: Positions, items: npt.NDArray[np.uint64]) -> None:
+        if self.halved:
+            sizes, items = halved(sizes, items)
+        self.sizes.append(sizes)
         self.entries.append(items)
+
+    def add_fingerprints(self, texts: Fingerprints) -> None:
+        self._add(texts.sizes, texts.items)
+
+    def fingerprints_of(self, bounds: Positions, entries: npt.NDArray[np.uint64], documents: Positions) -> Fingerprints:
+        none = np.zeros(len(documents), np.int64)
+        return Fingerprints(np.diff(bounds), entries, none, np.zeros(0, np.uint64))
 
     def rows(self, bounds: Positions, entries: npt.NDArray[np.uint64], documents: Positions) -> ComparableRows:
         threads = resolve_threads(self.settings.threads)
@@ -344,22 +465,58 @@ class _WordingRows(_SpooledRows):
 
     def add(self, texts: list[str]) -> None:
         indptr, items, marks_indptr, marks = wording_sets(texts, self.settings.threads)
-        sizes = np.diff(indptr).reshape(-1, SETS_PER_TEXT)
+        sizes = np.diff(indptr)
+        if self.halved:
+            sizes, items = halved(sizes, items)
+        self.add_fingerprints(Fingerprints(sizes, items, np.diff(marks_indptr), marks))
+
+    def add_fingerprints(self, texts: Fingerprints) -> None:
+        starts = bounds_of(texts.sizes)[:-1:SETS_PER_TEXT]
+        sizes = texts.sizes.reshape(-1, SETS_PER_TEXT)
         blank = sizes.sum(axis=1) == 0
         heads = (sizes[:, 0] << 32 | sizes[:, 1]).astype(np.uint64)
-        self.entries.append(np.insert(items, indptr[:-1:SETS_PER_TEXT][~blank], heads[~blank]))
+        self.entries.append(np.insert(texts.items, starts[~blank], heads[~blank]))
         self.sizes.append(sizes.sum(axis=1) + ~blank)
-        self._marks.append(marks)
-        self._mark_sizes.append(np.diff(marks_indptr))
+        self._marks.append(texts.marks)
+        self._mark_sizes.append(texts.mark_sizes)
 
-    def rows(self, bounds: Positions, entries: npt.NDArray[np.uint64], documents: Positions) -> ComparableRows:
+    def fingerprints_of(self, bounds: Positions, entries: npt.NDArray[np.uint64], documents: Positions) -> Fingerprints:
+        sizes, items = _without_heads(bounds, entries)
+        mark_bounds, marks = self._marks_of(documents)
+        return Fingerprints(sizes, items, np.diff(mark_bounds), marks)
+
+    def apart(self, left: Positions, right: Positions) -> npt.NDArray[np.bool_]:
+        sizes = np.concatenate([np.zeros(0, np.int64), *self.sizes])
+        bounds, entries = bounds_of(sizes), self.entries.array()
+        parts = [np.zeros(0, dtype=bool)]
+        for start in range(0, len(left), AT_ONCE):
+            documents = np.stack([left[start : start + AT_ONCE], right[start : start + AT_ONCE]], axis=1).ravel()
+            own_bounds, own_entries = _content(bounds, entries, documents)
+            is_blank = np.diff(own_bounds) == 0
+            sizes = np.zeros((len(documents), SETS_PER_TEXT), dtype=np.int64)
+            own_sizes, items = _without_heads(np.unique(own_bounds), own_entries)
+            sizes[~is_blank] = own_sizes.reshape(-1, SETS_PER_TEXT)
+            scores = _core.wording_scores(
+                bounds_of(sizes.ravel()), items, *self._marks_of(documents), keep_numbers=self.settings.keep_numbers
+            )
+            parts.append(scores < (0 if self.settings.keep_numbers else -LEAST_ALIKE))
+        return np.concatenate(parts)
+
+    def _marks_of(self, documents: Positions) -> tuple[Positions, npt.NDArray[np.uint64]]:
         if self._mark_bounds is None:
             self._mark_bounds = bounds_of(np.concatenate(self._mark_sizes))
-        heads = entries[bounds[:-1]]
-        sizes = np.stack([heads >> np.uint64(32), heads & np.uint64(0xFFFFFFFF)], axis=1).astype(np.int64)
-        items = np.delete(entries, bounds[:-1])
-        marks = _content(self._mark_bounds, self._marks.array(), documents)
-        return worded_rows((bounds_of(sizes.ravel()), items, *marks), self.settings.threads)
+        return _content(self._mark_bounds, self._marks.array(), documents)
+
+    def rows(self, bounds: Positions, entries: npt.NDArray[np.uint64], documents: Positions) -> ComparableRows:
+        sizes, items = _without_heads(bounds, entries)
+        return worded_rows((bounds_of(sizes), items, *self._marks_of(documents)), self.settings.threads)
+
+
+def _without_heads(bounds: Positions, entries: npt.NDArray[np.uint64]) -> tuple[Positions, npt.NDArray[np.uint64]]:
+    """Return the sizes of the sets of texts, and their items."""
+    heads = entries[bounds[:-1]]
+    sizes = np.stack([heads >> np.uint64(32), heads & np.uint64(0xFFFFFFFF)], axis=1).astype(np.int64)
+    return sizes.ravel(), np.delete(entries, bounds[:-1])
 
 
 _KINDS: dict[str, type[_SpooledRows]] = {
@@ -419,7 +576,7 @@ def _scores(
 ) -> npt.NDArray[Any]:
     """Return the similarities of some documents, all with all."""
     compared = rows.rows(*_content(bounds, entries, documents), documents)
-    return compared.scores(compared.chosen, measure)
+    return compared.scores(compared.firsts_of_documents, measure)
 
 
 def _parts(chosen: Positions, sizes: Positions, known: int, memory: int) -> list[Positions]:

@@ -19,6 +19,7 @@ from sthash.sources.folders import folder_files, format_of
 from sthash.sources.formats import FORMATS, read_records
 from sthash.sources.origin import Origin
 from sthash.sources.records import LARGEST_RECORD, BadRecord, OnBad, refuse, too_large
+from sthash.sources.saved_datasets import saved_files, saved_records
 from sthash.sources.vectors import VectorCheck, VectorFile
 from sthash.tables import is_table, table_records
 from sthash.vectors.metric import Metric
@@ -52,7 +53,8 @@ def read_documents(
         ``.odt``, ``.pptx``, ``.xlsx``, ``.epub`` or ``.pdf``. It may be compressed (``.gz``, ``.xz``, ``.bz2``,
         ``.zst``). A folder holds one document per file: the path below the folder is the key, the first folder of this
         path is the label, hidden files are skipped, and so are binary files and others that cannot be read. The title
-        of a file, the front matter of Markdown and the header of a message become metadata. A table is a pandas
+        of a file, the front matter of Markdown and the header of a message become metadata. A folder that
+        ``save_to_disk`` of a Hugging Face dataset wrote holds one document per row. A table is such a dataset, a pandas
         or polars DataFrame, or anything with the Arrow stream interface, such as a pyarrow Table.
     fields : SourceFields
         Which fields hold the key, the text and the label.
@@ -143,6 +145,10 @@ class _Reader:
                 yield from self._documents(records)
             elif isinstance(source, str) and source == "-":
                 yield from self._from_stream(sys.stdin.buffer, "standard input", self.format or "jsonl")
+            elif (files := saved_files(Path(source))) is not None:
+                if self.origin is not None:
+                    self.origin.begin(str(source), "table")
+                yield from self._documents(saved_records(files, self.fields.vector))
             elif Path(source).is_dir():
                 yield from self._from_folder(Path(source))
             else:

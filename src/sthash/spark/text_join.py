@@ -6,7 +6,8 @@ texts therefore share a shingle of both prefixes, which is the join key. How man
 bounds what they have in common (C. Xiao, W. Wang, X. Lin, J. X. Yu. Efficient Similarity Joins for Near Duplicate
 Detection. WWW 2008); few pairs are left to compare.
 
-Executors cut texts into shingles with the kernels of one machine. All that follows is Spark's own.
+Executors cut texts into shingles with the kernels of one machine. All that follows is Spark's own; only pairs of texts
+that are compared by their wording go through a kernel once more.
 """
 
 from __future__ import annotations
@@ -21,13 +22,14 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, LongType, StructField, StructType
 
 from sthash.checks import check_whole
-from sthash.duplicates.comparable_rows import Shingler, shingled_rows, weighted_rows
+from sthash.duplicates.comparable_rows import Shingler, shingled_rows, weighted_rows, wording_rows
 from sthash.duplicates.measures import LOW_THRESHOLD, SAMPLED_ROWS, Measure, check_measure, refuse_most_pairs
-from sthash.duplicates.options import SHINGLE_WORDS
+from sthash.duplicates.options import SHINGLE_WORDS, DuplicateOptions, Protect
 from sthash.spark.arrow import refuse_nulls, texts
 from sthash.spark.columns import check_columns, is_text, kept, quoted
 from sthash.spark.corpus_statistics import draw
 from sthash.spark.weighted_terms import cosines, counted_terms, weighted_prefixes, weighted_terms
+from sthash.spark.worded_pairs import worded_pairs
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
 # Only shingles of boilerplate are in the prefixes of more texts.
 LONGEST_LIST = 5000
 # Offsets of an Arrow list have 31 bits: this many texts have far fewer shingles.
-_TEXTS_AT_ONCE = 1000
+TEXTS_AT_ONCE = 1000
 _ROUNDING = 1e-9
 # For shingles with longer lists: shingles per text (the rarest), hashes, and neighbors to compare with.
 _MOST_SHINGLES, _HASHES, _NEIGHBORS = 2, 2, 8
@@ -45,11 +47,12 @@ def similar_texts(
     dataset: DataFrame,
     threshold: float | None = None,
     *,
-    measure: Measure = "jaccard",
+    measure: Measure | None = None,
     id_col: str,
     text_col: str = "text",
     score_col: str = "score",
     shingle_words: int = SHINGLE_WORDS,
+    protect: Protect | None = None,
     longest_list: int = LONGEST_LIST,
 ) -> DataFrame:
     """Find all pairs of texts that are similar enough, as `sthash.near_duplicates` does on one machine.
@@ -63,17 +66,20 @@ def similar_texts(
     dataset : DataFrame
         With a column of texts and a column of ids, which are unique.
     threshold : float, optional
-        Least similarity of a pair. Default: 0.9 for cosine, 0.8 for the others.
-    measure : {"jaccard", "containment", "cosine"}, default="jaccard"
-        ``jaccard``: the number of word shingles that both texts have, divided by the number that at least one has.
-        ``containment``: the share of the shingles of one text that the other one has. ``cosine``: of the TF-IDF weights
-        of their terms.
+        Least similarity of a pair. Default: 0.75 for wording, 0.9 for cosine, 0.8 for the others.
+    measure : {"wording", "jaccard", "containment", "cosine"}, default="wording"
+        As in `sthash.near_duplicates`. ``wording`` compares all words, in pairs of neighbors, and short texts by their
+        characters. ``jaccard``: the number of word shingles that both texts have, divided by the number that at least
+        one has. ``containment``: the share of the shingles of one text that the other one has. ``cosine``: of the
+        TF-IDF weights of their terms.
     id_col, text_col : str
         Columns of the ids and the texts.
     score_col : str
         Column of the similarities.
     shingle_words : int, default=5
         Number of words of a shingle.
+    protect : {"numbers"}, optional
+        For wording: keep all texts apart that differ in a number.
     longest_list : int
         All texts that share a rare shingle are compared, unless they are more than this. See the notes.
 
@@ -98,24 +104,25 @@ def similar_texts(
 
         groups = connected_groups(similar_texts(table, 0.8, id_col="id"))
     """
-    measure, threshold = check_measure(measure, threshold)
-    if measure == "wording":
-        raise ValueError("measure='wording' is compared on one machine only. Use 'jaccard', 'containment' or 'cosine'.")
-    check_whole("shingle_words", shingle_words)
+    DuplicateOptions(threshold, measure, shingle_words=shingle_words, protect=protect)  # checked
+    measure, threshold = check_measure(measure or "wording", threshold)
     check_whole("longest_list", longest_list, least=2)
     check_columns(dataset, [id_col])
     if not is_text(dataset, text_col):
         raise TypeError(f"column {text_col!r} has vectors. Pass a column of texts, or join codes by hamming_self_join.")
     if threshold < LOW_THRESHOLD:
         _refuse_most_pairs(dataset, text_col, threshold, measure, shingle_words)
+    if measure == "wording":
+        pairs = worded_pairs(dataset, id_col, text_col, threshold, longest_list, keep_numbers=protect == "numbers")
+        return pairs.withColumnRenamed("score", score_col)
     if measure == "cosine":
-        sets = kept(_folded(counted_terms(dataset, id_col, text_col), "items", "counts"))
+        sets = kept(folded(counted_terms(dataset, id_col, text_col), "items", "counts"))
         rows = kept(weighted_terms(sets, dataset.count()))
         found = cosines(_sharing_terms(rows, threshold, longest_list), rows)
     else:
-        sets = kept(_folded(_sets(dataset, id_col, text_col, shingle_words), "items"))
-        rows = kept(_ranked(sets.where(F.col("id") == F.col("first")), threshold))
-        candidates = _sharing_prefixes if measure == "jaccard" else _containing
+        sets = kept(folded(_sets(dataset, id_col, text_col, shingle_words), "items"))
+        rows = kept(ranked(sets.where(F.col("id") == F.col("first")), threshold))
+        candidates = sharing_prefixes if measure == "jaccard" else _containing
         found = _verified(candidates(rows, threshold, longest_list), rows, measure)
     copies = sets.where(F.col("id") != F.col("first"))
     copies = copies.select(F.col("first").alias("idA"), F.col("id").alias("idB"), F.lit(1.0).alias("score"))
@@ -129,9 +136,13 @@ def _refuse_most_pairs(dataset: DataFrame, name: str, threshold: float, measure:
 
     def scores(_: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
         drawn = texts(draw(dataset, name, count, SAMPLED_ROWS, seed=0), name)
-        cosine = measure == "cosine"
-        sample = weighted_rows(drawn, None, threads=1) if cosine else shingled_rows(drawn, shingle_words, threads=1)
-        return sample.scores(sample.chosen, measure)
+        if measure == "cosine":
+            sample = weighted_rows(drawn, None, threads=1)
+        elif measure == "wording":
+            sample = wording_rows(drawn, threads=1)
+        else:
+            sample = shingled_rows(drawn, shingle_words, threads=1)
+        return sample.scores(sample.firsts_of_documents, measure)
 
     refuse_most_pairs(count, threshold, scores)
 
@@ -142,33 +153,39 @@ def _sets(dataset: DataFrame, id_col: str, text_col: str, shingle_words: int) ->
     def shingled(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         shingler = Shingler(shingle_words, threads=1)
         for whole in batches:
-            for start in range(0, whole.num_rows, _TEXTS_AT_ONCE):
-                batch = whole.slice(start, _TEXTS_AT_ONCE)
+            for start in range(0, whole.num_rows, TEXTS_AT_ONCE):
+                batch = whole.slice(start, TEXTS_AT_ONCE)
                 refuse_nulls(batch.column(0), id_col)
                 bounds, items = shingler(texts(batch.column(1), text_col))
-                lists = pa.ListArray.from_arrays(pa.array(bounds.astype(np.int32)), pa.array(items.view(np.int64)))
-                yield pa.RecordBatch.from_arrays([batch.column(0), lists], ["id", "items"])
+                yield pa.RecordBatch.from_arrays([batch.column(0), lists_of(bounds, items)], ["id", "items"])
 
     columns = dataset.select(F.col(quoted(id_col)).alias("id"), F.col(quoted(text_col)).alias("text"))
     kind = StructType([StructField("id", columns.schema["id"].dataType), StructField("items", ArrayType(LongType()))])
     return columns.mapInArrow(shingled, kind).where(F.size("items") > 0)
 
 
-def _folded(sets: DataFrame, *same: str) -> DataFrame:
+def lists_of(bounds: npt.NDArray[np.int64], items: npt.NDArray[np.uint64]) -> pa.ListArray:
+    """Return hashes as lists, given their bounds."""
+    return pa.ListArray.from_arrays(pa.array(bounds.astype(np.int32)), pa.array(items.view(np.int64)))
+
+
+def folded(sets: DataFrame, *same: str) -> DataFrame:
     """Add the smallest id that has the same in these columns: first."""
     return sets.withColumn("first", F.min("id").over(Window.partitionBy(*same)))
 
 
-def _ranked(sets: DataFrame, threshold: float) -> DataFrame:
+def ranked(sets: DataFrame, threshold: float, common: float = 0) -> DataFrame:
     """Return the items of each set that others have too, the rarest first: id, size, items, prefix.
 
-    ``size`` is that of the whole set. A similar set has one of the first ``prefix`` items.
+    ``size`` is that of the whole set. A similar set has one of the first ``prefix`` items. If there are ``common``
+    items that all sets have besides, one item of each set stands for the whole of it and does not count.
     """
-    spread = sets.select("id", F.size("items").alias("size"), F.explode("items").alias("item"))
+    size = F.size("items") - F.lit(int(common > 0)) + F.lit(common)
+    spread = sets.select("id", size.alias("size"), F.explode("items").alias("item"))
     frequency = spread.groupBy("item").agg(F.count(F.lit(1)).alias("frequency")).where("frequency > 1")
     shared = spread.join(frequency, "item").groupBy("id", "size")
     rows = shared.agg(F.array_sort(F.collect_list(F.struct("frequency", "item"))).alias("ranked"))
-    needed = F.ceil(F.col("size") * threshold - _ROUNDING)
+    needed = F.greatest(F.ceil(F.col("size") * threshold - common - _ROUNDING), F.lit(1))
     prefix = F.greatest(F.size("ranked") - needed + 1, F.lit(0)).cast("int")
     return rows.select("id", "size", F.col("ranked.item").alias("items"), prefix.alias("prefix"))
 
@@ -183,13 +200,13 @@ def _prefixes(rows: DataFrame) -> DataFrame:
     return _entries(rows, F.slice("items", F.lit(1), F.col("prefix")))
 
 
-def _sharing_prefixes(rows: DataFrame, threshold: float, longest: int) -> DataFrame:
+def sharing_prefixes(rows: DataFrame, threshold: float, longest: int, common: float = 0) -> DataFrame:
     """Return the pairs that may reach this Jaccard similarity: idA, idB."""
     listed = _prefixes(rows).withColumn("length", F.count(F.lit(1)).over(Window.partitionBy("item")))
     short = listed.where(F.col("length").between(2, longest))
     a, b = _end(short, "A"), _end(short, "B")
     smaller, larger = F.least("sizeA", "sizeB"), F.greatest("sizeA", "sizeB")
-    needed = (F.col("sizeA") + F.col("sizeB")) * (threshold / (1 + threshold)) - _ROUNDING
+    needed = (F.col("sizeA") + F.col("sizeB")) * (threshold / (1 + threshold)) - common - _ROUNDING
     pairs = a.join(b, "item").where(F.col("idA") < F.col("idB")).where(smaller >= larger * threshold - _ROUNDING)
     # From the first item that both have on, both must have enough of them left.
     pairs = pairs.where(F.least("reachA", "reachB") >= needed).select("idA", "idB")
