@@ -32,8 +32,8 @@ unit: $(VENV)/installed-dev ## run all tests
 	$(BIN)/pytest -n auto --dist worksteal
 
 N ?= 2000
-crash: $(VENV)/installed-dev ## kill writers of a collection N times, simulate N power cuts; nothing may be lost
-	STHASH_KILLS=$(N) STHASH_CUTS=$(N) $(BIN)/pytest -n 2 -rP tests/faults/test_crash.py tests/faults/test_power_cuts.py
+crash: $(VENV)/installed-dev ## kill writers of collections N times and of other files, simulate N power cuts; nothing may be lost
+	STHASH_KILLS=$(N) STHASH_CUTS=$(N) $(BIN)/pytest -n 2 -rP tests/faults/test_crash.py tests/faults/test_savers_killed.py tests/faults/test_power_cuts.py
 
 format: $(VENV)/installed-dev ## format the code in place
 	$(BIN)/ruff format .
