@@ -10,7 +10,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 COMMA := ,
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format unit crash bench results docs pictures screenshots package wheels arm windows clang sanitize fuzz clean
+.PHONY: help demo test lint format unit crash bench results docs pictures screenshots package wheels arm windows clang sanitize fuzz libfuzzer clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -112,6 +112,13 @@ sanitize: $(VENV)/ready ## run the C++ tests under the address, undefined-behavi
 	$(call core_tests,thread,-DCMAKE_CXX_COMPILER=$(CLANG) -DSTHASH_SANITIZE=thread)
 
 FUZZ_SECONDS ?= 120
+libfuzzer: $(VENV)/ready ## fuzz what reads bytes in C++, guided by coverage, with sanitizers for FUZZ_SECONDS; needs Clang
+	$(QUIETLY) "building the fuzzer in build/libfuzzer" sh -c '$(BIN)/cmake -S . -B build/libfuzzer -G Ninja -DSTHASH_FUZZER=ON \
+	  -DCMAKE_MAKE_PROGRAM="$$PWD/$(BIN)/ninja" -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_COMPILER=$(CLANG) -DSTHASH_SANITIZE=address$(COMMA)undefined && \
+	  $(BIN)/ninja -C build/libfuzzer core_fuzzer'
+	@mkdir -p build/libfuzzer/corpus
+	build/libfuzzer/core_fuzzer -max_total_time=$(FUZZ_SECONDS) $(if $(SEED),-seed=$(SEED)) -print_final_stats=1 build/libfuzzer/corpus
+
 FUZZ_FLAGS = $(if $(SEED),--seed $(SEED)) $(if $(CASE),--case $(CASE)) $(if $(FUZZ_COUNT),--count $(FUZZ_COUNT))
 fuzz: $(VENV)/installed-dev ## fuzz files, readers, queries, arrays and requests with sanitizers for FUZZ_SECONDS; SEED= repeats, TARGET=, CASE=
 	$(QUIETLY) "building the core with sanitizers" sh -c '$(BIN)/cmake -S . -B build/asan -G Ninja \
