@@ -2,8 +2,8 @@
 
 All runs are on this machine, in local mode with all cores. Vocabulary and model are learned once, from all documents.
 Parts: ``join`` (near-duplicate pairs from raw text, and their quality), ``growth`` (ever more documents), ``texts``
-(groups of texts with common shingles, beside those of one machine), ``rows`` (ten million rows, or ``--rows N``, as data
-is: 30 % nulls, one content in 20 % of the rows; on a driver and two executors, each a process). "Pairs of codes" are of
+(groups of texts with common shingles, beside those of one machine), ``rows`` (ten million rows, or ``--rows N``, of
+which 30 % are nulls and 20 % have one content; on a driver and two executors, each a process). "Pairs of codes" are of
 distinct codes: equal ones are joined once.
 """
 
