@@ -10,7 +10,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 COMMA := ,
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format unit crash bench results docs pictures screenshots package wheels arm windows clang sanitize fuzz clean
+.PHONY: help demo test lint format unit crash bench results docs pictures screenshots package wheels arm windows clang sanitize fuzz libfuzzer clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -32,8 +32,8 @@ unit: $(VENV)/installed-dev ## run all tests
 	$(BIN)/pytest -n auto --dist worksteal
 
 N ?= 2000
-crash: $(VENV)/installed-dev ## kill writers of a collection N times, simulate N power cuts; nothing may be lost
-	STHASH_KILLS=$(N) STHASH_CUTS=$(N) $(BIN)/pytest -n 2 -rP tests/faults/test_crash.py tests/faults/test_power_cuts.py
+crash: $(VENV)/installed-dev ## kill writers of collections N times and of other files, simulate N power cuts; nothing may be lost
+	STHASH_KILLS=$(N) STHASH_CUTS=$(N) $(BIN)/pytest -n 2 -rP tests/faults/test_crash.py tests/faults/test_savers_killed.py tests/faults/test_power_cuts.py
 
 format: $(VENV)/installed-dev ## format the code in place
 	$(BIN)/ruff format .
@@ -112,6 +112,13 @@ sanitize: $(VENV)/ready ## run the C++ tests under the address, undefined-behavi
 	$(call core_tests,thread,-DCMAKE_CXX_COMPILER=$(CLANG) -DSTHASH_SANITIZE=thread)
 
 FUZZ_SECONDS ?= 120
+libfuzzer: $(VENV)/ready ## fuzz what reads bytes in C++, guided by coverage, with sanitizers for FUZZ_SECONDS; needs Clang
+	$(QUIETLY) "building the fuzzer in build/libfuzzer" sh -c '$(BIN)/cmake -S . -B build/libfuzzer -G Ninja -DSTHASH_FUZZER=ON \
+	  -DCMAKE_MAKE_PROGRAM="$$PWD/$(BIN)/ninja" -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_COMPILER=$(CLANG) -DSTHASH_SANITIZE=address$(COMMA)undefined && \
+	  $(BIN)/ninja -C build/libfuzzer core_fuzzer'
+	@mkdir -p build/libfuzzer/corpus
+	build/libfuzzer/core_fuzzer -max_total_time=$(FUZZ_SECONDS) $(if $(SEED),-seed=$(SEED)) -print_final_stats=1 build/libfuzzer/corpus
+
 FUZZ_FLAGS = $(if $(SEED),--seed $(SEED)) $(if $(CASE),--case $(CASE)) $(if $(FUZZ_COUNT),--count $(FUZZ_COUNT))
 .PHONY: sanitized
 sanitized: $(VENV)/ready

@@ -1,7 +1,8 @@
 """``sth serve`` on a collection of 244,163 documents, beside the same searches in-process.
 
 The load comes from a second process over loopback: from several numbers of connections without a pause, then at 80 % of
-the highest rate, and then at three times of it; all that for one process that serves, and for two.
+the highest rate, and then at three times of it; all that for one process that serves, and for two, directly and behind
+nginx with TLS, if that is installed (the settings are those of deploy/nginx.conf).
 ``--collection FILE`` uses a file that exists; ``--seconds`` sets how long each load lasts.
 """
 
@@ -10,12 +11,17 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import shutil
+import socket
+import ssl
 import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +63,7 @@ class Connection(asyncio.Protocol):
         end = self._received.find(b"\r\n\r\n")
         if end < 0:
             return
-        start = self._received.find(b"content-length: ") + 16
+        start = self._received.lower().find(b"content-length: ") + 16
         size = int(self._received[start : self._received.find(b"\r\n", start)])
         if len(self._received) >= end + 4 + size:
             status, self._received = int(self._received[9:12]), bytearray()
@@ -73,8 +79,11 @@ class Connection(asyncio.Protocol):
 class Load:
     """Requests from several connections, and what came back."""
 
-    def __init__(self, port: int, connections: int, requests: list[bytes]) -> None:
+    def __init__(self, port: int, connections: int, requests: list[bytes], tls: bool) -> None:
         self.port, self.connections, self.requests = port, connections, requests
+        self.context = ssl.create_default_context() if tls else None
+        if self.context is not None:  # a certificate that was made for this benchmark
+            self.context.check_hostname, self.context.verify_mode = False, ssl.CERT_NONE
         self.free: list[Connection] = []
         self.times: list[float] = []
         self.statuses: Counter[int] = Counter()
@@ -83,7 +92,7 @@ class Load:
     async def connect(self) -> Connection:
         """Open a connection."""
         loop = asyncio.get_running_loop()
-        return (await loop.create_connection(Connection, "127.0.0.1", self.port))[1]
+        return (await loop.create_connection(Connection, "127.0.0.1", self.port, ssl=self.context))[1]
 
     async def ask(self, connection: Connection, number: int) -> None:
         """Send one request and note the answer."""
@@ -140,12 +149,14 @@ class Load:
         return {"answers/s": answers, "p50 ms": p50, "p99 ms": p99, **statuses, "not sent": self.skipped}
 
 
-def load(port: int, connections: int, seconds: float, texts: list[str], rate: float | None = None) -> dict[str, Any]:
+def load(
+    port: int, connections: int, seconds: float, texts: list[str], rate: float | None = None, tls: bool = False
+) -> dict[str, Any]:
     """Load the service from this process."""
     head = f"POST /search HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Type: application/json\r\nContent-Length: "
     bodies = [json.dumps({"text": text, "k": K}).encode() for text in texts]
     requests = [head.encode() + b"%d\r\n\r\n" % len(body) + body for body in bodies]
-    return asyncio.run(Load(port, connections, requests).run(seconds, rate))
+    return asyncio.run(Load(port, connections, requests, tls).run(seconds, rate))
 
 
 def in_process(path: Path, texts: list[str], seconds: float) -> dict[str, float]:
@@ -185,46 +196,97 @@ def serve(run: Run, path: Path) -> None:
     for name, rate in rates.items():
         run.add(figure(name, f"in-process, {name}", rate, "searches/s"))
     for workers in run.choose(run.arguments.workers, (1,)):
-        load_service(run, path, workers, rates, texts, seconds)
+        command = [str(Path(sys.executable).parent / "sth"), "serve", str(path), "--port", "0", "--quiet"]
+        with subprocess.Popen([*command, "--workers", str(workers)], stderr=subprocess.PIPE, text=True) as server:
+            try:
+                assert server.stderr is not None
+                port = int(server.stderr.readline().rpartition("(")[0].rpartition(":")[2])
+                load_service(run, Service(server.pid, port, workers), rates, texts, seconds)
+                if shutil.which("nginx"):
+                    with tempfile.TemporaryDirectory() as folder, behind_nginx(port, Path(folder)) as outer:
+                        load_service(run, Service(server.pid, outer, workers, tls=True), rates, texts, seconds)
+            finally:
+                server.terminate()
 
 
-def load_service(run: Run, path: Path, workers: int, rates: dict[str, float], texts: list[str], seconds: float) -> None:
-    """Serve a collection by some processes, and load them."""
-    command = [str(Path(sys.executable).parent / "sth"), "serve", str(path), "--port", "0", "--quiet"]
-    named, plural = ("", "") if workers == 1 else (f"{workers}-workers-", f", {workers} processes")
-    with subprocess.Popen([*command, "--workers", str(workers)], stderr=subprocess.PIPE, text=True) as server:
+@dataclass(frozen=True)
+class Service:
+    """What is loaded: the process that serves, the port, how many processes, and whether nginx stands in front."""
+
+    pid: int
+    port: int
+    workers: int
+    tls: bool = False
+
+
+def load_service(run: Run, service: Service, rates: dict[str, float], texts: list[str], seconds: float) -> None:
+    """Load a service."""
+    workers, port, tls = service.workers, service.port, service.tls
+    named = ("" if workers == 1 else f"{workers}-workers-") + ("nginx-" if tls else "")
+    kind = "over HTTPS, nginx" if tls else "over HTTP"
+    plural = "" if workers == 1 else f", {workers} processes"
+    if not run.quick:
+        in_own_process(load, port, 8, min(3, seconds), texts, None, tls)  # warms the service up
+    best, rate = 0.0, 0.0
+    for connections in run.choose(run.arguments.connections, (4,)):
+        held = in_own_process(load, port, connections, seconds, texts, None, tls).timing.result
+        rate = held.pop("answers/s")
+        best = max(best, rate)
+        setting = {"connections": connections, "workers": workers, "seconds": seconds}
+        for name, peer in rates.items():
+            run.add(
+                figure(
+                    f"{named}connections-{connections}-{name}",
+                    f"{kind}, {connections} connections{plural}",
+                    rate,
+                    "searches/s",
+                    peer=f"{name} in-process",
+                    theirs=peer,
+                    setting=setting,
+                    details=held | {"memory MiB": memory(service.pid)},
+                )
+            )
+    spare = run.choose(SPARE_CONNECTIONS, 8)
+    for name, share in (("most", 0.8), ("overload", OVERLOAD)):
+        details = in_own_process(load, port, spare, seconds / 2, texts, share * best, tls).timing.result
+        accepted, what = details.pop("answers/s"), f"{kind}, {share:g} times the highest rate{plural}"
+        setting = {"connections": spare, "workers": workers, "seconds": seconds / 2}
+        run.add(figure(f"{named}{name}", what, accepted, "searches/s", setting=setting, details=details))
+
+
+@contextmanager
+def behind_nginx(port: int, folder: Path) -> Iterator[int]:
+    """Start nginx with TLS before a port of this machine, as deploy/nginx.conf has it; give its port."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        outer = free.getsockname()[1]
+    certificate = ["-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=localhost"]
+    made = ["-keyout", folder / "key.pem", "-out", folder / "fullchain.pem"]
+    subprocess.run(["openssl", "req", *certificate, *made], check=True, capture_output=True)
+    settings = (Path(__file__).parents[1] / "deploy" / "nginx.conf").read_text()
+    for ours, here in (
+        ("server sthash:8000;", f"server 127.0.0.1:{port};"),
+        ("listen 443 ssl;", f"listen 127.0.0.1:{outer} ssl;"),
+        ("/etc/nginx/certificates", str(folder)),
+    ):
+        assert ours in settings, ours
+        settings = settings.replace(ours, here)
+    paths = "".join(
+        f"{kind}_temp_path {folder}/{kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    )
+    head = f"daemon off; worker_processes auto; pid {folder}/pid; error_log stderr error;"
+    events = "events { worker_connections 4096; }"
+    (folder / "nginx.conf").write_text(f"{head}\n{events}\nhttp {{ access_log off; {paths}\n{settings}\n}}\n")
+    with subprocess.Popen(["nginx", "-c", folder / "nginx.conf", "-p", folder]) as proxy:
         try:
-            assert server.stderr is not None
-            port = int(server.stderr.readline().rpartition("(")[0].rpartition(":")[2])
-            if not run.quick:
-                in_own_process(load, port, 8, min(3, seconds), texts)  # warms the service up
-            best, rate = 0.0, 0.0
-            for connections in run.choose(run.arguments.connections, (4,)):
-                held = in_own_process(load, port, connections, seconds, texts).timing.result
-                rate = held.pop("answers/s")
-                best = max(best, rate)
-                setting = {"connections": connections, "workers": workers, "seconds": seconds}
-                for name, peer in rates.items():
-                    run.add(
-                        figure(
-                            f"{named}connections-{connections}-{name}",
-                            f"over HTTP, {connections} connections{plural}",
-                            rate,
-                            "searches/s",
-                            peer=f"{name} in-process",
-                            theirs=peer,
-                            setting=setting,
-                            details=held | {"memory MiB": memory(server.pid)},
-                        )
-                    )
-            spare = run.choose(SPARE_CONNECTIONS, 8)
-            for name, share in (("most", 0.8), ("overload", OVERLOAD)):
-                details = in_own_process(load, port, spare, seconds / 2, texts, share * best).timing.result
-                accepted, what = details.pop("answers/s"), f"over HTTP, {share:g} times the highest rate{plural}"
-                setting = {"connections": spare, "workers": workers, "seconds": seconds / 2}
-                run.add(figure(f"{named}{name}", what, accepted, "searches/s", setting=setting, details=details))
+            for _ in range(100):
+                with socket.socket() as probe:
+                    if probe.connect_ex(("127.0.0.1", outer)) == 0:
+                        break
+                time.sleep(0.1)
+            yield outer
         finally:
-            server.terminate()
+            proxy.terminate()
 
 
 def memory(pid: int) -> float:

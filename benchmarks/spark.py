@@ -2,12 +2,14 @@
 
 All runs are on this machine, in local mode with all cores. Vocabulary and model are learned once, from all documents.
 Parts: ``join`` (near-duplicate pairs from raw text, and their quality), ``growth`` (ever more documents), ``texts``
-(groups of texts with common shingles, beside those of one machine). "Pairs of codes" are of distinct codes: equal ones
-are joined once.
+(groups of texts with common shingles, beside those of one machine), ``rows`` (ten million rows, or ``--rows N``, of
+which 30 % are nulls and 20 % have one content; on a driver and two executors, each a process). "Pairs of codes" are of
+distinct codes: equal ones are joined once.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import sys
@@ -27,6 +29,7 @@ import scipy.sparse as sp
 
 os.environ |= {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
 
+import pyspark
 from pyspark.ml import Pipeline
 from pyspark.ml.feature import HashingTF, MinHashLSH, RegexTokenizer, StopWordsRemover
 from pyspark.sql import SparkSession
@@ -34,7 +37,7 @@ from pyspark.sql import SparkSession
 import data
 import sthash
 from harness import OURS, Run, compare, main
-from sthash.spark import SelfTaughtHashing, connected_groups, near_duplicates, similar_texts
+from sthash.spark import SelfTaughtHashing, connected_groups, hamming_self_join, near_duplicates, similar_texts
 from sthash.spark.bands import Bands
 from sthash.spark.join import code_pairs
 from timing import Timing, timed
@@ -44,6 +47,9 @@ JOINED, MIN_COSINE = 20_000, 0.9
 # Jaccard distance below which MinHashLSH gives a pair, and its hash tables: one finds fewer pairs than we, two more.
 JACCARD_DISTANCE, TABLES = 0.4, (1, 2)
 SHINGLED, MIN_JACCARD, MIN_WORDING = 100_000, 0.8, 0.75
+# Of each ten rows of the part `rows`, so many have no text, and so many one and the same.
+NULLS, FREQUENT = 3, 2
+EXECUTOR_MIB = 2048
 SETTINGS = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
@@ -59,10 +65,11 @@ QUICK_SETTINGS = {
 
 @dataclass(frozen=True)
 class Step:
-    """A step on Spark: its timing, with its result, and the bytes that it shuffled."""
+    """A step on Spark: its timing, with its result, the bytes that it shuffled, and the rows that it read."""
 
     timing: Timing
     shuffled: int
+    read: int
 
 
 @dataclass(frozen=True)
@@ -79,20 +86,22 @@ class Learned:
         return self.model.model.encode(texts).rows.to_scipy()
 
 
-def shuffled_bytes(spark: Any) -> int:
-    """Bytes written to shuffles so far, from the REST interface."""
+def total_of_stages(spark: Any, what: str) -> int:
+    """Sum of a figure over all stages so far, from the REST interface."""
     context = spark.sparkContext
     address = f"{context.uiWebUrl}/api/v1/applications/{context.applicationId}/stages"
     with urllib.request.urlopen(address) as answer:
-        return sum(stage["shuffleWriteBytes"] for stage in json.load(answer))
+        return sum(stage[what] for stage in json.load(answer))
 
 
 def measured(spark: Any, work: Callable[[], Any]) -> Step:
     """Measure a step."""
-    before = shuffled_bytes(spark)
+    figures = "shuffleWriteBytes", "inputRecords"
+    before = [total_of_stages(spark, figure) for figure in figures]
     timing = timed(work)
     time.sleep(0.5)  # the figures of the last stage arrive a moment later
-    return Step(timing.by_the_clock(), shuffled_bytes(spark) - before)
+    shuffled, read = (total_of_stages(spark, figure) - old for figure, old in zip(figures, before, strict=True))
+    return Step(timing.by_the_clock(), shuffled, read)
 
 
 @contextmanager
@@ -243,6 +252,97 @@ def grow(run: Run, here: Learned, part: Any, size: int) -> None:
     encoded.unpersist()
 
 
+def rows(run: Run) -> None:
+    """Learn, encode, join and group many rows as data is, on two executors."""
+    n = run.choose(run.arguments.rows, 2000)
+    texts = data.descriptions(run.quick).texts
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_rows(folder / "rows", texts, n)
+        os.environ["SPARK_HOME"] = str(Path(pyspark.__file__).parent)
+        builder = SparkSession.builder.master(f"local-cluster[2,1,{EXECUTOR_MIB}]").appName("sthash")
+        settings = SETTINGS | {
+            "spark.local.dir": str(folder / "spark"),
+            "spark.executor.memory": f"{EXECUTOR_MIB}m",
+            "spark.driver.memory": "2g",
+            "spark.sql.shuffle.partitions": run.choose("32", "2"),
+        }
+        for key, value in settings.items():
+            builder = builder.config(key, value)
+        spark = builder.getOrCreate()
+        try:
+            row_steps(run, spark, str(folder), n)
+        finally:
+            spark.stop()
+
+
+def row_steps(run: Run, spark: Any, folder: str, n: int) -> None:
+    """Measure each step, and what the driver takes."""
+    table = spark.read.parquet(f"{folder}/rows")
+    setting = {"rows": n, "bits": BITS, "radius": RADIUS, "nulls": NULLS / 10, "one content": FREQUENT / 10}
+
+    def add(name: str, what: str, step: Step, **details: Any) -> Any:
+        details |= {
+            "MB shuffled": step.shuffled / 1e6,
+            "passes": round(step.read / n, 2),
+            "MiB driver": driver_mib(spark),
+        }
+        run.add(compare(name, what, {OURS: step.timing}, setting=setting, details=details))
+        return step.timing.result
+
+    estimator = SelfTaughtHashing(
+        inputCol="text", numBits=BITS, sampleSize=run.choose(100_000, 300), idCol="id", handleInvalid="skip"
+    )
+    model = add("learn", "learn", measured(spark, lambda: estimator.fit(table)))
+    encoded = model.transform(table).select("id", "code")
+    add("encode", "encode and write", measured(spark, lambda: encoded.write.parquet(f"{folder}/codes")))
+    codes = spark.read.parquet(f"{folder}/codes")
+    pairs = code_pairs(codes.select("code"), Bands(BITS, RADIUS))
+    step = measured(spark, pairs.count)
+    add("join", "self-join of codes", step, **{"pairs of codes": step.timing.result})
+    step = measured(spark, lambda: near_duplicates(codes, RADIUS, n_bits=BITS, id_col="id").count())
+    add("group", "groups of near-duplicates", step, **{"rows in groups": step.timing.result})
+    of_rows = hamming_self_join(codes, 0, n_bits=BITS, id_col="id")
+    step = measured(spark, of_rows.count)
+    add("copies", "pairs of rows with equal codes", step, **{"pairs of rows": step.timing.result})
+
+
+def write_rows(folder: Path, texts: list[str], n: int) -> None:
+    """Write rows in files: two texts of different documents make one that is in no other row."""
+    folder.mkdir()
+    size = 100_000
+    for number, start in enumerate(range(0, n, size)):
+        ids = range(start, min(start + size, n))
+        made = [
+            None if row % 10 < NULLS else texts[0] if row % 10 < NULLS + FREQUENT else mixed(texts, row) for row in ids
+        ]
+        pq.write_table(pa.table({"id": list(ids), "text": pa.array(made, pa.string())}), folder / f"{number}.parquet")
+
+
+def mixed(texts: list[str], row: int) -> str:
+    """Put the first half of one text before the second half of another."""
+    first, second = texts[row % len(texts)], texts[row * 7919 // 10 % len(texts)]
+    return first[: len(first) // 2] + second[len(second) // 2 :]
+
+
+def driver_mib(spark: Any) -> float:
+    """Return the largest memory that the driver has taken: Java's process and this one."""
+    java = spark.sparkContext._gateway.proc.pid
+    children = Path(f"/proc/{java}/task/{java}/children").read_text().split()
+    most = 0
+    for process in (os.getpid(), java, *children):
+        for line in Path(f"/proc/{process}/status").read_text().splitlines():
+            # Executors are children of the driver here; they are no part of it.
+            if line.startswith("VmHWM") and b"CoarseGrained" not in Path(f"/proc/{process}/cmdline").read_bytes():
+                most += int(line.split()[1])
+    return most / 1024
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add the number of rows."""
+    parser.add_argument("--rows", type=int, default=10_000_000)
+
+
 def similar(run: Run) -> None:
     """Group texts that are similar, and compare the groups with those of one machine."""
     for measure, threshold in (("wording", MIN_WORDING), ("jaccard", MIN_JACCARD), ("cosine", MIN_COSINE)):
@@ -274,5 +374,5 @@ def similar_by(run: Run, measure: Any, threshold: float) -> None:
 
 
 if __name__ == "__main__":
-    parts = {"join": join, "growth": growth, "texts": similar}
-    main(__file__, __doc__, parts, peers=["pyspark", "pyarrow", "pandas"])
+    parts = {"join": join, "growth": growth, "texts": similar, "rows": rows}
+    main(__file__, __doc__, parts, peers=["pyspark", "pyarrow", "pandas"], options=options)

@@ -3,10 +3,12 @@
 import importlib.metadata
 import re
 import subprocess
+import tomllib
 
 import pytest
 import yaml
 
+from pin_build import TARGET, TOOLS, is_pinned, pinned
 from support.paths import ROOT
 from try_wheel import unexpected
 
@@ -28,6 +30,26 @@ def test_workflows_are_pinned_and_may_do_little(path):
                 assert step["with"]["persist-credentials"] is False
             for tool in re.findall(r"pipx run (?:--spec )?(\S+)", step.get("run", "")):
                 assert "==" in tool
+
+
+def test_releases_are_built_with_tools_whose_files_are_known():
+    text = TARGET.read_text()
+    assert is_pinned(text)
+    assert not is_pinned(text.replace("sha256:", "sha1:", 1))
+    assert not is_pinned(text + "setuptools>=80\n")
+    versions = dict(re.findall(r"^([\w-]+)==(\S+)", text, re.MULTILINE))
+    assert {name.replace("-", "_"): version for name, version in versions.items()} == pinned()
+    assert set(pinned()) == set(TOOLS)
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    wheels = project["tool"]["cibuildwheel"]
+    assert wheels["build-frontend"]["args"] == ["--no-isolation"]
+    assert "--require-hashes" in wheels["before-build"]
+    for requirement in project["build-system"]["requires"]:
+        assert re.split("[>=<]", requirement)[0] in versions
+    (workflow,) = (yaml.safe_load(path.read_text()) for path in WORKFLOWS if path.name == "wheels.yml")
+    steps = [step.get("run", "") for step in workflow["jobs"]["sdist"]["steps"]]
+    assert any("--require-hashes" in step for step in steps)
+    assert not any("-m build" in step and "--no-isolation" not in step for step in steps)
 
 
 def test_the_source_files_are_what_a_wheel_may_have():

@@ -2,8 +2,8 @@
 
 Run it without arguments. Each figure is a function of what was measured (`Measured`, by benchmarks/scaling.py and
 benchmarks/encoding.py) and of what is assumed (`Assumed`). The table of a million documents and the speed of learning
-come from the results of benchmarks/scaling.py, part ``million``, if they are there. tests/test_scaling_plan.py checks
-that the page has the figures of this file.
+come from the results of benchmarks/scaling.py, part ``million``, if they are there; the stages on Spark from those of
+benchmarks/spark.py, part ``rows``. tests/test_scaling_plan.py checks that the page has the figures of this file.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from pages import table, with_block
 
 PAGE = Path(__file__).parents[1] / "docs" / "scaling.md"
 RESULTS = PAGE.parents[1] / "benchmarks" / "results" / "scaling-million.json"
+STAGES_ON_SPARK = RESULTS.with_name("spark-rows.json")
 LEARNED_PER_SECOND = 8_000.0  # until a million documents have been measured
 STAGES = ("graph", "embedding", "bits", "hash functions")
 MARK = "<!-- {} of the plan: made by tools/scaling_plan.py -->"
@@ -75,6 +76,32 @@ def million_rows() -> Iterator[list[str]]:
         ]
 
 
+@cache
+def stages_on_spark() -> dict[str, dict[str, Any]]:
+    """Stages over many rows on Spark, as they were measured, by name; empty if not."""
+    if not STAGES_ON_SPARK.exists():
+        return {}
+    result = json.loads(STAGES_ON_SPARK.read_text(encoding="utf-8"))
+    if result["quick"]:
+        raise ValueError(f"{STAGES_ON_SPARK} is of a quick run, which means nothing. Run: benchmarks/spark.py rows")
+    return {row["id"]: row for row in result["rows"]}
+
+
+def stage_rows() -> Iterator[list[str]]:
+    """Rows of the table of stages on Spark."""
+    yield ["stage", "rows", "time", "passes over its input", "shuffled", "driver, at most"]
+    for row in stages_on_spark().values():
+        details = row["details"]
+        yield [
+            row["what"],
+            f"{row['setting']['rows']:,}",
+            f"{row['ours']:,.0f} s",
+            f"{details['passes']:.1f}",
+            bytes_(details["MB shuffled"] * 1e6),
+            f"{details['MiB driver'] / 1024:.1f} GiB",
+        ]
+
+
 @dataclass(frozen=True)
 class Measured:
     """On 2 cores of a Zen 4, and on 244,163 descriptions of vulnerabilities and Debian packages."""
@@ -88,6 +115,8 @@ class Measured:
     learned_per_second: float = field(default_factory=learned_per_second)
     comparisons_per_core_second: float = 4.5e9
     compressed: float = 0.35  # what is left of a shuffle: benchmarks/spark.py, beside the formula
+    passes_to_learn: int = 3  # over the texts: one counts their terms, two draw the sample
+    counted_per_core_second: float = 65_500  # assumed to be as many as are encoded: both analyze the text
 
 
 @dataclass(frozen=True)
@@ -191,6 +220,9 @@ def plan_rows(measured: Measured, assumed: Assumed) -> Iterator[list[str]]:
     index = n * (measured.index_bytes - 8 + code)
     tables = n * (measured.index_bytes_with_tables - 8 + code)
     encoding = n / measured.encoded_per_core_second / 3600
+    counting = n / measured.counted_per_core_second / 3600
+    reading = measured.passes_to_learn * n * measured.text_bytes
+    reading_hours = reading / assumed.shuffled_per_core_second / 3600
     month = assumed.gigabyte_month / 1e9
     yield ["what", "formula", "figure"]
     yield ["codes alone", "N · b / 8", bytes_(n * code)]
@@ -202,6 +234,16 @@ def plan_rows(measured: Measured, assumed: Assumed) -> Iterator[list[str]]:
     yield ["`HammingIndex`, with tables", f"N · ({measured.index_bytes_with_tables - 8:.1f} + b / 8)", bytes_(tables)]
     yield ["Milvus: rows without metadata", f"N · ({measured.text_bytes:g} + key + 16 + b / 8)", bytes_(there)]
     yield ["model, as broadcast to each worker", "terms · b · 4", bytes_(assumed.terms * assumed.bits * 4)]
+    yield [
+        "learning: counting the terms of all documents, as fast as encoding",
+        f"N / {measured.counted_per_core_second:,.0f} / 3600",
+        f"{counting:,.1f} core hours, ${counting * assumed.core_hour:,.2f}",
+    ]
+    yield [
+        f"learning: reading all texts {measured.passes_to_learn} times",
+        f"{measured.passes_to_learn} · N · {measured.text_bytes:g} / 100 MB / 3600",
+        f"{bytes_(reading)}, {reading_hours:,.1f} core hours, ${reading_hours * assumed.core_hour:,.2f}",
+    ]
     yield [
         "learning, on the driver",
         f"sample / {measured.learned_per_second:,.0f}",
@@ -240,6 +282,8 @@ def filled(page: str) -> str:
     measured, assumed = Measured(), Assumed()
     content = table(million_rows()) if million() else "*Not measured yet.*"
     page = with_block(page, MARK.format("Table 0"), MARK.format("End of Table 0"), content)
+    content = table(stage_rows()) if stages_on_spark() else "*Not measured yet.*"
+    page = with_block(page, MARK.format("Table 3"), MARK.format("End of Table 3"), content)
     for name, rows in (("Table 1", plan_rows(measured, assumed)), ("Table 2", join_rows(measured, assumed))):
         page = with_block(page, MARK.format(name), MARK.format(f"End of {name}"), table(rows))
     return page

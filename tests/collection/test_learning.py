@@ -111,6 +111,16 @@ def test_counts_are_kept_within_the_memory_that_is_allowed(tmp_path, monkeypatch
         assert [hit.key for hit in collection.search(QUERIES[0], 5)] == [hit.key for hit in hits]
 
 
+def test_a_small_limit_stops_no_later_documents(tmp_path):
+    """Each of the first documents has words of its own; learning from a thousand of them would need more memory."""
+    with create_collection(tmp_path / "c.sth", [], memory=20 << 20, n_bits=64) as collection:
+        collection.add(" ".join(f"w{number}x{word}" for word in range(300)) for number in range(999))
+        collection.add(["one more"])
+        assert len(collection) == 1000
+        assert collection.search("w7x1", 1)[0].text.startswith("w7x0 ")
+        assert [hit.text for hit in collection.search("more")] == ["one more"]
+
+
 def _noted(method, results):
     def noting(self):
         results.append(method(self))

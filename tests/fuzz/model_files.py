@@ -1,4 +1,7 @@
-"""Model files with right checksums, whose settings and arrays were changed; and headers that are none."""
+"""Model files with right checksums, whose settings and arrays were changed; and headers that are none.
+
+Every kind of file comes as often as any other; outcomes are counted by kind.
+"""
 
 from __future__ import annotations
 
@@ -46,29 +49,46 @@ def prepare(folder: Path) -> None:
     build_vector_model(rows, recipe="paper").save(folder / "vector_model")
     index = WordIndex.build(texts, rng.permutation(200)[: len(texts)])
     index.remove(index.ids[:3])
-    index.save(folder / "word_index")
-    WordIndex().save(folder / "empty_word_index")
+    index.save(folder / "word_index-some")
+    WordIndex().save(folder / "word_index-empty")
     for function in (None, GaussianSVM(), LinearEmbedding(), NystromExtension(5)):
         hasher = SelfTaughtHashing(8, 5, hash_function=function)
         hasher.fit(rows).save(folder / f"dense-{type(function).__name__}")
         hasher.fit(sp.csr_array(np.maximum(rows, 0))).save(folder / f"sparse-{type(function).__name__}")
     for metric, precision in (("cosine", "float32"), ("cosine", "float16"), ("ip", "int8")):
         index = VectorIndex.build(rows, metric=metric, precision=precision, n_bytes=2, n_cells=4)
-        index.save(folder / f"vectors-{precision}")
-    EmbeddingQuantizer(2, random_state=0).fit(rows).save(folder / "quantizer")
-    for measure in ("jaccard", "containment"):
-        known = Deduplicator(measure=measure)
+        index.save(folder / f"vector_index-{precision}")
+    index = VectorIndex.build(rows, n_bytes=4)
+    index.add(rows[:9], rng.permutation(10**6)[:9] + 100)
+    index.remove(index.ids[::3])
+    index.save(folder / "vector_index-own")
+    for n_bytes in (2, 9):
+        EmbeddingQuantizer(n_bytes, random_state=0).fit(rows).save(folder / f"quantizer-{n_bytes}")
+    for measure in ("wording", "jaccard", "containment"):
+        known = Deduplicator(measure=measure, protect="numbers" if measure == "wording" else None)
         known.add([*texts, *texts[:5]])
         known.save(folder / f"deduplicator-{measure}")
+    known = Deduplicator(measure="cosine")
+    known.add(vectors=np.concatenate([rows, rows[:5]]))
+    known.save(folder / "deduplicator-cosine")
     for golden in GOLDEN.glob("*.safetensors"):
-        shutil.copy(golden, folder)
+        shutil.copy(golden, folder / f"golden-{golden.name}")
 
 
 def case(random: Random, folder: Path, scratch: Path) -> str:
     """Change a model file, load it, and use it."""
     path = scratch / "model"
-    shutil.copyfile(random.choice(sorted(folder.iterdir())), path)
+    by_kind: dict[str, list[Path]] = {}
+    for file in sorted(folder.iterdir()):
+        by_kind.setdefault(file.name.partition("-")[0], []).append(file)
+    kind = random.choice([*by_kind])
+    shutil.copyfile(random.choice(by_kind[kind]), path)
     forge(random, path)
+    return f"{kind}: {outcome(random, path, scratch)}"
+
+
+def outcome(random: Random, path: Path, scratch: Path) -> str:
+    """Load a file and use it."""
     try:
         model = sthash.load(path)
         if isinstance(model, VectorIndex) and random.random() < 0.5:
@@ -171,7 +191,10 @@ def use(model: Any) -> None:
 def use_deduplicator(known: Deduplicator) -> None:
     """Add texts of which some are known."""
     before = len(known)
-    verdicts = known.add([*make_texts(4), "a text that nobody has seen before, of more than five words", ""])
+    if known.measure == "cosine":
+        verdicts = known.add(vectors=np.random.default_rng(0).random((6, 6)).astype(np.float32))
+    else:
+        verdicts = known.add([*make_texts(4), "a text that nobody has seen before, of more than five words", ""])
     assert len(verdicts) == 6
     assert len(known) == before + sum(verdict.is_new for verdict in verdicts)
 

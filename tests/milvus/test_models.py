@@ -35,7 +35,7 @@ def test_adding_documents_to_the_file_keeps_the_model(collection, there):
     assert there.search("cat")
     collection.relearn()
     for use in (lambda: there.search("cat"), lambda: there.add(["cat"]), lambda: there.encode(["cat"])):
-        with pytest.raises(MilvusError, match=r"has learned a new model since\. Push it again under another name"):
+        with pytest.raises(MilvusError, match=r"has learned a new model since\. Push it with replace=True"):
             use()
 
 

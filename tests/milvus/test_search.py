@@ -68,6 +68,7 @@ def test_the_nearest_codes_are_ranked_anew(there, by_code):
     query, k, factor = "a cat on the deck", 5, 4
     wanted = sorted(by_code(query)[: k * factor], key=lambda hit: -round(hit.score, 5))[:k]
     hits = there.search(query, k, factor=factor)
+    assert hits.ranking == "cosine"  # the answer says what it is ranked by; that of a file is another
     assert [round(hit.score, 5) for hit in hits] == [round(hit.score, 5) for hit in wanted]
     assert [hit.distance for hit in hits] == [hit.distance for hit in wanted]
 

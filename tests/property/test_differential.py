@@ -106,3 +106,39 @@ def test_a_collection_that_has_changed_answers_as_a_new_one(seed, tmp_path_facto
                 assert {hit.key: pytest.approx(hit.score, rel=1e-6) for hit in answers[0]} == {
                     hit.key: hit.score for hit in answers[1]
                 }
+
+
+@settings(max_examples=3)
+@given(seed=SEEDS)
+def test_collections_of_texts_of_vectors_and_of_both_agree(seed, tmp_path_factory):
+    """What two of them can answer they answer alike, after the same changes."""
+    rng, folder = np.random.default_rng(seed), tmp_path_factory.mktemp("kinds")
+    texts, vectors = texts_of(rng, 60), rng.normal(size=(60, 6)).astype(np.float32)
+    rows = [{"key": f"d{place}", "text": text, "n": place % 5} for place, text in enumerate(texts)]
+    silent = [row | {"text": ""} for row in rows]
+    learning = sthash.Learning(n_bits=8, n_neighbors=3)
+    with (
+        Collection.create(folder / "texts.sth", rows, learning=learning) as of_texts,
+        Collection.create(folder / "vectors.sth", silent, vectors=vectors) as of_vectors,
+        Collection.create(folder / "both.sth", rows, vectors=vectors) as of_both,
+    ):
+        gone = [f"d{place}" for place in rng.choice(60, 20, replace=False)]
+        changed = [{"key": f"d{place}", "text": "red owl", "n": 1} for place in range(3)]
+        moved = rng.normal(size=(3, 6)).astype(np.float32)
+        for collection in (of_texts, of_vectors, of_both):
+            own = changed if collection is not of_vectors else [row | {"text": ""} for row in changed]
+            collection.delete(gone)
+            collection.upsert(own, vectors=None if collection is of_texts else moved)
+        for where in (None, {"n": [1, 2]}, {"n": {">=": 3}}):
+            for query in ("red fox", '"red fox"', "red -fox", "owl +hen", " ".join(WORDS)):
+                assert_alike(of_texts, of_both, query, where=where, ranking="bm25")
+            for vector in (vectors[0], moved[0], rng.normal(size=6).astype(np.float32)):
+                assert_alike(of_vectors, of_both, vector, where=where, exact=True)
+        for key in ("d0", "d1"):
+            assert_alike(of_vectors, of_both, key=key, exact=True)
+
+
+def assert_alike(one, other, *query, **options):
+    answers = [collection.search(*query, k=100, **options) for collection in (one, other)]
+    scores = [{hit.key: hit.score for hit in hits} for hits in answers]
+    assert scores[0] == pytest.approx(scores[1], rel=1e-6, abs=1e-6)

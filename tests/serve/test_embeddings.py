@@ -59,7 +59,10 @@ def viewed(served, name, query):
     return answer
 
 
-@pytest.mark.parametrize("query", [{"text": "cat"}, {"key": "d1"}, {"vector": [1.0] * 24}], ids=str)
+QUERIES = [{"text": "cat"}, {"key": "d1"}, {"vector": [1.0] * 24}, {"text": "cat", "ranking": "bm25"}]
+
+
+@pytest.mark.parametrize("query", QUERIES, ids=str)
 def test_the_view_of_a_collection_without_codes_says_so(served, query):
     answer = viewed(served, "embedded", query)
     assert {name: answer[name] for name in VIEWED} == dict.fromkeys(VIEWED)
@@ -67,7 +70,7 @@ def test_the_view_of_a_collection_without_codes_says_so(served, query):
     assert served.get("/map?collection=embedded").json() == {"axes": None, "points": [], "labels": [], "keys": []}
 
 
-@pytest.mark.parametrize("query", [{"text": "cat"}, {"key": "d1"}, {"vector": [1.0] * 24}], ids=str)
+@pytest.mark.parametrize("query", QUERIES, ids=str)
 def test_the_view_of_embeddings_with_codes(served, folder, query):
     answer = viewed(served, "coded", query)
     assert (answer["n_bits"], sum(answer["counts"]), len(answer["places"])) == (16, 120, 3)

@@ -213,6 +213,11 @@ def test_answers_that_are_too_large_are_refused(large, app_of):
     ):
         assert code(response) == (422, "answer_too_large")
     assert len(api.post("/search", json={"text": "猫猫", "k": 2}).json()["hits"]) == 2
+    # What a phrase reads is no answer: its words are in 40 large documents, in this order in none.
+    with Collection.open(large) as collection:
+        collection.add([{"key": "phrase", "text": "猫 kitten sits"}])
+    (hit,) = api.post("/search", json={"text": '"猫 kitten"', "k": 40}).json()["hits"]
+    assert hit["key"] == "phrase"
     tiny = app_of(large, {"answer_bytes": 10_000})
     assert code(tiny.get("/documents/large-0")) == (422, "answer_too_large")
     assert code(tiny.get("/documents?after=299")) == (422, "answer_too_large")

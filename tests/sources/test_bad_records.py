@@ -283,3 +283,13 @@ def test_a_damaged_parquet_file_is_named_and_skipped(tmp_path):
     skipped = []
     assert list(read_documents(path, on_bad=skipped.append)) == []
     assert [str(path) in bad.reason for bad in skipped] == [True]
+
+
+def test_many_columns_and_many_spaces(tmp_path):
+    """If each column were compared with all others, or spaces were read one by one, this would take minutes."""
+    names = [f"c{number}" for number in range(150_000)]
+    (tmp_path / "wide.csv").write_text("text," + ",".join(names) + "\nhello" + ",1" * len(names) + "\n")
+    (document,) = read_documents(tmp_path / "wide.csv")
+    assert (document.text, len(document.metadata)) == ("hello", len(names))
+    (tmp_path / "spaces.json.gz").write_bytes(gzip.compress(b"[" + b" " * 60_000_000 + b'{"text":"a"}]', 1))
+    assert [document.text for document in read_documents(tmp_path / "spaces.json.gz")] == ["a"]

@@ -2,11 +2,12 @@
 
 Run as: python -m support.power_cuts FOLDER CUTS SEED [broken].
 
-A program that changes a collection, an index and a model in random steps runs once, under a recorder of everything that
-it does to files (power_recorder.c). It acknowledges each step that has returned. Then the power is cut, in simulation,
-at random places of the record. What was synced is on the disk. Of what was not, all, nothing, some writes, or some
-sectors of them may be. The names in the folder are as after the last sync of the folder, or as after some later
-change of them; with the file systems that order their metadata, any sync of a file brings all earlier names along.
+A program that changes a collection, and every other kind of file that sthash writes, in random steps runs once, under
+a recorder of everything that it does to files (power_recorder.c). It acknowledges each step that has returned. Then
+the power is cut, in simulation, at random places of the record. What was synced is on the disk. Of what was not, all,
+nothing, some writes, or some sectors of them may be. The names in the folder are as after the last sync of the folder,
+or as after some later change of them; with the file systems that order their metadata, any sync of a file brings all
+earlier names along.
 
 After each cut everything must be sound, and as the acknowledged steps made it, or with the step that was under way.
 
@@ -20,58 +21,59 @@ import subprocess
 import sys
 from collections import Counter
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from pathlib import Path
 
-import numpy as np
-
-import sthash
-from sthash import Collection, Document, HammingIndex, SelfTaughtHashing
+from sthash import Collection, Document
 from sthash.collection.file import store
 from support.corpus import TOPICS
 from support.embedders import embed
 from support.factories import create_collection, opened, small_segments, tables_in_use
 from support.programs import ENVIRONMENT, command
+from support.saved_files import NAMES, SavedFiles
 
-STEPS = 60
+STEPS, SAVES = 55, 11
 SECTOR = 512
 WORDS = [word for words in TOPICS.values() for word in words]
-KINDS = ["add", "add", "add many", "upsert", "delete", "compact", "relearn", "build", "copy", "index", "model"]
+KINDS = ["add", "add", "add many", "upsert", "delete", "compact", "relearn", "build", "copy"]
 Write = tuple[str, int, bytes]
 TABLES_SEEN = set[str]()
+# What the names of a kind begin with: a file, its journal, and what a writer has begun.
+FILES = {name: (name, f".{name}.") for name in NAMES} | {
+    "documents": ("c.sth",),
+    "dedup": ("dedup.jsonl", "report.jsonl"),
+    "sync": ("notes.sth",),
+}
 
 
 def work(folder: Path, seed: str, states_path: Path) -> None:
     """Change files in random steps, and acknowledge each by a file of its own."""
     rng = random.Random(seed)
     path, states = folder / "c.sth", list[dict[str, object]]()
-    documents, index_size, bits = dict[str, str](), 0, 0
-    vectors = np.random.default_rng(0).normal(size=(80, 20)).astype(np.float32)
+    documents, versions = dict[str, str](), dict[str, int | None].fromkeys(NAMES)
+    saved = SavedFiles(states_path.with_name("inputs"))
 
     def some(keys: list[str]) -> list[Document]:
         made = [Document(key, " ".join(rng.choices(WORDS, k=8))) for key in keys]
         documents.update({document.key: document.text for document in made})
         return made
 
-    kinds = ["build", "index", "model", *rng.choices(KINDS, k=STEPS)]
-    for kind in kinds:
+    kinds = [*rng.choices(KINDS, k=STEPS), *NAMES, *rng.choices(NAMES, k=SAVES)]
+    rng.shuffle(kinds)
+    for kind in ["build", *kinds]:
         if kind == "build":
             documents.clear()
             new = some([f"b{number}" for number in range(rng.randint(65, 90))])
             embedder = embed if rng.random() < 0.5 else None  # texts, or vectors with codes
             create_collection(path, new, overwrite=True, embedder=embedder).close()
-        elif kind == "index":
-            index_size = rng.randint(1, 3000)
-            index = HammingIndex(64)
-            index.add(np.full((index_size, 8), index_size % 251, dtype=np.uint8))
-            index.save(folder / "index")
-        elif kind == "model":
-            bits = bits % 7 + 2
-            SelfTaughtHashing(bits, 5).fit(vectors).save(folder / "model")
+        elif kind in NAMES:
+            versions[kind] = 1 - (versions[kind] or 0)
+            saved.write(kind, versions[kind], folder)
         elif kind == "copy":
             with opened(path, embed) as collection:
                 collection.copy_to(states_path.with_name("copy.sth"), overwrite=True)
                 collection.add(some(["lost again"]))
-            acknowledge(folder, states, documents, index_size, bits)
+            acknowledge(folder, states, documents, versions)
             del documents["lost again"]
             with Collection.open(states_path.with_name("copy.sth")) as collection:
                 collection.copy_to(path, overwrite=True)
@@ -90,14 +92,14 @@ def work(folder: Path, seed: str, states_path: Path) -> None:
                     collection.compact()
                 else:
                     collection.relearn()
-        acknowledge(folder, states, documents, index_size, bits)
+        acknowledge(folder, states, documents, versions)
     states_path.write_text(json.dumps(states))
 
 
 def acknowledge(
-    folder: Path, states: list[dict[str, object]], documents: dict[str, str], index: int, bits: int
+    folder: Path, states: list[dict[str, object]], documents: dict[str, str], versions: dict[str, int | None]
 ) -> None:
-    states.append({"documents": dict(documents), "index": index, "model": bits})
+    states.append({"documents": dict(documents), **versions})
     mark = folder / f"ACK{len(states)}"
     mark.touch()
     mark.unlink()
@@ -187,25 +189,42 @@ def entries(record: bytes) -> list[tuple[str, int, int, bytes]]:
     return found
 
 
-def examine(folder: Path, files: dict[str, bytes]) -> dict[str, object]:
-    """Write files, and give the state that they are in; raise if one of them is not sound."""
-    for old in folder.iterdir():
-        old.unlink()
-    for name, content in files.items():
-        (folder / name).write_bytes(content)
-    state: dict[str, object] = {"documents": {}, "index": 0, "model": 0}
-    if (folder / "c.sth").exists():
-        with Collection.open(folder / "c.sth") as collection:
+class Examiner:
+    """Writes files, and says which state they are in. What it has seen before, it need not open."""
+
+    def __init__(self, folder: Path) -> None:
+        self._tried = folder / "tried"
+        self._tried.mkdir()
+        self._saved = SavedFiles(folder / "inputs")
+        self._known: dict[tuple[str, bytes], object] = {}
+
+    def examine(self, files: dict[str, bytes]) -> dict[str, object]:
+        """Give the state; raise if one of the files is not sound."""
+        for old in self._tried.iterdir():
+            old.unlink()
+        state: dict[str, object] = {}
+        for kind in ("documents", *NAMES):
+            own = {name: content for name, content in sorted(files.items()) if name.startswith(FILES[kind])}
+            digest = blake2b(repr([(name, blake2b(content).digest()) for name, content in own.items()]).encode())
+            seen = (kind, digest.digest())
+            if seen not in self._known:
+                for name, content in own.items():
+                    (self._tried / name).write_bytes(content)
+                self._known[seen] = self._state(kind)
+            state[kind] = self._known[seen]
+        return state
+
+    def _state(self, kind: str) -> object:
+        if kind != "documents":
+            return self._saved.version(kind, self._tried)
+        path = self._tried / "c.sth"
+        if not path.exists():
+            return {}
+        with Collection.open(path) as collection:
             collection.check()
-            state["documents"] = {document.key: document.text for document in collection}
-        TABLES_SEEN.update(tables_in_use(folder / "c.sth"))
-    if (folder / "index").exists():
-        index = HammingIndex.open(folder / "index", mmap=False)
-        state["index"] = len(index)
-        assert index.search(np.full((1, 8), len(index) % 251, dtype=np.uint8), 1)[1][0, 0] == 0
-    if (folder / "model").exists():
-        state["model"] = sthash.load(folder / "model").n_bits
-    return state
+            documents = {document.key: document.text for document in collection}
+        TABLES_SEEN.update(tables_in_use(path))
+        return documents
 
 
 def record_work(
@@ -232,11 +251,10 @@ def main() -> None:
         return
     record, states = record_work(folder, seed, *more)
     rng = random.Random(seed)
-    states = [{"documents": {}, "index": 0, "model": 0}, *states]
+    states = [{"documents": {}, **dict.fromkeys(NAMES)}, *states]
     after = [place + 1 for place, entry in enumerate(record) if entry[0] == "C" and b"/ACK" in entry[3]]
     places = [rng.choice(after) if rng.random() < 0.3 else rng.randint(0, len(record)) for _ in range(int(cuts))]
-    tried = folder / "tried"
-    tried.mkdir()
+    examiner = Examiner(folder)
     for ordered in (True, False):
         disk, done = Disk(ordered), 0
         for place in sorted([*places[ordered::2], len(record)]):
@@ -245,7 +263,7 @@ def main() -> None:
             done = place
             allowed = states[disk.acknowledged : disk.acknowledged + 2]
             try:
-                state = examine(tried, disk.cut(rng))
+                state = examiner.examine(disk.cut(rng))
                 assert state in allowed, "not a state that was acknowledged, or was to be"
             except Exception as error:
                 kind = "with ordered names" if ordered else "with names in any order"

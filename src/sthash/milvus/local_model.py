@@ -57,7 +57,8 @@ class LocalModel:
                 )
             if self._settings is not None and model.settings != self._settings:
                 raise MilvusError(
-                    f"{self._source.path} has learned a new model since. Push it again under another name."
+                    f"{self._source.path} has learned a new model since. Push it with replace=True, or under another "
+                    "name."
                 )
             yield model
 

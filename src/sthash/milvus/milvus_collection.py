@@ -44,9 +44,10 @@ from sthash.milvus.entities import (
     read_document,
 )
 from sthash.milvus.entity_table import PAGE, EntityTable
+from sthash.milvus.generations import check_replaceable, generation, switch
 from sthash.milvus.local_model import LocalModel, ModelSource
 from sthash.milvus.milvus_server import MilvusServer
-from sthash.milvus.schema import open_table
+from sthash.milvus.schema import check_name, open_table
 from sthash.milvus.sync import check_documents, push_documents
 from sthash.milvus.votes import predict
 from sthash.progress import Progress, silent
@@ -96,7 +97,7 @@ class MilvusCollection(ByKey):
         uri : str
             A file of Milvus Lite (``some.db``), or the address of a server or a cluster (``http://host:19530``).
         name : str
-            Name of the collection there.
+            Name of the collection there, or an alias of it.
         model : Collection or TextModel
             The model that the documents there were encoded by; any other model is refused. A Collection stands for its
             own model, and must stay open.
@@ -123,6 +124,7 @@ class MilvusCollection(ByKey):
         name: str,
         *,
         token: str = "",
+        replace: bool = False,
         cut_long_texts: bool = False,
         timeout: float = 10.0,
         progress: Progress | None = None,
@@ -139,6 +141,11 @@ class MilvusCollection(ByKey):
             Of texts.
         uri, name, token, timeout
             As in `open`.
+        replace : bool
+            Let ``name`` be an alias, behind which a collection with another model replaces the one before, as after
+            `Collection.relearn`. The new collection is filled first; then the alias changes in one step, so that
+            `open` finds a whole collection at every moment. Programs that have opened the old one keep it, and
+            its model, until the next replacement. Push one model at a time. Milvus Lite has no aliases.
         cut_long_texts : bool
             Milvus holds texts of up to 65,535 bytes. If True, longer texts are cut there; their codes are those of the
             whole texts, their scores those of what is left. If False, they are an error.
@@ -147,13 +154,20 @@ class MilvusCollection(ByKey):
         """
         report = progress or silent
         check_documents(collection, cut_long_texts, report)
-        there = cls.open(uri, name, collection, token=token, create=True, timeout=timeout)
+        known = LocalModel(collection)
+        server = MilvusServer(uri, token, check_positive("timeout", timeout))
         try:
-            push_documents(collection, there._table, there._model, cut_long_texts, report)
+            check_name(name)
+            if replace:
+                check_replaceable(server, name)
+            table = open_table(server, generation(name, known) if replace else name, known, create=True)
+            push_documents(collection, table, known, cut_long_texts, report)
+            if replace:
+                switch(server, name, table.name)
+            return cls(table, known)
         except BaseException:
-            there.close()
+            server.close()
             raise
-        return there
 
     def close(self) -> None:
         """Close the connection; a file of Milvus Lite is then free for other processes."""

@@ -10,6 +10,7 @@ from pymilvus import MilvusClient
 from sthash.codes import n_bytes
 from sthash.milvus.entities import FIELDS
 from sthash.milvus.entity_table import EntityTable
+from sthash.milvus.generations import target_of
 from sthash.milvus.local_model import LocalModel
 from sthash.milvus.milvus_server import MilvusError, MilvusServer
 
@@ -17,11 +18,10 @@ FORMAT = 1
 
 
 def open_table(server: MilvusServer, name: str, model: LocalModel, *, create: bool) -> EntityTable:
-    """Open a collection of this model; make it if there is none and ``create`` is set."""
-    if not isinstance(name, str) or not name.isidentifier() or not name.isascii():
-        raise ValueError(
-            f"name={name!r} is not a valid name in Milvus. Use letters, digits and underscores, no digit first."
-        )
+    """Open a collection of this model, by its name or an alias; make it if there is none and ``create`` is set."""
+    check_name(name)
+    # What is opened by an alias stays the same collection, however often the alias changes.
+    name = target_of(server, name) or name
     table = EntityTable(server, name)
     if not server.call("has_collection", name):
         if not create:
@@ -33,6 +33,14 @@ def open_table(server: MilvusServer, name: str, model: LocalModel, *, create: bo
         table.call("create_index", index_params=_index())
     table.call("load_collection")
     return table
+
+
+def check_name(name: str) -> None:
+    """Raise unless Milvus takes a name."""
+    if not isinstance(name, str) or not name.isidentifier() or not name.isascii():
+        raise ValueError(
+            f"name={name!r} is not a valid name in Milvus. Use letters, digits and underscores, no digit first."
+        )
 
 
 def _schema(model: LocalModel) -> Any:
@@ -64,6 +72,12 @@ def _recognize(found: dict[str, Any], what: str, model: LocalModel) -> None:
     if types != {field: properties["datatype"] for field, properties in FIELDS.items()}:
         raise MilvusError(f"{what} has other fields than sthash makes: {', '.join(types)}. Use another name.")
     if n_bits != model.n_bits:
-        raise MilvusError(f"{what} has codes of {n_bits} bits, but the model makes {model.n_bits}. Use another name.")
+        raise MilvusError(
+            f"{what} has codes of {n_bits} bits, but the model makes {model.n_bits}. "
+            "Push with replace=True, or use another name."
+        )
     if fingerprint != model.fingerprint:
-        raise MilvusError(f"{what} was encoded by another model. Open it with that model, or use another name.")
+        raise MilvusError(
+            f"{what} was encoded by another model. Open it with that model, push with replace=True, or use another "
+            "name."
+        )

@@ -41,6 +41,15 @@ def check_new(dataset: DataFrame, name: str) -> None:
         raise ValueError(f"column {name!r} exists already. Drop it, or give the new one another name.")
 
 
+def check_no_stream(dataset: DataFrame) -> None:
+    """Raise if the table is a stream, which Spark can transform, but neither sort nor join by codes."""
+    if dataset.isStreaming:
+        raise ValueError(
+            "a stream cannot be learned from, sorted or joined by codes. Do so with each of its batches: "
+            "stream.writeStream.foreachBatch(function)."
+        )
+
+
 def is_text(dataset: DataFrame, name: str) -> bool:
     """Whether the column has texts; otherwise it has vectors, or else is refused."""
     check_columns(dataset, [name])

@@ -14,7 +14,7 @@ from sthash.checks import check_whole
 from sthash.model import TextModel, VectorModel
 from sthash.model.learning import LEARNING_SECONDS, CorpusSize, Learning
 from sthash.spark.arrow import column_rows, texts
-from sthash.spark.columns import is_text, quoted
+from sthash.spark.columns import check_no_stream, is_text, quoted
 from sthash.spark.corpus_statistics import (
     COLLECTED_BYTES,
     Counted,
@@ -59,8 +59,8 @@ class SelfTaughtHashing(
         Learn from as many documents as take about this long on two cores of the driver. The time is estimated from
         counts, not measured.
     memory : int or str, default=0
-        Learn from as many documents as take about this much memory of the driver: bytes, or a str such as "4GB"; 0 for
-        half of it.
+        Learn from as many documents as take about this much memory of the driver: bytes, or a str such as "4GB"; 0
+        for a quarter of it, and at most 4 GiB.
     recipe : {"paper", "topics", "neighbors"}, default="paper"
     scatter : float, default=0
         Weight of random hyperplanes that are mixed into the learned ones; see `sthash.Learning`.
@@ -148,7 +148,7 @@ class SelfTaughtHashing(
         return self._set(seconds=value)
 
     def setMemory(self, value: int | str) -> Self:
-        """Set the most memory that learning may take: bytes, or a str such as "4GB"; 0 for half of the driver's."""
+        """Set the most memory that learning may take: bytes, or a str such as "4GB"; 0 for the default."""
         return self._set(memory=value)
 
     def setScatter(self, value: float) -> Self:
@@ -164,6 +164,7 @@ class SelfTaughtHashing(
         return self._set(seed=value)
 
     def _fit(self, dataset: DataFrame) -> SelfTaughtHashingModel:
+        check_no_stream(dataset)
         name = self.getInputCol()
         text = is_text(dataset, name)
         for param in (self.numBits, self.numNeighbors, self.sampleSize):

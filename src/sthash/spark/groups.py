@@ -9,7 +9,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from sthash.spark.columns import check_codes, check_columns, kept, quoted
+from sthash.spark.columns import check_codes, check_columns, check_no_stream, kept, quoted
 from sthash.spark.join import BLOCK, _checked, code_links
 
 
@@ -44,6 +44,7 @@ def near_duplicates(
         With the columns ``id_col`` and ``group_col``, for all rows in groups of two or more.
     """
     bands = _checked(radius, n_bits, block)
+    check_no_stream(dataset)
     check_codes(dataset, code_col)
     check_columns(dataset, [id_col])
     rows = dataset.select(F.col(quoted(id_col)).alias("id"), F.col(quoted(code_col)).alias("code"))

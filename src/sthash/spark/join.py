@@ -3,6 +3,9 @@
 Equal codes are joined once: what is compared are the distinct codes. Each goes to the buckets of its bands. A task
 gathers some buckets and hands their codes to the kernels of `HammingIndex`. A bucket with too many codes is cut into
 blocks, which are compared block by block, in as many tasks as there are pairs of blocks.
+
+Codes become rows again at the end. Many rows with one code would then be paired all with all: joins refuse that, or
+take the first row for all of them, unless all pairs are asked for.
 """
 
 from __future__ import annotations
@@ -15,13 +18,15 @@ from pyspark.sql import functions as F
 
 from sthash.checks import check_whole
 from sthash.spark.bands import BOTH, LEFT, RIGHT, Bands, find_links, find_pairs
-from sthash.spark.columns import check_codes, check_columns, quoted
+from sthash.spark.columns import check_codes, check_columns, check_no_stream, quoted
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 # Codes that one task compares all with all in about a second.
 BLOCK = 200_000
+# Rows with one code that are paired all with all.
+MOST_COPIES = 1000
 # A bucket has too many codes if this many of them are in a sample of all codes.
 _SAMPLED = 1000
 
@@ -34,9 +39,12 @@ def hamming_join(
     n_bits: int,
     code_col: str = "code",
     dist_col: str = "distCol",
+    most_copies: int | None = MOST_COPIES,
     block: int = BLOCK,
 ) -> DataFrame:
     """Find all pairs of rows of two tables whose codes are at most ``radius`` bits apart.
+
+    Columns that are not used afterwards are not sent: select the ids from the result, and only ids are joined.
 
     Parameters
     ----------
@@ -47,6 +55,9 @@ def hamming_join(
         Bits of a code.
     code_col, dist_col : str
         Column of the codes, and of the distances.
+    most_copies : int or None
+        If more than so many rows of ``a`` have one code, and more than so many rows of ``b`` have a code that is near,
+        raise an error when the result is computed: each of them would be paired with each. None allows any number.
     block : int
         Codes beyond which a bucket is cut into blocks.
 
@@ -56,8 +67,10 @@ def hamming_join(
         With the columns ``datasetA`` and ``datasetB``, structs of the rows, and the distance.
     """
     bands = _checked(radius, n_bits, block)
+    _check_copies(most_copies)
     sides = []
     for side, name in ((a, "A"), (b, "B")):
+        check_no_stream(side)
         check_codes(side, code_col)
         rows = F.struct(*(F.col(quoted(column)) for column in side.columns)).alias(f"dataset{name}")
         sides.append(side.select(rows, F.col(quoted(code_col)).alias(f"code{name}")))
@@ -66,6 +79,8 @@ def hamming_join(
         sides[1].select(F.col("codeB").alias("code"), F.lit(RIGHT).cast("byte").alias("side")).distinct()
     )
     pairs = _pairs(_tasks(codes, bands, block), bands)
+    if most_copies is not None:
+        pairs = _refusing_copies(pairs, sides, most_copies)
     joined = pairs.join(sides[0], "codeA").join(sides[1], "codeB")
     return joined.select("datasetA", "datasetB", F.col("distance").alias(dist_col))
 
@@ -78,6 +93,7 @@ def hamming_self_join(
     id_col: str,
     code_col: str = "code",
     dist_col: str = "distCol",
+    most_copies: int | None = MOST_COPIES,
     block: int = BLOCK,
 ) -> DataFrame:
     """Find all pairs of rows of a table whose codes are at most ``radius`` bits apart, each pair once.
@@ -89,6 +105,9 @@ def hamming_self_join(
     radius, n_bits, code_col, dist_col, block
         See `hamming_join`.
     id_col : str
+    most_copies : int or None
+        Where more rows than this have the same code, the one with the smallest id stands for all of them: each other is
+        paired with it alone. None pairs all with all: 20,000 rows then make 200 million pairs.
 
     Returns
     -------
@@ -96,9 +115,18 @@ def hamming_self_join(
         With the columns ``idA`` and ``idB``, the smaller id first, and the distance.
     """
     bands = _checked(radius, n_bits, block)
+    _check_copies(most_copies)
+    check_no_stream(dataset)
     check_codes(dataset, code_col)
     check_columns(dataset, [id_col])
     rows = dataset.select(F.col(quoted(id_col)).alias("id"), F.col(quoted(code_col)).alias("code"))
+    to_first = None
+    if most_copies is not None:
+        first = rows.groupBy("code").agg(F.min("id").alias("first"), F.count(F.lit(1)).alias("copies"))
+        marked = rows.join(first.where(F.col("copies") > most_copies).drop("copies"), "code", "left")
+        others = marked.where(F.col("id") != F.col("first"))
+        to_first = others.select(F.col("first").alias("idA"), F.col("id").alias("idB"), F.lit(0).alias(dist_col))
+        rows = marked.where(F.col("first").isNull() | (F.col("id") == F.col("first"))).select("id", "code")
     pairs = code_pairs(rows.select("code"), bands, block)
     equal = rows.select(F.col("code").alias("codeA"), F.col("code").alias("codeB"), F.lit(0).alias("distance"))
     equal = equal.groupBy("codeA", "codeB", "distance").count().where("count > 1").drop("count")
@@ -107,7 +135,8 @@ def hamming_self_join(
     # Codes have no order, but ids do; of the pairs of equal codes, which come in both orders, one is kept.
     joined = joined.where((F.col("distance") > 0) | (F.col("idA") < F.col("idB")))
     smaller, greater = F.least("idA", "idB"), F.greatest("idA", "idB")
-    return joined.select(smaller.alias("idA"), greater.alias("idB"), F.col("distance").alias(dist_col))
+    found = joined.select(smaller.alias("idA"), greater.alias("idB"), F.col("distance").alias(dist_col))
+    return found if to_first is None else found.union(to_first)
 
 
 def code_pairs(codes: DataFrame, bands: Bands, block: int = BLOCK) -> DataFrame:
@@ -122,6 +151,27 @@ def code_links(codes: DataFrame, bands: Bands, block: int = BLOCK) -> DataFrame:
         return find_links(batches, bands)
 
     return _tasks(_both(codes), bands, block).mapInArrow(links, "code binary, root binary")
+
+
+def _refusing_copies(pairs: DataFrame, sides: list[DataFrame], most: int) -> DataFrame:
+    """Let a pair of codes raise an error that many rows have on both sides."""
+    for side, name in zip(sides, "AB", strict=True):
+        counts = side.groupBy(f"code{name}").agg(F.count(F.lit(1)).alias(f"copies{name}"))
+        pairs = pairs.join(counts.where(F.col(f"copies{name}") > most), f"code{name}", "left")
+    message = F.format_string(
+        "%d rows of one table and %d of the other have codes within the radius, and each would be paired with each. "
+        "Join one row of each code, dropDuplicates, or the ids of one table, hamming_self_join; all pairs: "
+        "most_copies=None (maxCopies).",
+        "copiesA",
+        "copiesB",
+    )
+    too_many = F.col("copiesA").isNotNull() & F.col("copiesB").isNotNull()
+    return pairs.where(F.when(too_many, F.raise_error(message).cast("boolean")).otherwise(F.lit(True)))
+
+
+def _check_copies(most_copies: int | None) -> None:
+    if most_copies is not None:
+        check_whole("most_copies", most_copies)
 
 
 def _both(codes: DataFrame) -> DataFrame:

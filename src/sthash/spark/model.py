@@ -19,9 +19,17 @@ from pyspark.sql.types import BinaryType, FloatType
 from sthash.checks import check_whole
 from sthash.codes import Codes
 from sthash.spark.arrow import binary_column, spread_over
-from sthash.spark.columns import check_codes, check_columns, check_new, hamming_distance, is_text, quoted
-from sthash.spark.join import hamming_join
-from sthash.spark.model_bytes import HashingModel, column_cosines, encode_column, shared_model, to_bytes
+from sthash.spark.columns import (
+    check_codes,
+    check_columns,
+    check_new,
+    check_no_stream,
+    hamming_distance,
+    is_text,
+    quoted,
+)
+from sthash.spark.join import MOST_COPIES, hamming_join
+from sthash.spark.model_bytes import HashingModel, SharedModel, column_cosines, encode_column, shared_model
 from sthash.spark.params import SelfTaughtHashingParams
 from sthash.spark.persistence import ModelReader, ModelWriter
 
@@ -43,7 +51,7 @@ class SelfTaughtHashingModel(SelfTaughtHashingParams, Model, MLReadable["SelfTau
                 "Learn one with metric='cosine'."
             )
         self.model = model
-        self._shared: tuple[SparkContext, Broadcast[bytes]] | None = None
+        self._shared: tuple[SparkContext, Broadcast[SharedModel]] | None = None
 
     def setInputCol(self, value: str) -> Self:
         """Set what to encode."""
@@ -101,9 +109,9 @@ class SelfTaughtHashingModel(SelfTaughtHashingParams, Model, MLReadable["SelfTau
         column: Column = arrow_udf(encode, BinaryType())(quoted(name))  # type: ignore[call-overload]
         return column
 
-    def _broadcast(self, context: SparkContext) -> Broadcast[bytes]:
+    def _broadcast(self, context: SparkContext) -> Broadcast[SharedModel]:
         if self._shared is None or self._shared[0] is not context:
-            self._shared = (context, context.broadcast(to_bytes(self.model)))
+            self._shared = (context, context.broadcast(SharedModel(self.model)))
         return self._shared[1]
 
     def approxNearestNeighbors(
@@ -126,6 +134,7 @@ class SelfTaughtHashingModel(SelfTaughtHashingParams, Model, MLReadable["SelfTau
             The rows of the dataset with their distances, ordered by distance, then by ``idCol``, if that is set.
         """
         check_whole("numNearestNeighbors", numNearestNeighbors)
+        check_no_stream(dataset)
         encoded = self._with_codes(dataset)
         check_new(encoded, distCol)
         ties = [name] if (name := self.getIdCol()) else []
@@ -135,30 +144,48 @@ class SelfTaughtHashingModel(SelfTaughtHashingParams, Model, MLReadable["SelfTau
         return near.orderBy(*map(quoted, [distCol, *ties])).limit(numNearestNeighbors)
 
     def approxSimilarityJoin(
-        self, datasetA: DataFrame, datasetB: DataFrame, threshold: float, distCol: str = "distCol"
+        self,
+        datasetA: DataFrame,
+        datasetB: DataFrame,
+        threshold: float,
+        distCol: str = "distCol",
+        maxCopies: int | None = MOST_COPIES,
     ) -> DataFrame:
         """Find all pairs of rows less than ``threshold`` bits apart. As in Spark's own LSH, but exact.
 
         Parameters
         ----------
         datasetA, datasetB : DataFrame
-            With codes, or to be encoded. They are read several times: cache them if they are not cheap to make.
+            With codes, or to be encoded. They are read several times: cache them if they are not cheap to make. A
+            stream is refused: join its batches, in ``foreachBatch``.
         threshold : float
             As in Spark, a pair must be nearer than this: 4 finds pairs up to three bits apart.
         distCol : str
             Column of the distances, in bits.
+        maxCopies : int, optional
+            If more than so many rows of each dataset have codes near each other, the join fails with an error that says
+            so, instead of pairing each with each; None allows any number. `hamming_self_join` takes the first of
+            such rows for all of them.
 
         Returns
         -------
         pairs : DataFrame
-            With the columns ``datasetA`` and ``datasetB``, structs of the rows, and the distance. A dataset that is
+            With the columns ``datasetA`` and ``datasetB``, structs of the rows, and the distance. Only the columns that
+            are used afterwards are sent: select the ids, and only ids are joined. A dataset that is
             joined with itself gives every pair in both orders, and every row with itself.
         """
         if not threshold > 0:
             raise ValueError(f"threshold={threshold!r} must be positive: pairs must be nearer than this.")
         radius = self.n_bits if threshold > self.n_bits else math.ceil(threshold) - 1
         sides = self._with_codes(datasetA), self._with_codes(datasetB)
-        return hamming_join(*sides, radius, n_bits=self.n_bits, code_col=self.getOutputCol(), dist_col=distCol)
+        return hamming_join(
+            *sides,
+            radius,
+            n_bits=self.n_bits,
+            code_col=self.getOutputCol(),
+            dist_col=distCol,
+            most_copies=maxCopies,
+        )
 
     def cosine(self, a: Column | str, b: Column | str) -> Column:
         """Return the cosine of the vectors of two columns of texts, or of vectors: to check the pairs of a join.

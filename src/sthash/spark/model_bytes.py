@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tempfile
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,16 +41,28 @@ def from_bytes(content: bytes, where: str = "the model") -> Any:
             raise ModelFileError(str(error).replace(str(path), where)) from error
 
 
-def shared_model(shared: Broadcast[bytes]) -> HashingModel:
-    """Return the model of a broadcast, in a worker."""
-    return _worker_model(shared.value)
+class SharedModel:
+    """A model to broadcast. It travels as the bytes of its file, and arrives as the model.
+
+    So a worker keeps the model alone, and reads it once. Spark runs one task per core, so it has one thread there.
+    """
+
+    def __init__(self, model: HashingModel) -> None:
+        self._model = model
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _arrived, (to_bytes(self._model),)
 
 
-@lru_cache(maxsize=4)
-def _worker_model(content: bytes) -> HashingModel:
-    """Read a model once per worker process; Spark runs one task per core, so each is given one thread."""
+def _arrived(content: bytes) -> HashingModel:
     model: HashingModel = from_bytes(content)
     return model.with_threads(1)
+
+
+def shared_model(shared: Broadcast[Any]) -> HashingModel:
+    """Return the model of a broadcast, in a worker."""
+    model: HashingModel = shared.value
+    return model
 
 
 def encode_column(model: HashingModel, column: pa.Array, name: str) -> Encoded:
