@@ -354,15 +354,23 @@ def test_sync(sth, tmp_path, monkeypatch):
 def test_empty_sources_and_folders_to_follow(sth, tmp_path):
     (tmp_path / "notes").mkdir()
     (tmp_path / "none.jsonl").touch()
-    empty = "sth: there is no document in notes, so n.sth is empty.\n"
+    empty = "sth: there is no document in notes, so nothing was built.\n"
     assert sth("build", "n.sth", "notes", status=1).err == empty
-    assert "so n.sth is empty" in sth("build", "n.sth", "none.jsonl", "--overwrite", status=1).err
+    assert not (tmp_path / "n.sth").exists()
+    (tmp_path / "docs.txt").write_text("Water the plants.")
+    sth("build", "n.sth", "docs.txt")
+    assert "so nothing was built" in sth("build", "n.sth", "none.jsonl", "--overwrite", status=1).err
+    assert sth("get", "n.sth", "docs.txt").out == "docs.txt\nWater the plants.\n\n"
     assert "so nothing was added" in sth("add", "n.sth", "none.jsonl", status=1).err
     (tmp_path / "notes" / "a.md").write_text("Feed the starter.")
     assert sth("add", "n.sth", "notes").err.splitlines() == [
         "to replace changed files, too, and delete those that are gone: sth sync n.sth notes",
         "n.sth: 1 document added",
     ]
+    (tmp_path / "notes" / "b.txt").write_text("left\tright :smile:\n" * 300)
+    sth("sync", "n.sth", "notes")
+    assert sth("get", "n.sth", "b.txt").out == "b.txt\n" + "left\tright :smile:\n" * 300 + "\n\n"
+    (tmp_path / "notes" / "b.txt").unlink()
     assert sth("build", "n.sth", "notes", "--overwrite").err == "n.sth: 1 document\n"
     missing = "sth: nothing does not exist. Name a file or a folder that does.\n"
     assert sth("build", "n.sth", "nothing", "--overwrite", status=1).err == missing
