@@ -27,7 +27,7 @@ from sthash.vectors.rows import Rows
 
 KIND = "passages"
 # A text with more words that count, stop words left out, is long if it is also longer than two passages.
-MOST_WORDS = 400
+MOST_WORDS = 600
 # Characters of a passage; the next one begins in its middle, so whatever is short stands in one of them as a whole.
 SIZE = 1500
 # A passage has the id: number of the document << BITS | number of the passage.
