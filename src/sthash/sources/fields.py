@@ -205,7 +205,8 @@ def _as_record(value: Any) -> dict[str, Any] | None:
     if hasattr(type(value), "model_fields") and hasattr(value, "model_dump"):
         dumped: dict[str, Any] = value.model_dump()
         return dumped
-    names = [field.name for field in getattr(value, "__attrs_attrs__", ())] or getattr(value, "__struct_fields__", ())
+    names = [field.name for field in getattr(value, "__attrs_attrs__", ())]
+    names = names or list(getattr(value, "__struct_fields__", ()))
     return {name: getattr(value, name) for name in names} or None
 
 

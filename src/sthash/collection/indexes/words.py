@@ -261,6 +261,12 @@ class Words:
             raise self._store.damaged("there are passages of documents that it does not have")
         return positions
 
+    @cached_property
+    def n_long(self) -> int:
+        """Number of documents that have passages."""
+        owners = self.passage_documents  # ascending
+        return int(np.count_nonzero(np.diff(owners))) + 1 if len(owners) else 0
+
     def passage_lists(self, columns: Columns) -> _core.PostingLists:
         """Return the passages per term or form, for these columns at least."""
         assert self.passages is not None  # noqa: S101

@@ -164,7 +164,7 @@ def rank_with_passages(
     mean = typical((words.mean_length * len(words) + passages.n_words) / count)
     own = _best(words.posting_lists, queries, k, allowed, bm25, len(words), mean, snapshot.threads)
     within = None if allowed is None else np.ascontiguousarray(allowed[owners])
-    wanted, width = min(k, len(set(owners.tolist()))), PASSAGES_PER_HIT * k
+    wanted, width = min(k, words.n_long), PASSAGES_PER_HIT * k
     while True:
         width = min(width, len(passages))
         found = _best(words.passage_lists, queries, width, within, bm25, len(passages), mean, snapshot.threads)
