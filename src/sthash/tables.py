@@ -5,6 +5,7 @@ Nothing is imported to find out what a value is: a program that has a table has 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -19,6 +20,7 @@ def is_table(value: Any) -> bool:
     return (
         _is_pandas(value)
         or _is_dataset(value)
+        or _is_lazy(value)
         or (hasattr(value, "__arrow_c_stream__") and not _is_stream_of_values(value))
     )
 
@@ -84,6 +86,11 @@ def plain_record(record: dict[str, Any], vector: str | None = None) -> dict[str,
 
 def arrow_records(batch: Any, vector: str | None = None) -> list[dict[str, Any]]:
     """Give one record per row of an Arrow record batch; lists of numbers in the column ``vector`` become arrays."""
+    records, names = _arrow_records(batch, vector), _class_names(batch.schema.metadata or {})
+    return [_with_class_names(record, names) for record in records] if names else records
+
+
+def _arrow_records(batch: Any, vector: str | None) -> list[dict[str, Any]]:
     names = batch.schema.names
     if vector is None or names.count(vector) != 1:
         records: list[dict[str, Any]] = batch.to_pylist()
@@ -93,6 +100,34 @@ def arrow_records(batch: Any, vector: str | None = None) -> list[dict[str, Any]]
     for row, value in zip(rows, _lists(batch.column(vector)), strict=True):
         row[vector] = value
     return rows
+
+
+def _class_names(metadata: dict[bytes, bytes]) -> dict[str, list[str]]:
+    """Return the names of the classes in columns of labels, as Hugging Face datasets note them in a Parquet file."""
+    try:
+        features = json.loads(metadata[b"huggingface"])["info"]["features"]
+        labels = {name: about["names"] for name, about in features.items() if about.get("_type") == "ClassLabel"}
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return {}
+    return {name: names for name, names in labels.items() if isinstance(names, list)}
+
+
+def dataset_records(dataset: Any) -> Iterator[dict[str, Any]] | None:
+    """Give the records of a Hugging Face dataset with the names of its classes; None for all that has no classes."""
+    features = getattr(dataset, "features", None)
+    if not isinstance(features, dict):
+        return None
+    names = {name: list(kind.names) for name, kind in features.items() if _has_all(kind, "names", "int2str")}
+    return (_with_class_names(record, names) for record in dataset) if names else None
+
+
+def _with_class_names(record: dict[str, Any], names: dict[str, list[str]]) -> dict[str, Any]:
+    """Replace the number of a class by its name; a number that has none, such as -1 for an unknown label, by None."""
+    for column, known in names.items():
+        number = record.get(column)
+        if type(number) is int:
+            record[column] = known[number] if 0 <= number < len(known) else None
+    return record
 
 
 def _lists(column: Any) -> Any:
@@ -166,6 +201,11 @@ def _is_polars(value: Any) -> bool:
     return _has_all(value, "iter_slices", "to_dicts")
 
 
+def _is_lazy(value: Any) -> bool:
+    """Whether a value is a LazyFrame of polars, whose rows must be computed first."""
+    return _has_all(value, "collect", "collect_schema", "sink_parquet")
+
+
 def _has_all(value: Any, *names: str) -> bool:
     return all(hasattr(value, name) for name in names)
 
@@ -181,6 +221,8 @@ def _batches(table: Any, vector: str | None) -> Iterator[list[dict[str, Any]]]:
         return (arrow_records(batch, vector) for part in parts for batch in part.to_batches())
     if _is_pandas(table):
         return _pandas_batches(table)
+    if _is_lazy(table):
+        table = table.collect()
     if _is_polars(table):
         return (part.to_dicts() for part in table.iter_slices(BATCH_DOCUMENTS))
     return _arrow_batches(table, vector)

@@ -331,13 +331,17 @@ def test_sync(sth, tmp_path, monkeypatch):
     said = sth("sync", "n.sth", "notes").err.splitlines()
     assert said == [
         "skipped: notes/b.png is binary, not text. Convert it to text, or name it in exclude (--exclude).",
-        "n.sth: 1 added, 0 replaced, 0 deleted, 0 unchanged",
+        "n.sth: 1 added, 0 replaced, 0 deleted, 0 unchanged, 1 skipped",
     ]
     (tmp_path / "notes" / "a.md").rename(tmp_path / "notes" / "c.md")
     assert sth("sync", "n.sth", "notes", "--exclude", "*.png").err == (
         "n.sth: 1 added, 0 replaced, 1 deleted, 0 unchanged\n"
     )
     assert "is not a folder" in sth("sync", "n.sth", "nothing", status=1).err
+
+    def come_back():
+        (tmp_path / "away").rename(tmp_path / "notes")
+        (tmp_path / "notes" / "e.md").write_text("Back again.")
 
     def interrupt(seconds):
         assert seconds == 5
@@ -349,20 +353,34 @@ def test_sync(sth, tmp_path, monkeypatch):
         "sync", "n.sth", "notes", "--exclude", "*.png", "--watch", "--interval", "5", status=130, traceback=True
     )
     assert "1 added" in watched.err
+    steps = iter([lambda: (tmp_path / "notes").rename(tmp_path / "away"), lambda: None, come_back])
+    monkeypatch.setattr("sthash.cli.sync.time.sleep", lambda _: next(steps, lambda: interrupt(5))())
+    watched = sth("sync", "n.sth", "notes", "--watch", status=130, traceback=True).err.splitlines()
+    assert watched[1] == "waiting: notes is not a folder. Name the folder that the collection follows."
+    assert watched[2].startswith("n.sth: 1 added, 0 replaced, 0 deleted, ")
+    assert len(watched) == 3
 
 
 def test_empty_sources_and_folders_to_follow(sth, tmp_path):
     (tmp_path / "notes").mkdir()
     (tmp_path / "none.jsonl").touch()
-    empty = "sth: there is no document in notes, so n.sth is empty.\n"
+    empty = "sth: there is no document in notes, so nothing was built.\n"
     assert sth("build", "n.sth", "notes", status=1).err == empty
-    assert "so n.sth is empty" in sth("build", "n.sth", "none.jsonl", "--overwrite", status=1).err
+    assert not (tmp_path / "n.sth").exists()
+    (tmp_path / "docs.txt").write_text("Water the plants.")
+    sth("build", "n.sth", "docs.txt")
+    assert "so nothing was built" in sth("build", "n.sth", "none.jsonl", "--overwrite", status=1).err
+    assert sth("get", "n.sth", "docs.txt").out == "docs.txt\nWater the plants.\n\n"
     assert "so nothing was added" in sth("add", "n.sth", "none.jsonl", status=1).err
     (tmp_path / "notes" / "a.md").write_text("Feed the starter.")
     assert sth("add", "n.sth", "notes").err.splitlines() == [
         "to replace changed files, too, and delete those that are gone: sth sync n.sth notes",
         "n.sth: 1 document added",
     ]
+    (tmp_path / "notes" / "b.txt").write_text("left\tright :smile:\n" * 300)
+    sth("sync", "n.sth", "notes")
+    assert sth("get", "n.sth", "b.txt").out == "b.txt\n" + "left\tright :smile:\n" * 300 + "\n\n"
+    (tmp_path / "notes" / "b.txt").unlink()
     assert sth("build", "n.sth", "notes", "--overwrite").err == "n.sth: 1 document\n"
     missing = "sth: nothing does not exist. Name a file or a folder that does.\n"
     assert sth("build", "n.sth", "nothing", "--overwrite", status=1).err == missing

@@ -100,6 +100,15 @@ def test_what_cannot_be_read_stays(folder, collection):
     assert collection.sync(folder).replaced == 1
 
 
+def test_another_encoding_reads_what_could_not_be_read(folder, collection):
+    (folder / "latin.txt").write_bytes("Schlüssel".encode("latin-1"))
+    (skipped,) = collection.sync(folder).skipped
+    assert "encoding='utf-8,latin-1'" in skipped.reason
+    assert counts(collection.sync(folder)) == (0, 0, 0, 22)
+    assert counts(collection.sync(folder, encoding="utf-8,latin-1")) == (1, 0, 0, 21)
+    assert collection["latin.txt"].text == "Schlüssel"
+
+
 def test_an_empty_folder_deletes_nothing(folder, collection, tmp_path):
     collection.sync(folder)
     folder.rename(tmp_path / "elsewhere")

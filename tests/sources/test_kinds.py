@@ -11,7 +11,7 @@ import pytest
 from sthash import Collection
 from sthash.extras import install_command
 from sthash.sources import SourceFields, read_documents
-from sthash.sources.kinds import archives
+from sthash.sources.kinds import archives, reading
 from sthash.sources.reader import SkippedFilesWarning
 from support.components import require
 
@@ -258,10 +258,15 @@ def test_bombs(tmp_path, monkeypatch):
     (tmp_path / "a.docx").write_bytes(zipped(**{"word/document.xml": W.format("x" * 1_000_000)}))
     with pytest.raises(ValueError, match="expands to more than 100,000 bytes"):
         list(read_documents(tmp_path / "a.docx"))
-    monkeypatch.setattr(archives, "_MOST_CHARACTERS", 1000)
+    monkeypatch.setattr(reading, "LARGEST_RECORD", 1000)
     cells = '<c t="s"><v>0</v></c>' * 100
     shared = {"xl/sharedStrings.xml": f"<sst><si><t>{'y' * 100}</t></si></sst>"}
     (tmp_path / "a.xlsx").write_bytes(zipped(**shared, **{"xl/worksheets/sheet1.xml": f"<w><row>{cells}</row></w>"}))
+    with pytest.raises(ValueError, match=r"a\.xlsx cannot be read as \.xlsx \(it has more than 1,000 characters"):
+        list(read_documents(tmp_path / "a.xlsx"))
+    cell = f'<w><row><c t="inlineStr"><is><t>{"y" * 600}</t></is></c></row></w>'
+    sheets = {f"xl/worksheets/sheet{number}.xml": cell for number in (1, 2)}
+    (tmp_path / "a.xlsx").write_bytes(zipped(**sheets))
     with pytest.raises(ValueError, match="more than 1,000 characters"):
         list(read_documents(tmp_path / "a.xlsx"))
 

@@ -130,7 +130,7 @@ def test_encodings(tmp_path):
         ("a.jsonl", "[1]", "line 1 is not a JSON object but a list"),
         ("a.jsonl", '{"body": "a"}', "line 1 has no field 'text'. Set text .--text. to .* the record has 'body'"),
         ("a.jsonl", "{}", "the record has no fields"),
-        ("a.jsonl", '{"text": ["a"]}', "field 'text' is a list. Set text to a field that holds a string"),
+        ("a.jsonl", '{"text": ["a"]}', "field 'text' is a list. Set text .--text. to a field that holds a string"),
         ("a.jsonl", '{"text": "a", "label": ["a"]}', "line 1: field 'label' is a list"),
         ("a.jsonl", '{"text": "a", "key": {}}', "line 1: field 'key' is a dict"),
         ("a.csv", "text,b\nx\n", "line 2 does not have as many fields as the first line"),

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from sthash.cli import options
 from sthash.cli.embedders import ComparisonOptions, EmbedderOptions, VectorSource
+
+if TYPE_CHECKING:
+    from sthash.sources import Document
 
 
 def build(
@@ -44,7 +48,7 @@ def build(
         progress_bar() as progress,
         Collection.create(
             collection,
-            documents,
+            _some(documents, source.sources),
             learning=learning.learning(),
             text_options=language.options(),
             vector_options=comparison.options(of_vectors=vectors.given or embedder.given),
@@ -57,8 +61,15 @@ def build(
         ) as built,
     ):
         facts = built.info()
-    if not facts["documents"]:
-        raise ValueError(f"there is no document in {' '.join(source.sources)}, so {collection} is empty.")
     typer.echo(f"{collection}: {counted(facts['documents'])}", err=True)
     if 0 < facts.get("learned_on", 0) < facts["documents"]:
         typer.echo(advice_line(facts), err=True)
+
+
+def _some(documents: Iterator[Document], sources: list[str]) -> Iterator[Document]:
+    """Give the documents; if there is none, that is an error, and a file that was to be replaced stays as it is."""
+    first = next(documents, None)
+    if first is None:
+        raise ValueError(f"there is no document in {' '.join(sources)}, so nothing was built.")
+    yield first
+    yield from documents

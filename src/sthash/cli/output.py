@@ -74,7 +74,10 @@ def print_document(document: Document) -> None:
     for name, value in (fields | document.metadata).items():
         console.print(f"{one_line(name)}: {one_line(value)}", style="dim")
     # Lines stay; what would steer the terminal does not.
-    console.print("\n".join(map(_whole, document.text.split("\n"))) + "\n")
+    if console.is_terminal:
+        console.print("\n".join(map(_whole, document.text.split("\n"))) + "\n")
+    else:
+        typer.echo(document.text + "\n")  # for a file or a program, as it is
 
 
 def advice_line(facts: dict[str, Any]) -> str:

@@ -14,6 +14,9 @@ from sthash.cli.embedders import EmbedderOptions
 if TYPE_CHECKING:
     from sthash.collection import Synced
 
+# Files that are named in one run; of more, the number is said.
+MOST_SKIPPED = 20
+
 
 def sync(
     collection: options.Path,
@@ -33,7 +36,7 @@ def sync(
     --language is for a new one.
     """
     from sthash.cli.output import progress_bar
-    from sthash.collection import Collection
+    from sthash.collection import Collection, CollectionBusyError, CollectionError
 
     if not Path(folder).is_dir():
         raise NotADirectoryError(f"{folder} is not a folder. Name the folder that the collection follows.")
@@ -41,15 +44,30 @@ def sync(
         Collection.create(collection, [], text_options=language.options(), **embedder.keywords()).close()
     told: set[str] = set()
     with Collection.open(collection, threads=threads, **embedder.keywords()) as opened:
+        ready = False
         while True:
-            with progress_bar() as progress:
-                done = opened.sync(
-                    folder, include=include or (), exclude=exclude or (), encoding=encoding, progress=progress
-                )
-            for bad in done.skipped:
-                if bad.reason not in told:
-                    told.add(bad.reason)
-                    typer.echo(f"skipped: {bad.reason}", err=True)
+            try:
+                with progress_bar() as progress:
+                    done = opened.sync(
+                        folder, include=include or (), exclude=exclude or (), encoding=encoding, progress=progress
+                    )
+            except (OSError, ValueError) as error:
+                # A disk that is gone for a while, or another writer, does not end a watch.
+                is_lasting = isinstance(error, CollectionError) and not isinstance(error, CollectionBusyError)
+                if not watch or not ready or is_lasting:
+                    raise
+                if str(error) not in told:
+                    typer.echo(f"waiting: {error}", err=True)
+                told = {str(error)}
+                time.sleep(max(interval, 0.1))
+                continue
+            ready = True
+            new = [bad.reason for bad in done.skipped if bad.reason not in told]
+            told.update(new)
+            for reason in new[:MOST_SKIPPED]:
+                typer.echo(f"skipped: {reason}", err=True)
+            if len(new) > MOST_SKIPPED:
+                typer.echo(f"skipped: {len(new) - MOST_SKIPPED:,} more files", err=True)
             if not watch and not len(opened):
                 raise ValueError(f"{folder} has no files that can be read, so {collection} is empty.")
             if done.changes or not watch:
@@ -62,4 +80,5 @@ def sync(
 def summary(done: Synced) -> str:
     """Say in one line what was done."""
     counts = {"added": done.added, "replaced": done.replaced, "deleted": done.deleted, "unchanged": done.unchanged}
+    counts |= {"skipped": len(done.skipped)} if done.skipped else {}
     return ", ".join(f"{count:,} {what}" for what, count in counts.items())

@@ -155,6 +155,11 @@ class Collection(ByKey):
         """
         if documents is None and not (path is None or isinstance(path, str | PathLike)):
             path, documents = None, path
+        if documents is None and vectors is None:
+            raise TypeError(
+                "a collection is made from documents, vectors or both, but got neither. Pass some, after the path: "
+                "Collection.create('x.sth', documents)."
+            )
         temporary = tempfile.mkdtemp(prefix="sthash-") if path is None or path == ":memory:" else None
         target = Path(path if temporary is None else Path(temporary, "collection.sth"))
         if target.exists() and not overwrite:
@@ -300,7 +305,7 @@ class Collection(ByKey):
 
     def __repr__(self) -> str:
         try:
-            about = f"{len(self):,} documents"
+            about = f"{len(self):,} document{'' if len(self) == 1 else 's'}"
         except ValueError:
             about = "closed"
         return f"Collection({str(self.path)!r}, {about})"

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from sthash.collection.build import sync
 from sthash.collection.file import removals
-from sthash.collection.file.records import Records
+from sthash.collection.file.records import KINDS, Records
 from sthash.collection.file.schema import TABLES
 from sthash.collection.file.segments import Segments
 from sthash.collection.file.store import Store
-from sthash.collection.indexes import embedder, postings
+from sthash.collection.indexes import embedder
 from sthash.collection.snapshot import Snapshot
 
 
@@ -49,7 +49,7 @@ def _verify_nothing_else(store: Store, snapshot: Snapshot, counts: dict[str, int
         raise store.damaged("parts are of no segment")
     if store.value("SELECT count(*) FROM deletions WHERE place >> 32 NOT IN (SELECT segment FROM segments)"):
         raise store.damaged("deletions are of no segment")
-    if sum(Records(store, kind, 0).n_pending() for kind in kinds if kind != postings.KIND) != counts["pending"]:
+    if sum(Records(store, kind, 0).n_pending() for kind in kinds if kind in KINDS) != counts["pending"]:
         raise store.damaged("pending records are of no index")
     names = {"next", embedder.SETTING, sync.SETTING}.union(*(index.setting_names for index in snapshot.indexes.all))
     if any(name not in names for name, _ in store.rows("settings")):

@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, is_dataclass, replace
 from dataclasses import fields as dataclass_fields
+from datetime import timedelta
 from decimal import Decimal
+from enum import Enum
 from pathlib import PurePath
 from typing import Any, TypedDict
 from uuid import UUID
@@ -117,8 +119,11 @@ class SourceFields:
         if type(value) is str and value:  # the most frequent case, checked fast
             return value
         if isinstance(value, list | dict):
+            inner = next(iter(value), None) if isinstance(value, dict) else None
+            within = "" if inner is None else f", such as {name}.{inner}"
             raise ValueError(
-                f"{place}: field {name!r} is a {type(value).__name__}. Set {part} to a field that holds a string."
+                f"{place}: field {name!r} is a {type(value).__name__}. Set {part} (--{part}) to a field that holds a "
+                f"string{within}."
             )
         if part in self.required and value in (None, ""):
             raise ValueError(f"{place} has no {part}, or an empty one. Give every record a {part}.")
@@ -153,7 +158,7 @@ _USUAL_FIELDS = SourceFields()
 
 
 def as_document(value: Any, position: int, fields: SourceFields = _USUAL_FIELDS) -> Document:
-    """Return a str, a dict, a dataclass, a named tuple or a Document as a checked Document.
+    """Return a str, a record or a Document as a checked Document.
 
     ``position`` is for error messages. A dict is a record, as `SourceFields` reads it: what is neither key, text nor
     label is metadata. A number as key or label becomes a string.
@@ -189,27 +194,44 @@ def as_document(value: Any, position: int, fields: SourceFields = _USUAL_FIELDS)
 
 
 def _as_record(value: Any) -> dict[str, Any] | None:
-    """Return the fields of a dataclass or of a named tuple."""
+    """Return the fields of a dataclass, of a named tuple, or of a model of pydantic, attrs or msgspec."""
+    if isinstance(value, type):
+        return None
     if isinstance(value, tuple) and hasattr(value, "_asdict"):
         named: dict[str, Any] = value._asdict()
         return named
-    if is_dataclass(value) and not isinstance(value, type | Document):
+    if is_dataclass(value) and not isinstance(value, Document):
         return {field.name: getattr(value, field.name) for field in dataclass_fields(value)}
-    return None
+    if hasattr(type(value), "model_fields") and hasattr(value, "model_dump"):
+        dumped: dict[str, Any] = value.model_dump()
+        return dumped
+    names = [field.name for field in getattr(value, "__attrs_attrs__", ())]
+    names = names or list(getattr(value, "__struct_fields__", ()))
+    return {name: getattr(value, name) for name in names} or None
 
 
 def _storable(value: Any) -> Any:
-    """Return a value as JSON has it: times in ISO 8601, arrays as lists, decimals, ids and paths as strings."""
+    """Return a value as JSON has it.
+
+    Times are in ISO 8601, durations in seconds. Arrays and sets are lists, members of an Enum are their values, and
+    decimals, ids and paths are strings.
+    """
+    if isinstance(value, Enum):
+        return _storable(value.value)
     if value is None or isinstance(value, str | int | float):
         return value
     if isinstance(value, dict):
         return {name: _storable(each) for name, each in value.items()}
     if isinstance(value, list | tuple):
         return [_storable(each) for each in value]
+    if isinstance(value, set | frozenset):
+        return sorted(map(_storable, value), key=str)
     if hasattr(value, "isoformat"):
         return value.isoformat()
     if hasattr(value, "tolist"):
         return _storable(value.tolist())
+    if isinstance(value, timedelta):
+        return value.total_seconds()
     return str(value) if isinstance(value, Decimal | UUID | PurePath) else value
 
 

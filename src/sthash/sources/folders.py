@@ -16,12 +16,17 @@ from sthash.sources.kinds import KINDS
 from sthash.sources.records import BadRecord, OnBad
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class FolderFile:
-    """A file of a folder."""
+    """A file of a folder: where it is, and the names below the folder."""
 
-    path: Path
+    place: str
     parts: tuple[str, ...]
+
+    @property
+    def path(self) -> Path:
+        """Where it is."""
+        return Path(self.place)
 
     @property
     def name(self) -> str:
@@ -59,37 +64,49 @@ def folder_files(
         Called with a `BadRecord` for each folder that cannot be opened, and for what is no file: links to folders,
         which are not followed, links to nothing, and pipes.
     """
-    found: list[tuple[tuple[str, ...], str]] = []
-
-    def note(error: OSError) -> None:
-        on_skip(BadRecord(str(error.filename), f"{error.filename} cannot be opened ({error.strerror})."))
-
-    # Strings, because path objects take longer than the disk when there are many files.
-    top = os.fspath(folder)
-    for above, folders, files in os.walk(top, onerror=note):
-        folders[:] = [name for name in folders if not name.startswith(".")]
-        parts = Path(above).relative_to(folder).parts
-        linked = [name for name in folders if os.path.islink(os.path.join(above, name))]  # noqa: PTH114, PTH118
-        found += [((*parts, name), os.path.join(above, name)) for name in [*files, *linked] if not name.startswith(".")]  # noqa: PTH118
-    wanted = [
-        FolderFile(Path(path), parts)
-        for parts, path in sorted(found)
+    entries = [
+        (parts, entry)
+        for parts, entry in _entries(folder, on_skip)
         if (not include or any(_matches(pattern, parts) for pattern in include))
         and not any(_matches(pattern, parts) for pattern in exclude)
     ]
-    return [file for file in wanted if _is_file(file.path, on_skip)]
+    entries.sort(key=lambda pair: pair[0])
+    return [FolderFile(entry.path, parts) for parts, entry in entries if _is_file(entry, on_skip)]
 
 
-def _is_file(path: Path, on_skip: OnBad) -> bool:
-    if os.path.isfile(path):  # noqa: PTH113
-        return True
-    if path.is_dir():
+def _entries(folder: Path, on_skip: OnBad) -> Iterator[tuple[tuple[str, ...], os.DirEntry[str]]]:
+    """Give what is in a folder, and in the folders in it, except for hidden files and folders."""
+    # Entries of the system, because path objects take longer than the disk when there are many files.
+    waiting: list[tuple[tuple[str, ...], str]] = [((), os.fspath(folder))]
+    while waiting:
+        above, path = waiting.pop()
+        try:
+            with os.scandir(path) as entries:
+                for entry in entries:
+                    if entry.name.startswith("."):
+                        continue
+                    if entry.is_dir(follow_symlinks=False):
+                        waiting.append(((*above, entry.name), entry.path))
+                    else:
+                        yield (*above, entry.name), entry
+        except OSError as error:
+            on_skip(BadRecord(path, f"{path} cannot be opened ({error.strerror})."))
+
+
+def _is_file(entry: os.DirEntry[str], on_skip: OnBad) -> bool:
+    try:
+        if entry.is_file():
+            return True
+        is_folder = entry.is_dir()
+    except OSError:  # a link that leads to itself
+        is_folder = False
+    if is_folder:
         reason = "is a link to a folder, which is not followed. Name the folder itself."
-    elif path.is_symlink():
+    elif entry.is_symlink():
         reason = "is a link to a file that is not there. Correct or remove it."
     else:
         reason = "is no file that can be read."
-    on_skip(BadRecord(str(path), f"{path} {reason}"))
+    on_skip(BadRecord(entry.path, f"{entry.path} {reason}"))
     return False
 
 

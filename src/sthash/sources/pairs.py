@@ -9,7 +9,7 @@ from typing import Any, Unpack
 from sthash.sources.documents import Document
 from sthash.sources.fields import FieldNames, SourceFields, as_document
 from sthash.sources.vectors import VectorCheck, is_vector_file, open_vectors, unequal
-from sthash.tables import column_texts, is_column, is_table
+from sthash.tables import column_texts, dataset_records, is_column, is_table
 from sthash.vectors.metric import Metric
 
 
@@ -19,9 +19,10 @@ def open_documents(documents: Any, **fields: Unpack[FieldNames]) -> Iterator[Doc
     Parameters
     ----------
     documents : iterable of str, dict, dataclass, named tuple or Document; path object; table
-        A str in an iterable is a text; a dict, a dataclass and a named tuple are records. A path object, alone or in an
-        iterable, is a file or a folder, and a table is a pandas or polars DataFrame or an Arrow table; both are read as
-        `read_documents` reads them. A series is a column of texts.
+        A str in an iterable is a text; a dict, a dataclass, a named tuple and a model of pydantic, attrs or msgspec are
+        records. A path object, alone or in an iterable, is a file or a folder, and a table is a pandas or polars
+        DataFrame, an Arrow table or a Hugging Face dataset; both are read as `read_documents` reads them. A series is a
+        column of texts.
     key, text, label : str, optional
         Which field of a record, or column of a table, holds what; see `SourceFields`.
 
@@ -35,6 +36,10 @@ def open_documents(documents: Any, **fields: Unpack[FieldNames]) -> Iterator[Doc
 
 
 def _opened(documents: Any, fields: SourceFields) -> Iterator[Document]:
+    if isinstance(documents, Mapping) and documents and all(map(_is_data_set, documents.values())):
+        name = next(iter(documents))
+        kind = type(documents).__name__
+        raise TypeError(f"documents is a {kind} of several tables. Pass one of them, such as documents[{name!r}].")
     if isinstance(documents, str | bytes | Mapping | Document):
         raise TypeError(
             f"documents must be an iterable of documents, got a single {type(documents).__name__}. "
@@ -43,7 +48,11 @@ def _opened(documents: Any, fields: SourceFields) -> Iterator[Document]:
     if is_column(documents):
         return (Document(None, text) for text in column_texts(documents))
     single = isinstance(documents, os.PathLike) or is_table(documents)
-    return _checked([documents] if single else documents, fields)
+    return _checked([documents] if single else dataset_records(documents) or documents, fields)
+
+
+def _is_data_set(value: Any) -> bool:
+    return is_table(value) or hasattr(value, "features")  # of Hugging Face
 
 
 def _checked(documents: Iterable[Any], fields: SourceFields) -> Iterator[Document]:

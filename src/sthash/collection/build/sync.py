@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -88,6 +89,8 @@ class FolderSync:
                 f"{folder} has no files, but {len(self._known):,} were there before. Is a disk missing? If they are "
                 "meant to be gone, delete the documents, or build the collection again."
             )
+        # Behind the hash of a file that cannot be read.
+        self._unread = f", not read as {encoding or 'text'}"
         self._now: dict[str, list[Any]] = {}
         self.gone: set[str] = set()
 
@@ -100,40 +103,43 @@ class FolderSync:
                 self.done.skipped.append(BadRecord(str(file.path), str(error)))
                 if file.name in self._known:
                     self._now[file.name] = self._known[file.name]
-        closed = [Path(bad.place) for bad in self.done.skipped]
+        closed = {Path(bad.place) for bad in self.done.skipped}
         for name, entry in self._known.items():
             if name in self._now:
                 continue
-            if any(folder in Path(self._root, name).parents for folder in closed):
+            if closed and not closed.isdisjoint(Path(self._root, name).parents):
                 self._now[name] = entry
             else:
                 self.gone.update(entry[3])
 
     def _changed(self, file: FolderFile) -> Iterator[Document]:
-        about = file.path.stat()
-        old = self._known.get(file.name)
-        modified = about.st_mtime_ns if about.st_mtime_ns < time.time_ns() - _RECENT else -1
-        if old is not None and old[:2] == [about.st_size, about.st_mtime_ns]:
-            self._now[file.name] = old
+        about = os.stat(file.place)  # noqa: PTH116  # of each file; a path object would take longer
+        name = file.name
+        old = self._known.get(name)
+        if old is not None and not old[3] and not old[2].endswith(self._unread):
+            old = None  # could not be read, but the encoding is another one now
+        if old is not None and old[0] == about.st_size and old[1] == about.st_mtime_ns:
+            self._now[name] = old
             self.done.unchanged += 1
             return
+        modified = about.st_mtime_ns if about.st_mtime_ns < time.time_ns() - _RECENT else -1
         with file.path.open("rb") as stream:
             digest = hashlib.file_digest(stream, "blake2b").hexdigest()[:32]
-        if old is not None and old[2] == digest:
-            self._now[file.name] = [about.st_size, modified, digest, old[3]]
+        if old is not None and old[2] == (digest if old[3] else digest + self._unread):
+            self._now[name] = [about.st_size, modified, *old[2:]]
             self.done.unchanged += 1
             return
         try:
             found = list(file.documents(self._encoding))
         except ValueError:
             if old is None:  # not tried again until it changes
-                self._now[file.name] = [about.st_size, modified, digest, []]
+                self._now[name] = [about.st_size, modified, digest + self._unread, []]
             raise
         changed = [document for document in found if self._differs(document)]
         self.done.unchanged += not changed
         yield from changed
         keys = [str(document.key) for document in found]
-        self._now[file.name] = [about.st_size, modified, digest, keys]
+        self._now[name] = [about.st_size, modified, digest, keys]
         self.gone.update(set(old[3] if old is not None else ()) - set(keys))
 
     def _differs(self, document: Document) -> bool:

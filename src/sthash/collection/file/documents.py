@@ -324,9 +324,20 @@ def _metadata(document: Document) -> bytes:
     try:
         return json.dumps(document.metadata, allow_nan=False).encode("ascii")
     except (TypeError, ValueError, RecursionError) as error:
+        what = "a document" if document.key is None else f"document {document.key!r}"
+        field = next((name for name, value in document.metadata.items() if not _is_json(value)), None)
         raise ValueError(
-            f"metadata of document {document.key!r} must be JSON values ({error}). Convert or leave out the others."
+            f"metadata of {what} must be JSON values ({'' if field is None else f'{field!r}: '}{error}). "
+            "Convert or leave out the others."
         ) from error
+
+
+def _is_json(value: Any) -> bool:
+    try:
+        json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError, RecursionError):
+        return False
+    return True
 
 
 def _is_nested_deeper(value: Any, most: int) -> bool:

@@ -16,6 +16,7 @@ from sthash.collection.file.records import Records
 from sthash.collection.file.removals import State, removed_since, state_of
 from sthash.collection.file.store import Store
 from sthash.collection.indexes.counts import unpacked
+from sthash.collection.indexes.passages import LoadedPassages
 from sthash.collection.indexes.postings import MOST_PENDING, PostingTable
 from sthash.collection.indexes.roster import Roster
 from sthash.collection.indexes.terms import Frequencies
@@ -49,6 +50,7 @@ class LoadedWords:
         Sum of the lengths.
     frequencies : Frequencies
     postings : PostingTable
+    passages : LoadedPassages
     """
 
     roster: Roster
@@ -58,6 +60,7 @@ class LoadedWords:
     def __init__(self) -> None:
         self._state: State | None = None
         self.n_words = 0
+        self.passages = LoadedPassages()
 
     @property
     def lengths(self) -> npt.NDArray[np.int32]:

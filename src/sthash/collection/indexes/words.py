@@ -15,6 +15,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from sthash import _core
 from sthash.arrays import Columns, Ids, Positions
 from sthash.batches import batched
 from sthash.checks import check_choice, resolve_threads
@@ -22,7 +23,7 @@ from sthash.collection.file.records import Records
 from sthash.collection.file.removals import note_all_changed, note_removed
 from sthash.collection.file.segments import Segments
 from sthash.collection.file.store import Store
-from sthash.collection.indexes import postings
+from sthash.collection.indexes import passages, postings
 from sthash.collection.indexes.counts import (
     CurrentWeights,
     load_counts,
@@ -34,6 +35,7 @@ from sthash.collection.indexes.counts import (
 from sthash.collection.indexes.embedder import Embedder
 from sthash.collection.indexes.entries import Entries
 from sthash.collection.indexes.loaded_words import LENGTHS, LoadedWords
+from sthash.collection.indexes.passages import PassageLists, PassageWriter
 from sthash.collection.indexes.postings import Lists
 from sthash.collection.indexes.query_words import QueryWords, unused
 from sthash.collection.indexes.roster import Roster
@@ -59,6 +61,12 @@ SETTING = "words"
 SHOWN = ("weighting", "language", "stemmer", "fold_accents")
 
 
+def typical(mean: float) -> float:
+    """Return a mean length to within 1/64 of it."""
+    fraction, exponent = math.frexp(mean)
+    return math.ldexp(round(fraction * 64), exponent - 6)
+
+
 class Words:
     """The words of the texts, within a transaction of the caller's.
 
@@ -73,7 +81,7 @@ class Words:
     kind: Literal["text", "vectors"] = "text"
     strategy: Literal["codes", "cells"] = "codes"
     metric: Metric = "cosine"
-    segment_kinds = (postings.KIND, LENGTHS)
+    segment_kinds = (postings.KIND, passages.KIND, LENGTHS)
     rewritten = False
 
     def __init__(self, store: Store, threads: int | None = None, loaded: LoadedWords | None = None) -> None:
@@ -84,6 +92,10 @@ class Words:
         self._vectors: Rows | None = None
         self._read_singly = 0
         self._growing: WordCounter | None = None
+
+    @cached_property
+    def _passages(self) -> PassageWriter:
+        return PassageWriter(self._store, self.analyzer, self._threads)
 
     @staticmethod
     def lay_out(store: Store, settings: dict[str, Any]) -> None:
@@ -143,7 +155,9 @@ class Words:
         """Write term counts, whose terms are all in the file."""
         put_counts(self._store, ids.tolist(), rows, self._threads)
         change_frequencies(self._store, rows.columns, 1)
-        self._lengths.put(ids, rows.sums().astype("<i4").view(np.uint8).reshape(-1, 4))
+        lengths = rows.sums()
+        self._lengths.put(ids, lengths.astype("<i4").view(np.uint8).reshape(-1, 4))
+        self._passages.put(ids, lengths)
 
     def remove(self, ids: Ids) -> None:
         """Remove documents."""
@@ -154,6 +168,7 @@ class Words:
         Segments(self._store, postings.KIND).mark_deleted(ids)
         self._store.execute_many("DELETE FROM counts WHERE id = ?", [(number,) for number in ids.tolist()])
         self._lengths.remove(ids)
+        self._passages.remove(ids)
 
     def clear(self, terms: Iterable[str]) -> None:
         """Remove everything, and start again with these terms in the first columns."""
@@ -161,6 +176,7 @@ class Words:
             self._store.execute(f"DELETE FROM {table}")  # noqa: S608
         Segments(self._store, postings.KIND).clear()
         self._lengths.clear()
+        self._passages.clear()
         note_all_changed(self._store)
         for batch in batched(terms):
             append_terms(self._store, batch)
@@ -169,6 +185,7 @@ class Words:
         """Bring lengths and posting lists up to date; once at the end of each change."""
         self._lengths.settle()
         postings.settle(self._store, next_column(self._store), self.analyzer, self._threads, report)
+        self._passages.settle()
 
     # Reading
 
@@ -208,8 +225,7 @@ class Words:
         BM25 uses it in place of the mean, which changes with every document: posting lists in memory stay as they are
         until it has changed by so much. It follows from the documents alone.
         """
-        fraction, exponent = math.frexp(self.mean_length)
-        return math.ldexp(round(fraction * 64), exponent - 6)
+        return typical(self.mean_length)
 
     @cached_property
     def terms(self) -> TermTable:
@@ -228,6 +244,33 @@ class Words:
     def posting_lists(self, columns: Iterable[int] | Columns) -> Lists:
         """Return the documents per term or form, by their positions in `ids`, for these columns at least."""
         return self._present.postings.lists(columns, len(self.terms))
+
+    @cached_property
+    def passages(self) -> PassageLists | None:
+        """The passages of long texts; None if there are no long texts."""
+        return self._loaded.passages.follow(self._store)
+
+    @cached_property
+    def passage_documents(self) -> Positions:
+        """For each passage the position of its document in `ids`."""
+        if self.passages is None:
+            return np.zeros(0, dtype=np.int64)
+        owners = self.passages.ids >> passages.BITS
+        positions = np.searchsorted(self.ids, owners).astype(np.int64)
+        if positions[-1] >= len(self) or not np.array_equal(self.ids[positions], owners):
+            raise self._store.damaged("there are passages of documents that it does not have")
+        return positions
+
+    @cached_property
+    def n_long(self) -> int:
+        """Number of documents that have passages."""
+        owners = self.passage_documents  # ascending
+        return int(np.count_nonzero(np.diff(owners))) + 1 if len(owners) else 0
+
+    def passage_lists(self, columns: Columns) -> _core.PostingLists:
+        """Return the passages per term or form, for these columns at least."""
+        assert self.passages is not None  # noqa: S101
+        return self.passages.lists(columns, len(self.terms))
 
     @cached_property
     def spellings(self) -> tuple[list[str], npt.NDArray[np.int32]]:
@@ -343,3 +386,4 @@ class Words:
         ):
             raise store.damaged("document frequencies are not those of the documents")
         postings.verify(store, ids, n_columns, self.analyzer)
+        passages.verify(store, self.lengths, ids, self.analyzer)

@@ -18,8 +18,8 @@ from sthash.collection.search.by_words import (
     analyze,
     matching_terms,
     prefer_phrases,
-    rank_by_bm25,
     rank_by_words,
+    rank_with_passages,
     with_expansions,
 )
 from sthash.collection.search.collapsing import collapsed
@@ -352,7 +352,7 @@ def _by_field(
     if query.words is not None and query.words.columns and len(chosen):
         mask = np.zeros(len(snapshot), dtype=np.uint8)
         mask[chosen] = 1
-        found = rank_by_bm25(snapshot, [query.words], len(chosen), mask)
+        found = rank_with_passages(snapshot, [query.words], len(chosen), mask)
         scores = dict(zip(found.positions[0].tolist(), found.scores[0].tolist(), strict=True))
     positions = chosen.tolist()
     return Ranked(snapshot.ids[chosen].tolist(), [scores.get(position, 0.0) for position in positions])

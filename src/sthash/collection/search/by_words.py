@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from sthash.arrays import Positions
+from sthash import _core
+from sthash.arrays import Columns, Positions
 from sthash.collection.indexes.forms import FormKind
+from sthash.collection.indexes.postings import Lists
 from sthash.collection.indexes.query_words import STOP_WORD, QueryWord, unused
-from sthash.collection.indexes.words import Words
+from sthash.collection.indexes.words import Words, typical
 from sthash.collection.search.matching import expansions, with_phrase
 from sthash.collection.search.query import Quoted
 from sthash.collection.search.ranking import DEFAULTS, Allowed, RankedPositions, Scores, rank_by_graph
@@ -36,6 +39,8 @@ FEW_WORDS = 6
 SHARES_IN_PROSE: dict[FormKind, float] = {"word": 1.0, "name": 0.5, "part": 0.2, "plain": 0.1, "compound": FORM}
 # Of longer queries, the terms say enough.
 MOST_WORDS_WITH_FORMS = 64
+# Passages that are looked at for each hit, at first: several may be of one document.
+PASSAGES_PER_HIT = 4
 
 
 @dataclass(slots=True)
@@ -132,7 +137,7 @@ def rank_by_words(
     if k == 0:
         return RankedPositions(np.zeros((len(queries), 0), np.int64), np.zeros((len(queries), 0), np.float32))
     width = min(DEFAULTS.n_candidates(k), len(snapshot)) if graph else k
-    found = rank_by_bm25(snapshot, queries, width, allowed)
+    found = rank_with_passages(snapshot, queries, width, allowed)
     return rank_by_graph(found, words.vectors_by_position(), k=k, threads=snapshot.threads) if graph else found
 
 
@@ -141,28 +146,98 @@ def rank_by_bm25(
 ) -> RankedPositions:
     """Return the k best documents of each query by BM25, exactly; only those whose byte in ``allowed`` is set."""
     words = snapshot.words
+    return _best(words.posting_lists, queries, k, allowed, bm25, len(words), words.typical_length, snapshot.threads)
+
+
+def rank_with_passages(
+    snapshot: Snapshot, queries: list[AnalyzedQuery], k: int, allowed: Allowed | None = None, bm25: Bm25 = BM25
+) -> RankedPositions:
+    """Return the k best documents of each query by BM25, where the score of a long one is that of its best passage.
+
+    Documents and passages are scored alike: frequencies and lengths are those of all of them together.
+    """
+    words, passages = snapshot.words, snapshot.words.passages
+    if passages is None or len(words) == 0:
+        return rank_by_bm25(snapshot, queries, k, allowed, bm25)
+    owners, count = words.passage_documents, len(words) + len(passages)
+    queries = [_weighted_by_passages(words, query, count) for query in queries]
+    mean = typical((words.mean_length * len(words) + passages.n_words) / count)
+    own = _best(words.posting_lists, queries, k, allowed, bm25, len(words), mean, snapshot.threads)
+    within = None if allowed is None else np.ascontiguousarray(allowed[owners])
+    wanted, width = min(k, words.n_long), PASSAGES_PER_HIT * k
+    while True:
+        width = min(width, len(passages))
+        found = _best(words.passage_lists, queries, width, within, bm25, len(passages), mean, snapshot.threads)
+        ranked = [
+            dict(zip(owners[slots[slots >= 0]].tolist()[::-1], scores[slots >= 0].tolist()[::-1], strict=True))
+            for slots, scores in zip(found.positions, found.scores, strict=True)
+        ]
+        ended = [len(best) >= wanted or slots[-1] < 0 for best, slots in zip(ranked, found.positions, strict=True)]
+        if width == len(passages) or all(ended):
+            break
+        width *= 4
+    positions, scores = np.full((len(queries), k), -1, dtype=np.int64), np.zeros((len(queries), k), dtype=np.float32)
+    for row, best in enumerate(ranked):
+        for place, score in zip(own.positions[row].tolist(), own.scores[row].tolist(), strict=True):
+            if place >= 0:
+                best[place] = max(best.get(place, 0.0), score)
+        first = sorted(best.items(), key=lambda pair: (-pair[1], pair[0]))[:k]
+        positions[row, : len(first)] = [place for place, _ in first]
+        scores[row, : len(first)] = [score for _, score in first]
+    return RankedPositions(positions, scores)
+
+
+def _weighted_by_passages(words: Words, query: AnalyzedQuery, count: int) -> AnalyzedQuery:
+    """Return a query whose terms weigh what they do among all documents and passages."""
+    columns = np.array(query.columns + query.forms, dtype=np.int32)
+    if not len(columns):
+        return query
+    own = words.posting_lists(columns).document_frequencies(columns)
+    both = own + words.passage_lists(columns).document_frequencies(columns)
+    ratios = inverse_frequencies(both, count) / inverse_frequencies(own, len(words))
+    weights = (np.array(query.weights + query.form_weights) * ratios).tolist()
+    size = len(query.columns)
+    return replace(query, weights=weights[:size], form_weights=weights[size:])
+
+
+def _best(
+    lists_of: Callable[[Columns], Lists | _core.PostingLists],
+    queries: list[AnalyzedQuery],
+    k: int,
+    allowed: Allowed | None,
+    bm25: Bm25,
+    count: int,
+    mean_length: float,
+    threads: int,
+) -> RankedPositions:
+    """Return the k best of ``count`` documents, or passages, of each query."""
     bounds = [0, *itertools.accumulate([len(query.columns) + len(query.forms) for query in queries])]
     columns = np.array([column for query in queries for column in query.columns + query.forms], dtype=np.int32)
     weights = np.array([weight for query in queries for weight in query.weights + query.form_weights], np.float32)
-    positions, scores = words.posting_lists(columns).search(
+    positions, scores = lists_of(columns).search(
         np.array(bounds, dtype=np.int64),
         columns,
         weights,
         k=k,
         k1=bm25.k1,
         b=bm25.b,
-        mean_length=words.typical_length or 1.0,
+        mean_length=mean_length or 1.0,
         allowed=allowed,
-        threads=snapshot.threads,
+        threads=threads,
     )
     for query, own_positions, own_scores in zip(queries, positions, scores, strict=True):
         if query.n_stop_words:
-            _leave_out_stop_words_alone(words, query, own_positions, own_scores, bm25)
+            _leave_out_stop_words_alone(lists_of, count, query, own_positions, own_scores, bm25)
     return RankedPositions(positions, scores)
 
 
 def _leave_out_stop_words_alone(
-    words: Words, query: AnalyzedQuery, positions: Positions, scores: Scores, bm25: Bm25
+    lists_of: Callable[[Columns], Lists | _core.PostingLists],
+    n_documents: int,
+    query: AnalyzedQuery,
+    positions: Positions,
+    scores: Scores,
+    bm25: Bm25,
 ) -> None:
     """Take those documents out of a ranking that have stop words of a query and nothing else of it."""
     most = sum(query.form_weights[-query.n_stop_words :]) * (bm25.k1 + 1)
@@ -170,8 +245,8 @@ def _leave_out_stop_words_alone(
     if not doubtful.any():
         return
     columns = query.found_by
-    lists = words.posting_lists(columns)
-    having = np.zeros(len(words), dtype=bool)
+    lists = lists_of(np.array(columns, dtype=np.int32))
+    having = np.zeros(n_documents, dtype=bool)
     for column in columns:
         having[lists.positions(column)] = True
     kept = ~doubtful | having[positions]

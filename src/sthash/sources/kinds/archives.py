@@ -16,11 +16,12 @@ from xml.parsers import expat
 from sthash.sources.compression import expands_too_far, most_bytes
 from sthash.sources.encodings import Encoding
 from sthash.sources.kinds.html import html_text
-from sthash.sources.kinds.reading import record, squeezed, whole
+from sthash.sources.kinds.reading import Pieces, TextTooLongError, record, refuse_too_many, squeezed, whole
 
 _NUMBER = re.compile(r"\d+")
 _CHUNK = 1 << 16
-_MOST_CHARACTERS = 64 * 2**20
+# What a string takes beside its characters, counted in these.
+_PER_STRING = 16
 
 
 class _Archive:
@@ -70,11 +71,6 @@ def _refuse_entity(*_: object) -> None:
     raise RuntimeError("it declares entities, which office programs do not write")
 
 
-def _refuse_too_many(characters: int) -> None:
-    if characters > _MOST_CHARACTERS:
-        raise RuntimeError(f"it has more than {_MOST_CHARACTERS:,} characters")
-
-
 @contextmanager
 def _archive(stream: IO[bytes], name: str, kind: str) -> Iterator[_Archive]:
     content = whole(stream, name)
@@ -88,6 +84,7 @@ def _archive(stream: IO[bytes], name: str, kind: str) -> Iterator[_Archive]:
         KeyError,
         RuntimeError,
         UnicodeDecodeError,
+        TextTooLongError,
     ) as error:  # a missing part; an encrypted one, or what is refused
         problem = error
     raise ValueError(f"{name} cannot be read as .{kind} ({problem}). Open and save it again.") from problem
@@ -105,8 +102,8 @@ class _Paragraphs:
     """
 
     def __init__(self, ends: set[str], inside: set[str]) -> None:
-        self._ends, self._inside, self._depth, self._size = ends, inside, 0, 0
-        self.pieces: list[str] = []
+        self._ends, self._inside, self._depth = ends, inside, 0
+        self.pieces = Pieces()
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         if name in self._inside:
@@ -125,11 +122,9 @@ class _Paragraphs:
     def text(self, text: str) -> None:
         if self._depth:
             self.pieces.append(text)
-            self._size += len(text)
-            _refuse_too_many(self._size)
 
     def all(self) -> str:
-        return squeezed(iter("".join(self.pieces).split("\n")))
+        return squeezed(self.pieces.lines())
 
 
 def _paragraphs(archive: _Archive, parts: list[str], ends: set[str], inside: set[str]) -> str:
@@ -180,13 +175,13 @@ def read_xlsx(stream: IO[bytes], name: str, _: Encoding) -> Iterator[dict[str, A
             strings = _Strings()
             archive.parse("xl/sharedStrings.xml", strings.start, strings.end, strings.text)
             shared = strings.values
-        lines: list[str] = []
+        cells = Pieces()
         for part in archive.names(r"xl/worksheets/sheet\d+\.xml"):
-            sheet = _Sheet(shared)
+            sheet = _Sheet(shared, cells)
             archive.parse(part, sheet.start, sheet.end, sheet.text)
-            lines += [*sheet.rows, ""]
+            cells.append("\n")
         title = _title(archive, "docProps/core.xml")
-    yield record(squeezed(iter(lines)), title=title)
+    yield record(squeezed(cells.lines()), title=title)
 
 
 class _Strings:
@@ -195,7 +190,7 @@ class _Strings:
     def __init__(self) -> None:
         self.values: list[str] = []
         self._pieces: list[str] = []
-        self._inside = False
+        self._inside, self._size = False, 0
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         self._inside = name == "t"
@@ -205,6 +200,8 @@ class _Strings:
         if name == "si":
             self.values.append(" ".join("".join(self._pieces).split()))
             self._pieces = []
+            self._size += len(self.values[-1]) + _PER_STRING
+            refuse_too_many(self._size)
 
     def text(self, text: str) -> None:
         if self._inside:
@@ -212,14 +209,13 @@ class _Strings:
 
 
 class _Sheet:
-    """The rows of a sheet, cells separated by tabs."""
+    """The rows of a sheet, cells separated by tabs, with a line end after each."""
 
-    def __init__(self, shared: list[str]) -> None:
-        self.rows: list[str] = []
+    def __init__(self, shared: list[str], cells: Pieces) -> None:
         self._shared = shared
-        self._cells: list[str] = []
+        self._cells = cells
         self._pieces: list[str] = []
-        self._kind, self._inside, self._size = "", False, 0
+        self._kind, self._inside, self._before = "", False, ""
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         if name == "c":
@@ -232,14 +228,12 @@ class _Sheet:
             value = "".join(self._pieces)
             if self._kind == "s" and value.isascii() and value.isdigit() and int(value) < len(self._shared):
                 value = self._shared[int(value)]
-            self._size += len(value)
-            _refuse_too_many(self._size)  # one long string can be shared by a million cells
             if value.strip():
-                self._cells.append(" ".join(value.split()))
-        elif name == "row":
-            if self._cells:
-                self.rows.append("\t".join(self._cells))
-            self._cells = []
+                self._cells.append(self._before + " ".join(value.split()))
+                self._before = "\t"
+        elif name == "row" and self._before:
+            self._cells.append("\n")
+            self._before = ""
 
     def text(self, text: str) -> None:
         if self._inside:

@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 from typing import IO, Any
 
 from sthash.sources.encodings import Encoding
-from sthash.sources.kinds.reading import decoded, record, squeezed, whole
+from sthash.sources.kinds.reading import Pieces, decoded, record, squeezed, whole
 
 _HIDDEN = {"script", "style", "noscript", "template", "svg", "math", "object", "iframe", "select", "textarea"}
 _INLINE = {
@@ -54,13 +54,13 @@ def html_text(markup: str) -> tuple[str, str]:
     page.close()
     title = " ".join("".join(page.title).split())
     heading = " ".join("".join(page.heading).split())
-    return title or heading, squeezed(_SPACES.sub(" ", line) for line in "".join(page.pieces).split("\n"))
+    return title or heading, squeezed(_SPACES.sub(" ", line) for line in page.pieces.lines())
 
 
 class _Page(HTMLParser):
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
-        self.pieces: list[str] = []
+        self.pieces = Pieces()
         self.title: list[str] = []
         self.heading: list[str] = []
         self._hidden: str | None = None

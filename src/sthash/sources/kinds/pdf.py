@@ -25,13 +25,13 @@ def read_pdf(stream: IO[bytes], name: str, _: Encoding) -> Iterator[dict[str, An
         locked = reader.is_encrypted and not reader.decrypt("")
         pages = [] if locked else [page.extract_text() for page in reader.pages]
         title = None if locked or reader.metadata is None else reader.metadata.title
+        text = squeezed(line for page in pages for line in page.split("\n"))
     except (MemoryError, KeyboardInterrupt):
         raise
     except Exception as error:  # a broken file can raise anything in there
         raise ValueError(f"{name} cannot be read as PDF ({error or type(error).__name__}). Get it again.") from error
     if locked:
         raise ValueError(f"{name} has a password. Save it without one.")
-    text = squeezed(line for page in pages for line in page.split("\n"))
     if not text:
         raise ValueError(f"{name} has no text, only pictures. Run it through a program for text recognition (OCR).")
     yield record(text, title=str(title).strip() if title else None)

@@ -15,6 +15,8 @@ _HEAD_BYTES = 8192
 # Of the bytes of a text: tabs, line ends, form feeds, backspaces and escapes are the control characters that logs have.
 _CONTROLS = bytes(set(range(32)) - {8, 9, 10, 12, 13, 27}) + b"\x7f"
 _MOST_CONTROLS = 0.02
+# Strings that are joined to one, which takes less memory.
+_PIECES = 1 << 16
 
 
 def whole(stream: IO[bytes], name: str) -> bytes:
@@ -51,14 +53,54 @@ def is_binary(content: bytes) -> bool:
     return b"\0" in head or controls > _MOST_CONTROLS * len(head)
 
 
+class TextTooLongError(ValueError):
+    """A text has more characters than a document may have; the message is for after the name of the file."""
+
+
+class Pieces:
+    """Many short strings that become one text, in the memory of the text."""
+
+    def __init__(self) -> None:
+        self._blocks: list[str] = []
+        self._last: list[str] = []
+        self._size = 0
+
+    def append(self, piece: str) -> None:
+        """Put a string to the end; `TextTooLongError` if there is too much by now."""
+        self._size += len(piece)
+        refuse_too_many(self._size)
+        self._last.append(piece)
+        if len(self._last) == _PIECES:
+            self._blocks.append("".join(self._last))
+            self._last.clear()
+
+    def __str__(self) -> str:
+        return "".join([*self._blocks, *self._last])
+
+    def lines(self) -> Iterator[str]:
+        """Give the lines of the text, one after the other."""
+        text, start = str(self), 0
+        while (end := text.find("\n", start)) >= 0:
+            yield text[start:end]
+            start = end + 1
+        yield text[start:]
+
+
+def refuse_too_many(characters: int) -> None:
+    """Raise `TextTooLongError` for a text of more characters than a document may have."""
+    if characters > LARGEST_RECORD:
+        raise TextTooLongError(f"it has more than {LARGEST_RECORD:,} characters")
+
+
 def squeezed(pieces: Iterator[str]) -> str:
     """Join lines: spaces at their ends go, and more than one empty line becomes one."""
-    lines: list[str] = []
+    text, empty = Pieces(), True
     for piece in pieces:
         line = piece.strip()
-        if line or (lines and lines[-1]):
-            lines.append(line)
-    return "\n".join(lines).strip()
+        if line or not empty:
+            text.append(f"{line}\n")
+        empty = not line
+    return str(text).strip()
 
 
 def record(text: str, **about: Any) -> dict[str, Any]:
