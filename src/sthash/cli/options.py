@@ -84,7 +84,8 @@ class SourceOptions:
         list[str] | None,
         typer.Option(
             help="Field that holds the text; body.en for one within another. Can be repeated: --text title "
-            "--text body. title^3 has the weight 3; by default, the last field weighs 1 and the others 2.  [default: text]"
+            "--text body. title^3 has the weight 3; by default, the last field weighs 1 and the others 2.  "
+            "[default: text]"
         ),
     ] = None
     label: Annotated[str | None, typer.Option(help="Field that holds the label.  [default: label]")] = None
