@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from sthash import Collection
 from sthash.collection.search.phrases import Phrase, holds_phrases
 from sthash.collection.search.query import (
     DEEPEST,
@@ -188,3 +189,53 @@ def test_no_texts_and_no_phrases():
 )
 def test_words_near_each_other(text, held):
     assert holds_phrases([text], [Phrase("cat dog", ANALYZER, 2)], ANALYZER).tolist() == [[held]]
+
+
+@pytest.fixture(scope="module")
+def guides():
+    texts = {
+        "plain": "the cafe is open",
+        "accent": "the café is open today",
+        "who": "who goes there",
+        "setup": "an installation guide",
+        "author": "authenticated users install it",
+    }
+    with Collection.create([{"key": key, "text": text} for key, text in texts.items()]) as collection:
+        yield collection
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        # A stem may be shorter than the beginning that was typed: instal, authent.
+        ("installat*", {"setup"}),
+        ("authenticat*", {"author"}),
+        ("instal*", {"setup", "author"}),
+        # Accents hide nothing from what is required.
+        ("+cafe", {"plain", "accent"}),
+        ("+café", {"plain", "accent"}),
+        ('"cafe is open"', {"plain", "accent"}),
+        ('"café is open"', {"plain", "accent"}),
+        ('"open cafe"~2', {"plain", "accent"}),
+        # Stop words that are required, or one of several that may do.
+        ("+who open", {"who"}),
+        ("guide OR who", {"setup", "who"}),
+        ("who AND goes", {"who"}),
+        ("open AND NOT today", {"plain"}),
+    ],
+)
+def test_every_document_that_meets_a_demand_is_found(guides, query, found):
+    hits = guides.search(query, snippet=50)
+    assert ({hit.key for hit in hits}, hits.total, hits.reading) == (found, len(found), "strict")
+    assert all(hit.snippet.spans for hit in hits)
+
+
+def test_documents_that_meet_a_demand_come_page_by_page_and_sorted(guides):
+    pages = [hit.key for offset in range(3) for hit in guides.search("guide OR who OR open", k=2, offset=2 * offset)]
+    assert (len(pages), set(pages)) == (4, {"setup", "who", "plain", "accent"})
+    assert [hit.key for hit in guides.search("guide OR who", sort="-key")] == ["who", "setup"]
+
+
+def test_a_slop_is_no_word(guides):
+    hits = guides.search('"users open"~3')
+    assert (hits.reading, hits.unknown) == ("relaxed", ())

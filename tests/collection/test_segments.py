@@ -19,7 +19,7 @@ WIDTH = 6
 def new_store(path):
     """A file with tables and no documents."""
     store = Store(path, "rwc")
-    documents.lay_out(store)
+    documents.lay_out(store, {})
     store.finish()
     store.close()
     store = Store(path)

@@ -51,3 +51,21 @@ def test_pages_and_snippets_of_a_collection(tmp_path):
         for wrong in ({"offset": -1}, {"snippet": -5}):
             with pytest.raises(ValueError, match=next(iter(wrong))):
                 animals.search("cats", **wrong)
+
+
+@pytest.mark.parametrize(
+    ("query", "prefixes", "phrases", "text", "words"),
+    [
+        ("is_dir", (), (), "call os.path.is_dir, or IS_DIR()", ["is_dir", "IS_DIR"]),
+        ("os.path.join", (), (), "see os.path.join; a path", ["os.path.join", "path"]),
+        ("C++", (), (), "in C++ and C", ["C++", "C"]),
+        ("until complete", (), (), "loop.RunUntilComplete()", ["RunUntilComplete"]),
+        ("cafe", (), (), "Un café", ["café"]),
+        ("", ("instal",), (), "Installed by an installer", ["Installed", "installer"]),
+        ("end", (), ("end of the",), "The end of the day, of course", ["end", "of", "the"]),
+        ("a.b.c.d" * 20, (), (), "x y", []),
+    ],
+)
+def test_what_is_marked_beside_words(query, prefixes, phrases, text, words):
+    snippet = Highlighter(query, ENGLISH, prefixes, phrases).snippet(text, 200)
+    assert [snippet.text[start:end] for start, end in snippet.spans] == words

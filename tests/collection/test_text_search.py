@@ -98,7 +98,8 @@ def test_signs(animals):
     relaxed = animals.search("cat +zebra")
     assert (relaxed.reading, keys(relaxed)) == ("relaxed", {"fish", "bird", "dog", "mixed"})
     assert animals.search("cat +zebra").unknown == ("zebra",)
-    assert keys(animals.search("+the cat")) == {"fish", "bird", "dog"}
+    the = [hit.key for hit in animals.search("+the cat")]  # "the" is required, and "cat" is preferred
+    assert (set(the[:3]), set(the[3:])) == ({"fish", "bird", "dog"}, {"prey", "bone"})
     assert keys(animals.search("dogs -bone")) == {"dog"}
     assert keys(animals.search("cat -dog", where={"size": [18, 19, 27]})) == {"fish", "bird"}
 

@@ -42,5 +42,9 @@ def add(
 
 
 def _kind(facts: dict[str, Any]) -> dict[str, Any]:
-    """Return what the vectors of a collection must be like."""
-    return {"width": facts.get("n_columns") or None, "metric": facts.get("metric", "cosine")}
+    """Return what the documents of a collection must be like."""
+    return {
+        "width": facts.get("n_columns") or None,
+        "metric": facts.get("metric", "cosine"),
+        "default_text": tuple(facts.get("fields", ())),
+    }

@@ -56,6 +56,7 @@ def build(
             overwrite=overwrite,
             threads=threads,
             progress=progress,
+            text=source.text_fields,
             **vectors.keywords(),
             **embedder.keywords(),
         ) as built,

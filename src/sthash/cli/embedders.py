@@ -71,10 +71,18 @@ class VectorSource:
 
     @contextmanager
     def documents(
-        self, source: SourceOptions, beside: str, *, width: int | None = None, metric: str
+        self,
+        source: SourceOptions,
+        beside: str,
+        *,
+        width: int | None = None,
+        metric: str,
+        default_text: tuple[str, ...] = (),
     ) -> Iterator[Iterator[Document]]:
         """Read documents with their vectors, which have ``width`` values, if that is given, and this metric."""
-        with source.documents(beside, vectors=self.vectors, width=width, metric=metric) as documents:
+        with source.documents(
+            beside, vectors=self.vectors, width=width, metric=metric, default_text=default_text
+        ) as documents:
             yield documents
 
     def keywords(self) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from sthash.cli.conditions import parse_conditions
 if TYPE_CHECKING:
     from sthash.model import Learning
     from sthash.sources import Document, Origin
+    from sthash.sources.fields import TextFields
     from sthash.text.options import TextOptions
 
 Path = Annotated[str, typer.Argument(metavar="COLLECTION", help="The file of the collection.", show_default=False)]
@@ -80,9 +81,11 @@ class SourceOptions:
     ]
     key: Annotated[str | None, typer.Option(help="Field that holds the key.  [default: key or id]")] = None
     text: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
-            help="Field that holds the text; body.en for one within another, title,body for several.  [default: text]"
+            help="Field that holds the text; body.en for one within another. Can be repeated: --text title "
+            "--text body. title^3 has the weight 3; by default, the last field weighs 1 and the others 2.  "
+            "[default: text]"
         ),
     ] = None
     label: Annotated[str | None, typer.Option(help="Field that holds the label.  [default: label]")] = None
@@ -102,6 +105,11 @@ class SourceOptions:
     ] = False
 
     @property
+    def text_fields(self) -> TextFields | None:
+        """The fields that hold the text; one alone may have a comma in its name."""
+        return self.text[0] if self.text and len(self.text) == 1 else self.text or None
+
+    @property
     def stated_format(self) -> str | None:
         """The format of the sources, whatever their names; None if their names tell it."""
         return "lines" if self.lines else self.format
@@ -115,6 +123,7 @@ class SourceOptions:
         width: int | None = None,
         metric: str = "cosine",
         origin: Origin | None = None,
+        default_text: tuple[str, ...] = (),
     ) -> Iterator[Iterator[Document]]:
         """Read the documents, as they are asked for; a file of what is skipped goes beside another one.
 
@@ -126,7 +135,8 @@ class SourceOptions:
         from sthash.sources.vectors import is_vector_file
 
         file = vectors if is_vector_file(vectors) else None
-        fields = SourceFields(self.key, self.text, self.label, vector=None if file is not None else vectors)
+        field = None if file is not None else vectors
+        fields = SourceFields(self.key, self.text_fields, self.label, default_text=default_text, vector=field)
         with skipping(beside) as skipped:
             yield read_documents(
                 self.sources,

@@ -57,9 +57,9 @@ def remove_passages(
     from sthash.duplicates.spool import DocumentSpool
     from sthash.sources import Origin
 
-    field = source.text or "text"
-    if "," in field and not (mark or dry_run):
-        raise ValueError(f"text={field!r} is several fields, and passages are removed from one. Name one field.")
+    *others, field = source.text or ["text"]
+    if others and not (mark or dry_run):
+        raise ValueError("--text names several fields, and passages are removed from one. Name one field.")
     origin, tally = Origin(), Tally()
     with ExitStack() as stack:
         originals = (

@@ -26,6 +26,7 @@ from sthash.collection.by_key import ByKey
 from sthash.collection.duplicates import gathered, named, settled
 from sthash.collection.file.documents import KeptDocuments, StoredDocument
 from sthash.collection.file.export import export_documents
+from sthash.collection.file.field_weights import read_weights
 from sthash.collection.file.removals import note_all_changed
 from sthash.collection.file.replacement import copy_file
 from sthash.collection.file.store import WAIT_SECONDS, Store
@@ -45,6 +46,7 @@ from sthash.duplicates.detection import compared, result_of
 from sthash.model import Learning, Model
 from sthash.progress import Progress, silent
 from sthash.sources import Document, FieldNames, with_fields
+from sthash.sources.fields import text_fields
 
 if TYPE_CHECKING:
     from sthash.text import TextVectorizer
@@ -151,7 +153,10 @@ class Collection(ByKey):
         progress : callable, optional
             Called with the name of the stage, the amount done, and the total (None if unknown).
         key, text, label : str, optional
-            Names of the fields of a dict, or columns of a DataFrame, to use. All others are metadata.
+            Names of the fields of a dict, or columns of a DataFrame, to use. All others are metadata. ``text`` may be
+            several fields, as in ``["title", "body"]``: in a search, words of the last field count once and those of
+            the others twice, or as often as their weights say: ``{"title": 3, "body": 1}``, or ``"title^3,body"``. The
+            collection remembers the fields.
         """
         if documents is None and not (path is None or isinstance(path, str | PathLike)):
             path, documents = None, path
@@ -166,7 +171,7 @@ class Collection(ByKey):
             raise FileExistsError(
                 f"{target} exists already. Pass overwrite=True (--overwrite) to replace it, or add to it."
             )
-        made = None if embedder is None else Embedder.of(embedder)
+        made, text = None if embedder is None else Embedder.of(embedder), fields.get("text")
         try:
             builder.build(
                 target,
@@ -177,6 +182,7 @@ class Collection(ByKey):
                 model=model,
                 replace_keys=replace,
                 overwrite=overwrite,
+                weights={} if text is None else text_fields(text),
                 threads=threads,
                 report=progress or silent,
             )
@@ -408,7 +414,7 @@ class Collection(ByKey):
         parameters are those of `create`. Documents without vectors are embedded by the embedder that the collection was
         opened with.
         """
-        return self._put(with_fields(documents, fields, vectors), vectors, progress, replace_keys=False)
+        return self._put(documents, fields, vectors, progress, replace_keys=False)
 
     def upsert(
         self,
@@ -419,7 +425,7 @@ class Collection(ByKey):
         **fields: Unpack[FieldNames],
     ) -> int:
         """Add documents in one transaction, replacing documents with the same key. Return the number of documents."""
-        return self._put(with_fields(documents, fields, vectors), vectors, progress, replace_keys=True)
+        return self._put(documents, fields, vectors, progress, replace_keys=True)
 
     def sync(
         self,
@@ -469,9 +475,13 @@ class Collection(ByKey):
             run.finish()
             return run.done
 
-    def _put(self, documents: Any, vectors: Any, progress: Progress | None, *, replace_keys: bool) -> int:
+    def _put(
+        self, documents: Any, fields: FieldNames, vectors: Any, progress: Progress | None, *, replace_keys: bool
+    ) -> int:
         with self._changing():
-            return self._store_documents(documents, vectors, progress, replace_keys=replace_keys)
+            default = () if fields.get("text") else tuple(read_weights(self._store))
+            named = with_fields(documents, fields, vectors, default_text=default)
+            return self._store_documents(named, vectors, progress, replace_keys=replace_keys)
 
     def _store_documents(self, documents: Any, vectors: Any, progress: Progress | None, *, replace_keys: bool) -> int:
         return builder.add_documents(

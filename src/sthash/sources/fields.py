@@ -5,28 +5,71 @@ A record is the same thing everywhere: a line of a file, a row of a table, or a 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, is_dataclass, replace
 from dataclasses import fields as dataclass_fields
 from datetime import timedelta
 from decimal import Decimal
 from enum import Enum
+from functools import cached_property
 from pathlib import PurePath
 from typing import Any, TypedDict
 from uuid import UUID
 
-from sthash.checks import check_choice
+from sthash.checks import check_choice, check_whole
 from sthash.sources.documents import Document
 
 USUAL_NAMES = {"key": ("key", "id"), "text": ("text",), "label": ("label",)}
+# A field of a text that has several, unless its weight is given: all but the last one are titles, authors, keywords.
+BESIDE, LAST = 2, 1
+MOST_WEIGHT = 100
+# Names of fields, their weights, or both in one str: "title^3,body".
+TextFields = str | Sequence[str] | Mapping[str, int]
 
 
 class FieldNames(TypedDict, total=False):
     """The names of `SourceFields`, as keyword arguments."""
 
     key: str | None
-    text: str | None
+    text: TextFields | None
     label: str | None
+
+
+def text_fields(given: TextFields) -> dict[str, int]:
+    """Return the fields that a text is made of, in their order, each with its weight.
+
+    Examples
+    --------
+    >>> from sthash.sources.fields import text_fields
+    >>> text_fields(["title", "body"]), text_fields("title^3,body"), text_fields({"body": 1, "title": 3})
+    ({'title': 2, 'body': 1}, {'title': 3, 'body': 1}, {'body': 1, 'title': 3})
+    """
+    if isinstance(given, Mapping):
+        stated: list[tuple[str, Any]] = list(given.items())
+    else:
+        names = [given] if isinstance(given, str) else list(given)
+        if not all(isinstance(name, str) for name in names):
+            raise TypeError(f"text={given!r} must have names of fields. Pass a str, a list of them, or their weights.")
+        stated = [_weighted(part.strip(), name) for name in names for part in name.split(",")]
+    fields = dict[str, int]()
+    for place, (name, weight) in enumerate(stated):
+        if not isinstance(name, str) or not name or name in fields:
+            raise ValueError(f"text={given!r} has {name!r} where a field should be. Name each field once.")
+        if weight is None:
+            weight = LAST if place == len(stated) - 1 else BESIDE
+        fields[name] = check_whole(f"the weight of the field {name!r}", weight, most=MOST_WEIGHT)
+    if not fields:
+        raise ValueError("text has no fields. Name one, or leave text out.")
+    return fields
+
+
+def _weighted(part: str, given: str) -> tuple[str, int | None]:
+    name, sign, weight = part.rpartition("^")
+    if not sign:
+        return part, None
+    if not weight.isascii() or not weight.isdigit():
+        raise ValueError(f"text={given!r} has the weight {weight!r}. Use a whole number, as in title^3.")
+    return name, int(weight)
 
 
 @dataclass(frozen=True)
@@ -36,11 +79,15 @@ class SourceFields:
     Parameters
     ----------
     key, text, label : str, optional
-        Name of the field. ``body.en`` is the field ``en`` of the field ``body``. ``title,body`` takes the texts of
-        several fields, which stay in the metadata. A record without a field that is named here is an error. None takes
-        the field with the usual name if there is one: ``key`` or ``id``, ``text``, ``label``.
+        Name of the field. ``body.en`` is the field ``en`` of the field ``body``. A record without a field that is named
+        here is an error. None takes the field with the usual name if there is one: ``key`` or ``id``, ``text``,
+        ``label``. ``text`` may name several fields: ``["title", "body"]`` or ``"title,body"``. Their texts are joined
+        by blank lines. All but the last one stay in the metadata, and a collection counts each word as often as its
+        field weighs (`text_fields`): 2 by default, and 1 for the last field.
     required : tuple of str
         Those of ``"key"``, ``"text"`` and ``"label"`` that must not be empty in any record.
+    default_text : tuple of str
+        Fields that a text is made of if ``text`` is not given, and the record has no field ``text``.
     vector : str, optional
         Name of the field that holds the vector of the record.
     text_optional : bool
@@ -55,22 +102,29 @@ class SourceFields:
     """
 
     key: str | None = None
-    text: str | None = None
+    text: TextFields | None = None
     label: str | None = None
     required: tuple[str, ...] = ()
+    default_text: tuple[str, ...] = ()
     vector: str | None = None
     text_optional: bool = False
 
     def __post_init__(self) -> None:
         for part in self.required:
             check_choice("required", part, tuple(USUAL_NAMES))
+        _ = self.text_fields  # which are checked
+
+    @cached_property
+    def text_fields(self) -> dict[str, int]:
+        """The fields that a text is made of, each with its weight; empty if none is named."""
+        return {} if self.text is None else text_fields(self.text)
 
     def document(self, record: Mapping[str, Any], place: str) -> Document:
         """Make a document of a record; ``place`` tells where the record is, for error messages."""
         rest = dict(record)
         vector = self._take_vector(rest, place)
         key = self._take("key", rest, place, record)
-        text = self._take("text", rest, place, record)
+        text = self._take_text(rest, place, record)
         label = self._take("label", rest, place, record)
         optional = self.text_optional or self.vector is not None
         if text is None and self.text is None and "text" not in record and not optional:
@@ -97,16 +151,38 @@ class SourceFields:
             )
         return rest.pop(self.vector)
 
-    def _take(self, part: str, rest: dict[str, Any], place: str, record: Mapping[str, Any]) -> str | None:
+    def _take_text(self, rest: dict[str, Any], place: str, record: Mapping[str, Any]) -> str | None:
+        """Remove the text from the rest; of several fields only the last one is removed."""
+        names = list(self.text_fields)
+        if self.text is None and "text" not in rest:
+            names = [name for name in self.default_text if nested_value(rest, name) is not None]
+        if not names or (isinstance(self.text, str) and self.text in rest):
+            return self._take("text", rest, place, record)
+        if len(names) == 1:
+            return self._take("text", rest, place, record, names[0])
+        texts = list[str]()
+        for name in names:
+            value = nested_value(rest, name)
+            if value is None:
+                raise _no_field("text", name, place, record)
+            _check_plain(name, value, "text", place)
+            if value != "":
+                texts.append(str(value))
+        if not texts and "text" in self.required:
+            raise ValueError(f"{place} has no text, or an empty one. Give every record a text.")
+        if self.text_fields.get(names[-1], 1) == 1:  # a field that weighs more is looked up in the metadata
+            rest.pop(names[-1], None)
+        return "\n\n".join(texts)
+
+    def _take(
+        self, part: str, rest: dict[str, Any], place: str, record: Mapping[str, Any], named: str | None = None
+    ) -> str | None:
         """Remove the field that holds a part of the document from the rest, and return it as a string."""
-        wanted = getattr(self, part)
-        if wanted is not None and wanted not in rest and (found := _nested(rest, wanted)) is not None:
-            name, rest[wanted] = wanted, found
+        wanted = named or getattr(self, part)
+        if wanted is not None and wanted not in rest and (found := nested_value(rest, wanted)) is not None:
+            rest[wanted] = found
         if wanted is not None and wanted not in rest:
-            raise ValueError(
-                f"{place} has no field {wanted!r}. Set {part} (--{part}) to the name of a field that the record has: "
-                f"{_listed(record)}."
-            )
+            raise _no_field(part, wanted, place, record)
         if wanted is not None:
             name, value = wanted, rest.pop(wanted)
         else:
@@ -118,26 +194,16 @@ class SourceFields:
                 value = None
         if type(value) is str and value:  # the most frequent case, checked fast
             return value
-        if isinstance(value, list | dict):
-            inner = next(iter(value), None) if isinstance(value, dict) else None
-            within = "" if inner is None else f", such as {name}.{inner}"
-            raise ValueError(
-                f"{place}: field {name!r} is a {type(value).__name__}. Set {part} (--{part}) to a field that holds a "
-                f"string{within}."
-            )
+        _check_plain(name, value, part, place)
         if part in self.required and value in (None, ""):
             raise ValueError(f"{place} has no {part}, or an empty one. Give every record a {part}.")
         return value if value is None or isinstance(value, str) else str(value)
 
 
-def _nested(rest: dict[str, Any], wanted: str) -> Any:
-    """Return a field within fields (``body.en``), or the texts of several (``title,body``); None if one is missing."""
-    if "," in wanted:
-        parts = [rest.get(each, _nested(rest, each)) for each in map(str.strip, wanted.split(","))]
-        texts = ["" if part is None else part for part in parts]
-        if any(each.strip() not in rest and part is None for each, part in zip(wanted.split(","), parts, strict=True)):
-            return None
-        return "\n\n".join(str(text) for text in texts if text != "") if all(map(_is_plain, texts)) else texts
+def nested_value(rest: Mapping[str, Any], wanted: str) -> Any:
+    """Return the value of a field, or of a field within fields (``body.en``); None if there is no such field."""
+    if wanted in rest:
+        return "" if rest[wanted] is None else rest[wanted]
     value: Any = rest
     for name in wanted.split("."):
         if not isinstance(value, dict) or name not in value:
@@ -146,8 +212,21 @@ def _nested(rest: dict[str, Any], wanted: str) -> Any:
     return "" if value is None else value
 
 
-def _is_plain(value: Any) -> bool:
-    return not isinstance(value, list | dict)
+def _no_field(part: str, wanted: str, place: str, record: Mapping[str, Any]) -> ValueError:
+    return ValueError(
+        f"{place} has no field {wanted!r}. Set {part} (--{part}) to the name of a field that the record has: "
+        f"{_listed(record)}."
+    )
+
+
+def _check_plain(name: str, value: Any, part: str, place: str) -> None:
+    if isinstance(value, list | dict):
+        inner = next(iter(value), None) if isinstance(value, dict) else None
+        within = "" if inner is None else f", such as {name}.{inner}"
+        raise ValueError(
+            f"{place}: field {name!r} is a {type(value).__name__}. Set {part} (--{part}) to a field that holds a "
+            f"string{within}."
+        )
 
 
 def _listed(record: Mapping[str, Any]) -> str:

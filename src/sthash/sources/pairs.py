@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Unpack
 
 from sthash.sources.documents import Document
@@ -70,14 +71,17 @@ def _checked(documents: Iterable[Any], fields: SourceFields) -> Iterator[Documen
             position += 1
 
 
-def with_fields(documents: Any, fields: FieldNames, vectors: Any = None) -> Any:
-    """Return documents whose fields are named; unchanged if none is. ``vectors`` is as in `paired`."""
+def with_fields(documents: Any, fields: FieldNames, vectors: Any = None, *, default_text: tuple[str, ...] = ()) -> Any:
+    """Return documents whose fields are named; unchanged if none is.
+
+    ``vectors`` is as in `paired`, and ``default_text`` as in `SourceFields`.
+    """
     unknown = set(fields) - set(FieldNames.__annotations__)
     if unknown:
         raise TypeError(f"there is no parameter {min(unknown)!r}. The fields of documents are: key, text, label.")
-    if documents is None or not any(name is not None for name in fields.values()):
+    if documents is None or not (default_text or any(name is not None for name in fields.values())):
         return documents
-    return _opened(documents, _fields(vectors, fields))
+    return _opened(documents, replace(_fields(vectors, fields), default_text=default_text))
 
 
 def _fields(vectors: Any, names: FieldNames) -> SourceFields:

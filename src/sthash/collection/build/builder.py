@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypedDict
@@ -90,7 +90,8 @@ def store_documents(
         if source.has_vectors and kept:
             rows = rows_of([vector for _, vector in kept], metric, width)
             width = rows.shape[1]
-        sink.put(Entries(np.array(ids, dtype=np.int64), [document.text for document, _ in kept], rows))
+        texts = [documents.counted_text(document) for document, _ in kept]
+        sink.put(Entries(np.array(ids, dtype=np.int64), texts, rows))
         done += len(batch)
         report(stage, done, None)
     return done
@@ -132,6 +133,7 @@ def build(
     model: Model | None,
     replace_keys: bool,
     overwrite: bool,
+    weights: Mapping[str, int],
     threads: int | None,
     report: Progress,
 ) -> None:
@@ -156,7 +158,7 @@ def build(
     width = model.n_columns if isinstance(model, VectorModel) else None
 
     def fill(store: Store) -> None:
-        document_table.lay_out(store)
+        document_table.lay_out(store, weights)
         texts = new_texts(store)
         Words.lay_out(store, texts.word_settings())
         if source.has_vectors:

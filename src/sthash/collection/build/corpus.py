@@ -81,7 +81,7 @@ class TextCorpus:
         documents = Documents(self._store)
         done, total = 0, documents.count()
         report("reading", done, total)
-        for batch in batched(documents.texts(), length=lambda pair: len(pair[1])):
+        for batch in batched(documents.counted_texts(), length=lambda pair: len(pair[1])):
             ids = np.array([number for number, _ in batch], dtype=np.int64)
             self.put(Entries(ids, [text for _, text in batch]))
             done += len(batch)
@@ -136,7 +136,7 @@ class TextCorpus:
 
     def _sampled(self, ids: Ids) -> Iterator[Any]:
         if self._kept is None:
-            for batch in batched(Documents(self._store).texts(), length=lambda pair: len(pair[1])):
+            for batch in batched(Documents(self._store).counted_texts(), length=lambda pair: len(pair[1])):
                 chosen = np.isin([number for number, _ in batch], ids, assume_unique=True)
                 if chosen.any():
                     yield self._vectorizer.transform(batch[place][1] for place in np.flatnonzero(chosen))
@@ -191,7 +191,7 @@ class TextCorpus:
         """Iterate over the counts of all documents in the columns of the file."""
         if self._kept is None:
             counter = self._counter.frozen(column_of)
-            for batch in batched(Documents(self._store).texts(), length=lambda pair: len(pair[1])):
+            for batch in batched(Documents(self._store).counted_texts(), length=lambda pair: len(pair[1])):
                 counts = counter.count([text for _, text in batch])
                 yield np.array([number for number, _ in batch], dtype=np.int64), Rows.of(counts)
             return

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ from sthash.arrays import Ids
 from sthash.checks import check_key
 from sthash.checksums import decode_text, encode_text, row_checksum
 from sthash.collection.file.connection import CollectionError
+from sthash.collection.file.field_weights import counted_text, put_weights, read_weights
 from sthash.collection.file.store import MOST_IDS, Store
 from sthash.sources import Document
 
@@ -71,8 +73,9 @@ class ReadDocument(NamedTuple):
         return Document(self.key, self.text, self.label, self.metadata())
 
 
-def lay_out(store: Store) -> None:
-    """Prepare a new file for documents."""
+def lay_out(store: Store, weights: Mapping[str, int]) -> None:
+    """Prepare a new file for documents, whose texts are made of some fields with weights."""
+    put_weights(store, weights)
     store.put_setting("next", {"id": 0, "key": 0, "segment": 0, "removal": 0, "logged": 0})
 
 
@@ -248,6 +251,26 @@ class Documents:
         """Iterate over the ids and texts of some documents, or of all, by ascending id; they may be of any size."""
         for row in self._store.rows("documents", "ORDER BY id") if ids is None else self._rows(ids):
             yield row[0], self._text(row[4])
+
+    @cached_property
+    def weights(self) -> dict[str, int]:
+        """The fields that texts are made of, each with its weight; empty if there is only one."""
+        return read_weights(self._store)
+
+    def counted_text(self, document: Document | ReadDocument) -> str:
+        """Return the text of a document as its words are counted; see `field_weights`."""
+        if not self.weights:
+            return document.text
+        metadata = document.metadata if isinstance(document, Document) else document.shared_metadata
+        return counted_text(document.text, metadata, self.weights)
+
+    def counted_texts(self, ids: Collection[int] | None = None) -> Iterator[tuple[int, str]]:
+        """Iterate like `texts`, over texts as their words are counted."""
+        if not self.weights:
+            yield from self.texts(ids)
+            return
+        for row in self._store.rows("documents", "ORDER BY id") if ids is None else self._rows(ids):
+            yield row[0], self.counted_text(self._read(row))
 
     def where(self, condition: str, arguments: tuple[Any, ...]) -> Iterator[tuple[int, ReadDocument]]:
         """Iterate over the documents that meet a condition in SQL, by ascending id."""

@@ -92,7 +92,7 @@ def _packed(rows: Rows, ids: Ids, threads: int | None) -> Iterator[tuple[int, by
 
 def _forms(store: Store, ids: Ids, analyzer: WordAnalyzer, threads: int | None) -> Rows:
     """Return the forms of documents."""
-    rows = count_forms((text for _, text in Documents(store).texts(ids.tolist())), analyzer, threads)
+    rows = count_forms((text for _, text in Documents(store).counted_texts(ids.tolist())), analyzer, threads)
     if len(rows) != len(ids):
         raise store.damaged("documents and counts are not of the same documents")
     return rows

@@ -19,6 +19,7 @@ from sthash import _core
 from sthash.arrays import Columns, Ids, Positions
 from sthash.batches import batched
 from sthash.checks import check_choice, resolve_threads
+from sthash.collection.file.field_weights import read_weights
 from sthash.collection.file.records import Records
 from sthash.collection.file.removals import note_all_changed, note_removed
 from sthash.collection.file.segments import Segments
@@ -130,7 +131,9 @@ class Words:
 
     def facts(self) -> dict[str, Any]:
         """Return the number of terms, and how they are made."""
-        return {"words": len(self.terms)} | {name: self.settings[name] for name in SHOWN}
+        facts = {"words": len(self.terms)} | {name: self.settings[name] for name in SHOWN}
+        weights = read_weights(self._store)
+        return facts | ({"fields": weights} if weights else {})
 
     @property
     def weighting(self) -> Weighting:

@@ -203,7 +203,7 @@ def _parsed(snapshot: Snapshot, given: list[Any], options: SearchOptions, *, rel
     for query, words in zip(texts, analyze(snapshot.words, [query.text or "" for query in texts]), strict=True):
         query.words = words
         if query.parsed is not None and query.parsed.prefixes:
-            with_expansions(snapshot.words, words, query.parsed.prefixes)
+            with_expansions(snapshot, words, query.parsed.prefixes)
         if query.parsed is None and by_words and words.has_stop_words_only:
             query.parsed = ParsedQuery(query.text or "", None, (Quoted(query.text or ""),))
     return queries
@@ -260,11 +260,11 @@ def _ranked_hits(snapshot: Snapshot, queries: list[Query], options: SearchOption
     terms = [_terms(snapshot, query, own, options) for query, own in zip(queries, ranked, strict=True)]
     answers = []
     for query, own, hits in zip(queries, ranked, _hits(snapshot, ranked, terms), strict=True):
-        _add_snippets(snapshot, hits, query.text or "", options)
+        _add_snippets(snapshot, hits, query.text or "", options, query.parsed)
         answers.append(
             Hits(
                 hits,
-                ignored=query.words.ignored if query.words else (),
+                ignored=_ignored(query),
                 unknown=query.words.unknown if query.words else (),
                 strategy=_strategy(snapshot, query, options),
                 ranking=_ranking_of(snapshot, query.source, options),
@@ -275,6 +275,15 @@ def _ranked_hits(snapshot: Snapshot, queries: list[Query], options: SearchOption
             )
         )
     return answers
+
+
+def _ignored(query: Query) -> tuple[str, ...]:
+    """Return the stop words of a query that nothing was searched by."""
+    ignored = query.words.ignored if query.words else ()
+    if not ignored or query.parsed is None:
+        return ignored
+    demanded = {word.lower() for text in query.parsed.phrases_and_words for word in text.split()}
+    return tuple(word for word in ignored if word not in demanded)
 
 
 def _ranked(
@@ -402,6 +411,7 @@ def _by_words(
                 groups.setdefault(place if query.parsed is not None else query.source, []).append(place)
     for group in groups.values():
         first, allowed = queries[group[0]], mask
+        met: Allowed | None = None
         own = [query.words for place in group if (query := queries[place]).words is not None]
         width = options.k if first.source == "words" else max(options.k, CANDIDATES)
         if first.parsed is not None and first.parsed.demand is not None:
@@ -419,10 +429,11 @@ def _by_words(
                 first_ids = snapshot.ids[met > 0][: options.k].tolist()
                 found[group[0]] = Ranked(first_ids, [0.0] * len(first_ids))
                 continue
-            allowed = met
+            allowed, met = met, met if first.parsed.requires_words else None
         if first.source == "words":
             for place, words in zip(group, own, strict=True):
-                queries[place].matches = matches(snapshot.words, words.found_by, allowed)
+                found_by = matches(snapshot.words, words.found_by, allowed)
+                queries[place].matches = found_by if met is None else partial(np.copy, met)
         phrases = first.parsed.phrases if first.parsed is not None else ()
         wide = max(width, DEFAULTS.n_candidates(width)) if phrases else width
         ranking = rank_by_words(snapshot, own, wide, graph=graph, allowed=allowed)
@@ -436,7 +447,20 @@ def _by_words(
             if size and positions[-1] < 0:
                 size = positions.index(-1)
             found[place] = Ranked(numbers[:size], scores[:size])
+        if met is not None and first.source == "words":
+            found[group[0]] = _completed(snapshot, found[group[0]], met, options.k)
     return found
+
+
+def _completed(snapshot: Snapshot, ranked: Ranked, met: Allowed, k: int) -> Ranked:
+    """Add documents that meet a demand and have nothing that scores, such as a stop word, behind the others."""
+    missing = k - len(ranked.ids)
+    if missing <= 0:
+        return ranked
+    rest = met.copy()
+    rest[snapshot.positions(ranked.ids)] = 0
+    more = snapshot.ids[np.flatnonzero(rest)[:missing]].tolist()
+    return Ranked(ranked.ids + more, ranked.scores + [0.0] * len(more))
 
 
 def _has_fields(query: Query) -> bool:
@@ -504,8 +528,11 @@ def _hits(snapshot: Snapshot, ranked: list[Ranked], terms: list[list[tuple[str, 
     return answers
 
 
-def _add_snippets(snapshot: Snapshot, hits: list[Hit], text: str, options: SearchOptions) -> None:
+def _add_snippets(
+    snapshot: Snapshot, hits: list[Hit], text: str, options: SearchOptions, parsed: ParsedQuery | None = None
+) -> None:
     if options.snippet and hits:
-        highlighter = Highlighter(text, snapshot.words.analyzer)
+        prefixes, phrases = ((), []) if parsed is None else (parsed.prefixes, parsed.phrases_and_words)
+        highlighter = Highlighter(text, snapshot.words.analyzer, prefixes, phrases)
         for hit in hits:
             hit.snippet = highlighter.snippet(hit.text, options.snippet)

@@ -10,7 +10,7 @@ import numpy as np
 
 from sthash import _core
 from sthash.arrays import Columns, Positions
-from sthash.collection.indexes.forms import FormKind
+from sthash.collection.indexes.forms import FIRST_FORM, FormKind
 from sthash.collection.indexes.postings import Lists
 from sthash.collection.indexes.query_words import STOP_WORD, QueryWord, unused
 from sthash.collection.indexes.words import Words, typical
@@ -266,17 +266,23 @@ def matching_terms(words: Words, query: AnalyzedQuery, ids: list[int], most: int
     return terms
 
 
-def with_expansions(words: Words, query: AnalyzedQuery, prefixes: tuple[str, ...]) -> None:
+def with_expansions(snapshot: Snapshot, query: AnalyzedQuery, prefixes: tuple[str, ...]) -> None:
     """Add the words that begin with some prefixes to a query; of many, the most common ones."""
-    known = set(query.columns)
-    columns = [column for prefix in prefixes for column in expansions(words, prefix)[:MOST_RANKED_EXPANSIONS]]
-    new = [column for column in dict.fromkeys(columns) if column not in known]
-    if not new:
+    known = {*query.columns, *query.forms}
+    columns = [column for prefix in prefixes for column in expansions(snapshot, prefix)[:MOST_RANKED_EXPANSIONS]]
+    new = np.array([column for column in dict.fromkeys(columns) if column not in known], dtype=np.int32)
+    if not len(new):
         return
-    frequencies = words.frequencies(np.array(new, dtype=np.int32))
-    weights = inverse_frequencies(frequencies, len(words)).tolist()
-    both = sorted(zip(query.columns + new, query.weights + weights, strict=True))
+    frequencies = snapshot.words.posting_lists(new).document_frequencies(new)
+    weights = inverse_frequencies(frequencies, len(snapshot))
+    are_forms = new >= FIRST_FORM
+    both = sorted(
+        zip(query.columns + new[~are_forms].tolist(), query.weights + weights[~are_forms].tolist(), strict=True)
+    )
     query.columns, query.weights = [column for column, _ in both], [weight for _, weight in both]
+    # The last forms are those of stop words.
+    query.forms = new[are_forms].tolist() + query.forms
+    query.form_weights = weights[are_forms].tolist() + query.form_weights
     query.entries += int(frequencies.sum())
 
 

@@ -30,14 +30,14 @@ def suggest(snapshot: Snapshot, unknown: Sequence[str]) -> dict[str, tuple[str, 
     words = list(unknown[:MOST_UNKNOWN])
     for word, stem in zip(words, snapshot.words.analyzer.terms(words)[0], strict=True):
         terms = closest(stem, names, MOST_SUGGESTIONS, frequencies=frequencies, threads=snapshot.threads)
-        spelled = [spelling for term in terms if (spelling := _spelling(snapshot, term)) is not None]
+        spelled = [spelling for term in terms if (spelling := _spelling(snapshot, term, word)) is not None]
         if spelled:
             suggestions[word] = tuple(dict.fromkeys(spelled))
     return suggestions
 
 
-def _spelling(snapshot: Snapshot, term: str) -> str | None:
-    """Return the word that a stem stands for most often in some documents that have it."""
+def _spelling(snapshot: Snapshot, term: str, typed: str) -> str | None:
+    """Return the word with a stem that is spelled most like a typed one, or is most common, in some documents."""
     words = snapshot.words
     column = words.terms.get(term)
     if column < 0:  # its name is no text
@@ -52,7 +52,9 @@ def _spelling(snapshot: Snapshot, term: str) -> str | None:
     spellings = [place for place, stem in enumerate(stems) if stem == term and counted[place]]
     if spellings:
         counts = np.bincount(scanned.numbers, minlength=len(scanned.words))
-        return scanned.words[min(spellings, key=lambda place: (-counts[place], scanned.words[place]))]
+        spellings.sort(key=lambda place: (-counts[place], scanned.words[place]))
+        known = [scanned.words[place] for place in spellings]
+        return next(iter(closest(typed, known, 1, frequencies=counts[spellings])), known[0])
     # The documents are too long to read. The stem itself serves if a search for it finds them.
     own, counted = words.analyzer.terms([term])
     return term if own == [term] and counted[0] else None

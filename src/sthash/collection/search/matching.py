@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import assert_never
 
 import numpy as np
 
 from sthash.arrays import Ids
-from sthash.collection.indexes.forms import FIRST_FORM
+from sthash.collection.indexes.query_words import QueryWord
 from sthash.collection.indexes.words import Words
 from sthash.collection.search.conditions import PREFIX, field_value, values_of
 from sthash.collection.search.filters import ids_where
@@ -20,6 +21,8 @@ from sthash.text.scanning import scan_words
 
 # Of the words with a common beginning, the most common ones are looked at.
 MOST_EXPANSIONS = 1000
+# A stem that is shorter than the prefix has at least so many letters, and so many of its documents are read.
+LEAST_STEM, MOST_READ = 2, 256
 # Documents whose texts are in memory at once.
 TEXTS_TOGETHER = 256
 
@@ -36,10 +39,10 @@ def _matching(snapshot: Snapshot, node: Node, within: Allowed) -> Allowed | None
     """Return which documents meet a demand; None if it has no words, and demands nothing."""
     match node:
         case Word(text):
-            columns = columns_of(snapshot.words, text)
-            return _having_all(snapshot.words, columns, within) if columns else None
+            alternatives = alternatives_of(snapshot.words, text)
+            return _having_all(snapshot.words, alternatives, within) if alternatives else None
         case Prefix(text):
-            return within & _having_any(snapshot.words, expansions(snapshot.words, text))
+            return within & _having_any(snapshot.words, expansions(snapshot, text))
         case Quoted():
             return with_phrase(snapshot, node, within)
         case Field(name, value):
@@ -79,36 +82,69 @@ def with_phrase(snapshot: Snapshot, quoted: Quoted, within: Allowed) -> Allowed 
 
     The posting lists say which documents have all of its words, and the texts of these whether they stand together.
     """
-    phrase = Phrase(quoted.text, snapshot.words.analyzer, quoted.slop)
+    # Accents, typed or not, hide no document.
+    analyzer = replace(snapshot.words.analyzer, fold_accents=True)
+    phrase = Phrase(quoted.text, analyzer, quoted.slop)
     if not phrase.terms:
         return None
-    having = _having_all(snapshot.words, columns_of(snapshot.words, quoted.text), within)
+    having = _having_all(snapshot.words, alternatives_of(snapshot.words, quoted.text), within)
     if len(phrase.terms) == 1:
         return having
     positions = np.flatnonzero(having)
     for start in range(0, len(positions), TEXTS_TOGETHER):
         part = positions[start : start + TEXTS_TOGETHER]
         texts = list(snapshot.documents.texts(snapshot.ids[part].tolist()))
-        held = holds_phrases([text for _, text in texts], [phrase], snapshot.words.analyzer)[:, 0]
+        held = holds_phrases([text for _, text in texts], [phrase], analyzer)[:, 0]
         having[part[~held]] = 0
     return having
 
 
-def columns_of(words: Words, text: str) -> list[int]:
-    """Return the columns of the words of a text, those of stop words are of forms; -1 if no document has a word."""
-    return [word.list_column for word in words.query_words.of([text])[0] if word.kind == "word"]
+def alternatives_of(words: Words, text: str) -> list[list[int]]:
+    """Return, for each word of a text, the columns of which a document that has it has one; none if no document does.
+
+    A word is in a document by its stem, or as a form that differs in its accents only.
+    """
+    scanned = scan_words([text])
+    typed = [scanned.words[number] for number in scanned.numbers.tolist()]
+    return [_columns_of(own) for own in words.query_words.of(typed)]
 
 
-def expansions(words: Words, prefix: str) -> list[int]:
-    """Return the columns of words that begin with a prefix, and of the word that it is itself."""
-    own = [column for column in columns_of(words, prefix) if 0 <= column < FIRST_FORM]
-    return sorted({*own, *words.terms.beginning_with(prefix.lower(), MOST_EXPANSIONS)})
+def _columns_of(word: list[QueryWord]) -> list[int]:
+    terms = {own.column for own in word if own.column >= 0}
+    return sorted(terms | {own.form for own in word if own.kind in ("word", "plain") and own.form_frequency})
 
 
-def _having_all(words: Words, columns: list[int], within: Allowed) -> Allowed:
+def expansions(snapshot: Snapshot, prefix: str) -> list[int]:
+    """Return the columns of words that begin with a prefix: stems, and forms whose stems are shorter than it."""
+    words, prefix = snapshot.words, prefix.lower()
+    own = {column for columns in alternatives_of(words, prefix) for column in columns}
+    own.update(words.terms.beginning_with(prefix, MOST_EXPANSIONS))
+    if words.analyzer.stemmer is not None:
+        own.update(_forms_beginning_with(snapshot, prefix))
+    return sorted(own)
+
+
+def _forms_beginning_with(snapshot: Snapshot, prefix: str) -> set[int]:
+    """Return forms such as that of "installation" for "installat": its stem is "instal", as some documents tell."""
+    words = snapshot.words
+    stems = [words.terms.get(prefix[:size]) for size in range(LEAST_STEM, len(prefix))]
+    forms = set[int]()
+    for stem in stems:
+        if stem < 0:
+            continue
+        positions = words.posting_lists([stem]).positions(stem)
+        shortest = positions[np.argsort(words.lengths[positions], kind="stable")[:MOST_READ]]
+        texts = snapshot.documents.texts(np.sort(snapshot.ids[shortest]).tolist())
+        found = scan_words([text for _, text in texts]).words
+        for own in words.query_words.of([word for word in found if word.startswith(prefix)]):
+            forms.update(word.form for word in own if word.kind == "word" and word.form_frequency)
+    return forms
+
+
+def _having_all(words: Words, alternatives: list[list[int]], within: Allowed) -> Allowed:
     having = within.copy()
-    for column in set(columns):
-        having &= _having_any(words, [column] if column >= 0 else [])
+    for columns in alternatives:
+        having &= _having_any(words, columns)
     return having
 
 

@@ -113,6 +113,16 @@ class ParsedQuery:
         """Whether a field is searched."""
         return _has_field(self.demand)
 
+    @property
+    def phrases_and_words(self) -> list[str]:
+        """The phrases that are preferred, and what a document must have: phrases and words, which may be stop words."""
+        return [quoted.text for quoted in self.phrases] + _demanded(self.demand)
+
+    @property
+    def requires_words(self) -> bool:
+        """Whether every document that meets the demand is a hit: it has words, or is one of several that may do."""
+        return _requires_words(self.demand)
+
 
 TOKEN = re.compile(
     r"""\s*(?:(?P<open>\()|(?P<close>\))
@@ -126,6 +136,7 @@ TOKEN = re.compile(
 PASTED = re.compile(
     r"""[=|<>;{}\[\]\\`$^]|(?:^|\s)(?:--|\.{0,2}/|~/|-\w?(?:\s|$)|\*(?:\s|$))|\w/\w|\w:(?:\s|$)|\w\(|://""", re.VERBOSE
 )
+SLOP = re.compile(r'"~\d{1,3}(?!\w)')
 QUOTED = re.compile(r'"([^"]*)"')
 PREFIX = re.compile(r"\w{2,}\*")
 OPTIONS = frozenset(
@@ -195,6 +206,7 @@ def parse_query(text: str, syntax: Syntax = "auto", is_field: Callable[[str], bo
 
 def plain_reading(text: str) -> ParsedQuery:
     """Return the reading without operators, in which phrases are preferred."""
+    text = SLOP.sub('"', text)
     quoted = tuple(Quoted(found) for found in QUOTED.findall(text[:TYPED_CHARACTERS]) if len(found.split()) > 1)
     return ParsedQuery(text, None, quoted)
 
@@ -388,3 +400,15 @@ def _has_field(node: Node | None) -> bool:
     if isinstance(node, Every | Some):
         return any(map(_has_field, node.parts))
     return isinstance(node, Field)
+
+
+def _requires_words(node: Node | None) -> bool:
+    if isinstance(node, Every | Some):
+        return any(map(_requires_words, node.parts))
+    return isinstance(node, Word | Prefix | Quoted)
+
+
+def _demanded(node: Node | None) -> list[str]:
+    if isinstance(node, Every | Some):
+        return [text for part in node.parts for text in _demanded(part)]
+    return [node.text] if isinstance(node, Word) or (isinstance(node, Quoted) and not node.slop) else []

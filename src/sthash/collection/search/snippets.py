@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from sthash.text.analyzer import WordAnalyzer
+from sthash.text.folding import fold_accents
 from sthash.text.scanning import scan_words
 
 # Letters, digits and the marks that combine with them. Languages that write without spaces are taken by character.
 _MARKS = "\u00ad\u0300-\u036f\u0483-\u0489\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0900-\u0963\u0966-\u0dff\u200c\u200d"
 _UNSPACED = "\u3040-\u30ff\u3400-\u9fff"
 _WORDS = re.compile(rf"[{_UNSPACED}]|(?:(?![{_UNSPACED}])[^\W_][{_MARKS}]*)+")
+
+# Words joined by signs, such as os.path.join, and C++; the words inside RunUntilComplete.
+_NAMES = re.compile(r"\b\w{1,3}(?:\+\+|#)(?!\w)|\w+(?:[-.:/@=?&#%~+\\']{1,3}\w+)+|\w*_\w+")
+_CAPITALS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+# Of a query, what is looked for as a whole.
+MOST_CHARACTERS, MOST_PHRASES = 1000, 8
 
 
 class Snippet(NamedTuple):
@@ -33,6 +42,9 @@ class Snippet(NamedTuple):
     start: int = 0
 
 
+Found = tuple[int, int, tuple[str, ...]]
+
+
 class Highlighter:
     """Finds the words of a query in texts.
 
@@ -40,7 +52,12 @@ class Highlighter:
     ----------
     query : str
     analyzer : WordAnalyzer
-        Words are the same if their terms are. Stop words are marked only in a query that has nothing else.
+        Words are the same if their terms are, whatever their accents. Stop words are marked only in phrases, and in a
+        query that has nothing else. A name, such as ``os.path.join``, is marked as a whole.
+    prefixes : sequence of str
+        Words with these beginnings are marked, too.
+    phrases : sequence of str
+        Where one of them stands, all of its words are marked.
 
     Examples
     --------
@@ -51,12 +68,23 @@ class Highlighter:
     Snippet(text='met a Cat.', spans=((6, 9),), start=13)
     """
 
-    def __init__(self, query: str, analyzer: WordAnalyzer) -> None:
-        self._analyzer = analyzer
+    def __init__(
+        self, query: str, analyzer: WordAnalyzer, prefixes: Sequence[str] = (), phrases: Sequence[str] = ()
+    ) -> None:
+        self._analyzer = replace(analyzer, fold_accents=True)
         words = list(dict.fromkeys(_WORDS.findall(query)))
         terms = self._terms(words)
         counted = {term for own, counts in terms for term in own if counts}
         self._wanted = counted or {term for own, _ in terms for term in own}
+        self._prefixes = tuple(fold_accents(prefix.lower()) for prefix in prefixes)
+        self._phrases = [
+            [term for own, _ in self._terms(_WORDS.findall(phrase)) for term in own]
+            for phrase in dict.fromkeys(phrases[:MOST_PHRASES])
+        ]
+        names = sorted({match[0] for match in _NAMES.finditer(query[:MOST_CHARACTERS])}, key=len, reverse=True)
+        self._names = None
+        if names:
+            self._names = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, names))})(?!\w)", re.IGNORECASE)
 
     def _terms(self, words: list[str]) -> list[tuple[tuple[str, ...], bool]]:
         """Return the terms of each word, and whether one of them is no stop word."""
@@ -73,25 +101,56 @@ class Highlighter:
 
     def snippet(self, text: str, size: int) -> Snippet:
         """Return the passage of about ``size`` characters that has most of the words of the query."""
-        found = self._matches(text)
+        found = self._matches(text, size)
         start = max(0, min(self._best_start(found, size), len(text) - size))
         start, end = _whole_words(text, start, start + size)
         spans = tuple((left - start, right - start) for left, right, _ in found if start <= left and right <= end)
         return Snippet(text[start:end], spans, start)
 
-    def _matches(self, text: str) -> list[tuple[int, int, tuple[str, ...]]]:
-        if not self._wanted:
+    def _matches(self, text: str, size: int) -> list[Found]:
+        """Return where words of the query stand, and their terms."""
+        if not (self._wanted or self._prefixes):
             return []
         places = [(match.start(), match.end(), match[0]) for match in _WORDS.finditer(text)]
         words = list(dict.fromkeys(word for _, _, word in places))
-        terms = {
-            word: own
-            for word, (own, _) in zip(words, self._terms(words), strict=True)
-            if own and self._wanted.issuperset(own)
-        }
-        return [(start, end, terms[word]) for start, end, word in places if word in terms]
+        terms = {word: own for word, (own, _) in zip(words, self._terms(words), strict=True)}
+        meant = {word for word in words if self._is_meant(word, terms[word])}
+        marked = [word in meant for _, _, word in places]
+        self._mark_phrases([terms[word] for _, _, word in places], marked)
+        found = [(start, end, terms[word]) for (start, end, word), mark in zip(places, marked, strict=True) if mark]
+        return self._with_names(text, found, size)
 
-    def _best_start(self, found: list[tuple[int, int, tuple[str, ...]]], size: int) -> int:
+    def _is_meant(self, word: str, terms: tuple[str, ...]) -> bool:
+        if terms and self._wanted.issuperset(terms):
+            return True
+        if self._prefixes and fold_accents(word.lower()).startswith(self._prefixes):
+            return True
+        parts = _CAPITALS.findall(word) if word.isascii() and not word.islower() else []
+        return len(parts) > 1 and any(
+            own and self._wanted.issuperset(own) and counts for own, counts in self._terms(parts)
+        )
+
+    def _mark_phrases(self, terms: list[tuple[str, ...]], marked: list[bool]) -> None:
+        """Mark the words of phrases, where all of them stand side by side."""
+        if not self._phrases:
+            return
+        flat = [(term, place) for place, own in enumerate(terms) for term in own]
+        for phrase in self._phrases:
+            for first in range(len(flat) - len(phrase) + 1 if phrase else 0):
+                if all(flat[first + step][0] == term for step, term in enumerate(phrase)):
+                    for _, place in flat[first : first + len(phrase)]:
+                        marked[place] = True
+
+    def _with_names(self, text: str, found: list[Found], size: int) -> list[Found]:
+        """Mark names as a whole in place of the words inside of them."""
+        names = [] if self._names is None else list(self._names.finditer(text))
+        for name in names:
+            if name.end() - name.start() <= size:
+                found = [one for one in found if one[1] <= name.start() or one[0] >= name.end()]
+                found.append((name.start(), name.end(), (name[0].lower(),)))
+        return sorted(found)
+
+    def _best_start(self, found: list[Found], size: int) -> int:
         """Return where the passage with most different words begins; of equal ones that with most words, the first."""
         best, chosen = (0, 0), 0
         counts = dict[tuple[str, ...], int]()
