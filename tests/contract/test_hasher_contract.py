@@ -351,12 +351,20 @@ def test_more_bits_than_rank(case):
 
 def unsupported(estimator):
     """Give scikit-learn's checks that cannot apply, and why."""
-    keeps_stage_1 = isinstance(estimator, SelfTaughtHashing) and estimator.recipe == "paper"
-    # (The Nyström extension and the recipe for neighbors give the codes of these blobs back as they are.)
-    if not keeps_stage_1 or isinstance(estimator.hash_function, NystromExtension):
+    if not isinstance(estimator, SelfTaughtHashing):
         return {}
-    reason = "the corpus keeps its stage-1 codes, so fit_transform(X) is not fit(X).transform(X)"
-    return dict.fromkeys(("check_transformer_general", "check_transformer_data_not_an_array"), reason)
+    alike = "copies of a row are its neighbors in the graph, and a row of weight zero has a place in it"
+    checks = ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data")
+    found = dict.fromkeys(checks, alike)
+    if estimator.recipe != "paper" or isinstance(estimator.hash_function, NystromExtension | LinearEmbedding):
+        given = ("pandas_series", "not_an_array", "list", "shape", "not_overwritten")
+        reason = "it takes no weights, and says so"
+        found |= dict.fromkeys((f"check_sample_weights_{name}" for name in given), reason)
+    # (The Nyström extension and the recipe for neighbors give the codes of these blobs back as they are.)
+    if estimator.recipe == "paper" and not isinstance(estimator.hash_function, NystromExtension):
+        learned = "the corpus keeps its stage-1 codes, so fit_transform(X) is not fit(X).transform(X)"
+        found |= dict.fromkeys(("check_transformer_general", "check_transformer_data_not_an_array"), learned)
+    return found
 
 
 # LCH has one direction fewer than there are features, and these checks come with two.

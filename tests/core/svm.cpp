@@ -39,8 +39,22 @@ Lesson random_lesson(size_t n, size_t n_bits, float extra) {
     return lesson;
 }
 
+// The same diagonal and bound for each row, or twice and half as much for every third one.
+struct Penalties {
+    std::vector<float> diagonal, upper;
+    Penalties(size_t n, float d, float u, bool varied) : diagonal(n, d), upper(n, u) {
+        for (size_t i = 0; varied && i < n; i += 3) {
+            diagonal[i] *= 2;
+            upper[i] /= 2;
+        }
+    }
+    Terms terms(const Lesson& lesson, float bias) const {
+        return {lesson.inverse_curvature.data(), diagonal.data(), upper.data(), bias};
+    }
+};
+
 // One machine at a time, one number at a time.
-void learn_plainly(const Lesson& lesson, size_t bit, const std::vector<int32_t>& order, const Settings& settings,
+void learn_plainly(const Lesson& lesson, size_t bit, const std::vector<int32_t>& order, const Terms& terms,
                    std::vector<float>& weights, std::vector<float>& alphas, float& intercept) {
     for (const int32_t i : order) {
         const SparseRow row = lesson.rows.view().row(static_cast<size_t>(i));
@@ -49,21 +63,23 @@ void learn_plainly(const Lesson& lesson, size_t bit, const std::vector<int32_t>&
             sum += weights[static_cast<size_t>(row.indices[at])] * row.values[at];
         const float label = lesson.bits[static_cast<size_t>(i) * lesson.n_bits + bit] != 0 ? 1.0f : -1.0f;
         float& alpha = alphas[static_cast<size_t>(i)];
-        const float margin = sum + intercept * settings.bias;
-        const float gradient = label * margin - 1.0f + alpha * settings.diagonal;
-        const float step = gradient * lesson.inverse_curvature[static_cast<size_t>(i)];
-        const float next = std::min(std::max(alpha - step, 0.0f), settings.upper);
+        const float margin = sum + intercept * terms.bias;
+        const float gradient = label * margin - 1.0f + alpha * terms.diagonal[i];
+        const float step = gradient * terms.inverse_curvature[i];
+        const float next = std::min(std::max(alpha - step, 0.0f), terms.upper[i]);
         const float change = (next - alpha) * label;
         alpha = next;
-        intercept += change * settings.bias;
+        intercept += change * terms.bias;
         for (ptrdiff_t at = 0; at < row.size; ++at)
             weights[static_cast<size_t>(row.indices[at])] += change * row.values[at];
     }
 }
 
-void check_descent(int groups, const Settings& settings) {
+void check_descent(int groups, float diagonal, float upper, float bias, bool varied) {
     const size_t n = 40, width = static_cast<size_t>(groups) * kLanesInGroup;
-    const Lesson lesson = random_lesson(n, width, settings.diagonal);
+    const Lesson lesson = random_lesson(n, width, diagonal);
+    const Penalties penalties(n, diagonal, upper, varied);
+    const Terms terms = penalties.terms(lesson, bias);
     struct alignas(64) Line {
         float lanes[16];
     };
@@ -82,12 +98,11 @@ void check_descent(int groups, const Settings& settings) {
     const auto data = [](std::vector<Line>& lines) { return lines[0].lanes; };
     Block block{groups,           data(weights), data(alphas), data(labels),
                 data(intercepts), data(most),    data(least),  active[0].lanes};
-    descend_rows(lesson.rows.view(), lesson.inverse_curvature.data(), order.data(),
-                 static_cast<ptrdiff_t>(order.size()), settings, block);
+    descend_rows(lesson.rows.view(), terms, order.data(), static_cast<ptrdiff_t>(order.size()), block);
     for (size_t bit = 0; bit < width; ++bit) {
         std::vector<float> plain(40), dual(n);
         float intercept = 0;
-        learn_plainly(lesson, bit, order, settings, plain, dual, intercept);
+        learn_plainly(lesson, bit, order, terms, plain, dual, intercept);
         check(intercept == intercepts[bit / 16].lanes[bit % 16], "intercept of a machine");
         for (size_t column = 0; column < plain.size(); ++column)
             check(plain[column] == weights[(column * width + bit) / 16].lanes[bit % 16], "weights of a machine");
@@ -98,13 +113,13 @@ void check_descent(int groups, const Settings& settings) {
 
 // A machine learns the same alone and among others, on any number of threads; and it learns its bit.
 void check_bank(size_t n_bits, int threads) {
-    const Settings settings{0.5f, std::numeric_limits<float>::infinity(), 1};
-    const Lesson lesson = random_lesson(120, n_bits, settings.diagonal);
+    const Lesson lesson = random_lesson(120, n_bits, 0.5f);
+    const Penalties penalties(120, 0.5f, std::numeric_limits<float>::infinity(), false);
     StopFlag stop{false};
     Progress progress;
     const auto solve = [&](const uint8_t* bits, size_t count) {
-        return solve_bank({lesson.rows.view(), 40, count, bits, lesson.inverse_curvature.data(), settings, 0.1, 500, 7},
-                          threads, stop, progress);
+        return solve_bank({lesson.rows.view(), 40, count, bits, penalties.terms(lesson, 1), 0.1, 500, 7}, threads, stop,
+                          progress);
     };
     const Solution bank = solve(lesson.bits.data(), n_bits);
     check(progress.done == n_bits && progress.total == n_bits, "progress of the bank");
@@ -130,8 +145,10 @@ void check_bank(size_t n_bits, int threads) {
 
 void test_svm() {
     for (const int groups : {1, 2, 4}) {
-        check_descent(groups, {0.5f, std::numeric_limits<float>::infinity(), 1});
-        check_descent(groups, {0, 0.25f, 0});
+        for (const bool varied : {false, true}) {
+            check_descent(groups, 0.5f, std::numeric_limits<float>::infinity(), 1, varied);
+            check_descent(groups, 0, 0.25f, 0, varied);
+        }
     }
     for (const size_t n_bits : {size_t{1}, size_t{16}, size_t{17}, size_t{70}}) check_bank(n_bits, n_bits > 16 ? 3 : 1);
 }

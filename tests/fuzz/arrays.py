@@ -126,8 +126,9 @@ def _dense_neighbors(random: Random) -> None:
 
 def _fit_svm_bank(random: Random) -> None:
     bits = np.random.default_rng(0).integers(0, 2, (40, 9)).astype(np.uint8)
-    settings = {"diagonal": 0.5, "upper": float("inf"), "bias": 0.0, "tolerance": 0.1, "seed": 3, "threads": 2}
+    settings = {"bias": 0.0, "tolerance": 0.1, "seed": 3, "threads": 2}
     inverse = np.ones(40, np.float32)
+    settings |= {"diagonal": inverse / 2, "upper": np.full(40, np.inf, np.float32)}
     call(
         random,
         lambda *a, **k: _core.fit_svm_bank(*a, **k, max_rounds=20),

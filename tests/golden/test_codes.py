@@ -30,7 +30,7 @@ BASELINES = (
     "SpectralHashing",
     "StackedRBMHashing",
 )
-# Their bits come from rotated eigenvectors, and rounding within BLAS may turn these; see docs/guarantees.md.
+# Rounding within BLAS may turn the codes of a collection of few documents, or of anchors; see docs/guarantees.md.
 ROTATED = ("collection", "AnchorGraphHashing")
 
 

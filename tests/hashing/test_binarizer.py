@@ -42,3 +42,11 @@ def test_shapes():
     assert median_bits(np.empty((0, 3))).shape == (0, 3)
     with pytest.raises(ValueError, match="two dimensions"):
         median_bits(np.zeros(3))
+
+
+@given(hnp.arrays(np.float64, st.tuples(st.integers(1, 30), st.just(2)), elements=st.integers(-3, 3)), st.data())
+def test_a_row_of_weight_two_is_two_rows(values, data):
+    weights = data.draw(hnp.arrays(np.int64, len(values), elements=st.integers(0, 3)).filter(np.any))
+    weighted, repeated = median_bits(values, weights), median_bits(np.repeat(values, weights, axis=0))
+    np.testing.assert_array_equal(np.repeat(weighted, weights, axis=0), repeated)
+    np.testing.assert_array_equal(median_bits(values, np.ones(len(values))), median_bits(values))

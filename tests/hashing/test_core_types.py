@@ -53,13 +53,12 @@ def test_the_paper_learns_nearly_the_same_codes_on_every_processor(learned, kind
 
 
 @pytest.mark.parametrize(
-    ("name", "most"),
-    # The graph of the sparse corpus falls apart into eleven groups, whose eigenvectors are not unique.
-    [("neighbors-sparse", 0.001), ("neighbors-dense", 0.001), ("topics-sparse", 0.01), ("topics-dense", 0.001)],
+    "name",
+    ["neighbors-sparse", "neighbors-dense", "topics-sparse", "topics-dense", "kernel_topics-dense", "auto-dense"],
 )
-def test_rotated_codes_are_nearly_the_same_on_every_processor(learned, name, most):
+def test_rotated_codes_are_nearly_the_same_on_every_processor(learned, name):
     for core_type in CORE_TYPES:
-        assert share_of_differing_bits(learned[core_type][name], learned["Haswell"][name]) <= most
+        assert share_of_differing_bits(learned[core_type][name], learned["Haswell"][name]) <= 0.001
 
 
 def test_own_kernels_learn_the_same_on_every_processor(learned):

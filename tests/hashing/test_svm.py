@@ -19,6 +19,33 @@ def problem(seed, n=400, m=60, n_bits=37):
     return X, bits
 
 
+@pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
+def test_weights_converge_to_liblinears_solution(loss):
+    X, bits = problem(3, n_bits=3)
+    weights = np.random.default_rng(0).integers(0, 4, X.shape[0]).astype(float)
+    weights[5] = 1e-40
+    bank = LinearSVMBank(loss=loss, tol=1e-4, max_iter=20_000).fit(X, bits, sample_weight=weights)
+    for p in range(bits.shape[1]):
+        svc = LinearSVC(loss=loss, fit_intercept=False, tol=1e-8, max_iter=1_000_000, dual=True, random_state=0)
+        svc.fit(X.astype(np.float64), bits[:, p], sample_weight=weights)
+        assert np.linalg.norm(bank.weights_[:, p] - svc.coef_.ravel()) < 0.01 * np.linalg.norm(svc.coef_)
+
+
+def test_weights_of_one_change_nothing_and_bad_ones_are_refused():
+    X, bits = problem(1, n=80, n_bits=4)
+    plain, ones = LinearSVMBank().fit(X, bits), LinearSVMBank().fit(X, bits, sample_weight=np.ones(80))
+    np.testing.assert_array_equal(plain.weights_, ones.weights_)
+    for weights, words in (
+        (np.ones(79), "one weight per row"),
+        (-np.ones(80), "not negative"),
+        (np.full(80, np.nan), "finite"),
+        (np.zeros(80), "zero for all rows"),
+        (["a"] * 80, "must hold numbers"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            LinearSVMBank().fit(X, bits, sample_weight=weights)
+
+
 @pytest.mark.parametrize("dense", [False, True])
 @pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
 @pytest.mark.parametrize(("C", "bias"), [(1.0, False), (0.1, True), (10.0, False)])

@@ -14,6 +14,8 @@ from sthash.evaluation import Topics, score
 from sthash.reproduction.conditions import ConditionsError, load_conditions
 from sthash.reproduction.corpora import prepare
 from sthash.reproduction.estimators import find_class
+from sthash.reproduction.report.claims import judge
+from sthash.reproduction.report.summary import Summary
 from sthash.reproduction.results import Job, Results
 from sthash.reproduction.runner import carry_out, choose
 
@@ -276,3 +278,56 @@ def test_file_names_are_plain_and_differ():
     names = {Job("scores", "x", 0, method).file_name for method in ("a.b:C", "a-b:C", "a/b:C", "../../etc/passwd")}
     assert len(names) == 4
     assert all("/" not in name for name in names)
+
+
+@pytest.fixture
+def vectors(tmp_path):
+    """Write 200 dense vectors of four classes."""
+    rng = np.random.default_rng(0)
+    labels = np.arange(200) % 4
+    path = tmp_path / "images.npz"
+    np.savez(path, vectors=rng.normal(size=(4, 24))[labels] + 0.7 * rng.normal(size=(200, 24)), labels=labels)
+    return path
+
+
+def test_dense_vectors_are_a_corpus(experiments, vectors, tmp_path):
+    methods = yaml.safe_load((experiments / "methods.yaml").read_text())
+    methods["lch"] = {"title": "LCH", "estimator": "sthash.baselines:LaplacianCoHashing", "takes": "sparse"}
+    kernel = {"title": "kernels", "estimator": "sthash:SelfTaughtHashing", "settings": {"recipe": "kernel_topics"}}
+    methods["kernel_topics"] = kernel | {"takes": "dense"}
+    (experiments / "methods.yaml").write_text(yaml.safe_dump(methods))
+    conditions = load_conditions(experiments)
+    run = choose(conditions, [str(vectors)])
+    assert "kernel_topics" in [method.name for method in run.methods]
+    assert "lch" not in [method.name for method in run.methods]
+    assert "kernel_topics" not in [method.name for method in choose(conditions).methods]
+    run = choose(conditions, [str(vectors)], ["sth", "kernel_topics", "itq"])
+    outcome = carry_out(run, Results(tmp_path / "out"))
+    assert not outcome.failures
+    (found,) = outcome.of("scores", "images.npz", "kernel_topics")
+    assert found["documents"] == {"train": 120, "test": 80, "terms": 24}
+    assert found["scores"]["topics"]["rankings"][-1]["precision_at_k"] > 0.6
+    assert outcome.of("error_analysis", "images.npz", "sth")
+
+
+def test_a_method_for_other_rows_fails_where_it_is_named(experiments, vectors, tmp_path):
+    methods = yaml.safe_load((experiments / "methods.yaml").read_text())
+    counted = {"title": "counted", "estimator": "sthash.baselines:BinarizedLSI", "rows": "counts", "takes": "sparse"}
+    (experiments / "methods.yaml").write_text(yaml.safe_dump(methods | {"counted": counted}))
+    outcome = carry_out(choose(load_conditions(experiments), [str(vectors)], ["counted"]), Results(tmp_path / "out"))
+    assert list(outcome.failures.values()) == [
+        "ValueError: the method needs the counts of terms, which vectors do not have. Leave it out."
+    ]
+
+
+def test_claims_of_the_paper_leave_out_other_corpora(experiments, vectors, tmp_path):
+    own = {"title": "Images", "source": "vectors", "path": str(vectors), "last": 80, "ours": True}
+    (experiments / "images.yaml").write_text(yaml.safe_dump(own))
+    small = yaml.safe_load((experiments / "small.yaml").read_text()) | {"splits": 1}
+    (experiments / "small.yaml").write_text(yaml.safe_dump(small))
+    run = choose(load_conditions(experiments), ["small", "images"], ["sth", "lsi"])
+    outcome = carry_out(run, Results(tmp_path / "out"))
+    assert outcome.of("scores", "images", "sth")
+    claims = judge(Summary(run, outcome))
+    assert claims
+    assert not [claim for claim in claims if "Images" in claim.text + claim.measured]

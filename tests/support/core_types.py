@@ -30,6 +30,10 @@ def learn(target: Path, threads: int) -> None:
         for recipe in RECIPES:
             hasher = SelfTaughtHashing(16, 15, recipe=recipe, threads=threads).fit(corpus)
             learned[f"{recipe}-{kind}"] = np.vstack([hasher.codes_, hasher.transform(unseen)])
+    corpus, unseen = corpora()["dense"]
+    for recipe in ("kernel_topics", "auto"):
+        hasher = SelfTaughtHashing(16, 15, recipe=recipe, threads=threads).fit(corpus)
+        learned[f"{recipe}-dense"] = np.vstack([hasher.codes_, hasher.transform(unseen)])
     learned["ridge-sparse"] = ridge_map(corpora()["sparse"][0], np.eye(LEARNED_ON)[:, :16], threads=threads)
     np.savez(target, **learned)
 

@@ -9,17 +9,18 @@ namespace {
 
 using namespace svm;
 
-nb::tuple fit(const RowArrays& rows, Matrix<uint8_t> bits, Vector<float> inverse_curvature, float diagonal, float upper,
-              float bias, double tolerance, Whole<int> max_rounds, uint64_t seed, Threads threads, nb::object report) {
-    check(bits.shape(0) == rows.n_rows() && inverse_curvature.size() == rows.n_rows(),
-          "Each row needs its bits and its curvature. Pass as many as there are rows.");
+nb::tuple fit(const RowArrays& rows, Matrix<uint8_t> bits, Vector<float> inverse_curvature, Vector<float> diagonal,
+              Vector<float> upper, float bias, double tolerance, Whole<int> max_rounds, uint64_t seed, Threads threads,
+              nb::object report) {
+    const size_t n = rows.n_rows();
+    check(bits.shape(0) == n && inverse_curvature.size() == n && diagonal.size() == n && upper.size() == n,
+          "Each row needs its bits, its curvature, its diagonal and its bound. Pass as many as there are rows.");
     check(rows.n_rows() <= kMostRows, "At most 2147483647 rows can be learned from. Take a sample.");
     const Problem problem{rows.view(),
                           rows.n_columns(),
                           bits.shape(1),
                           bits.data(),
-                          inverse_curvature.data(),
-                          {diagonal, upper, bias},
+                          {inverse_curvature.data(), diagonal.data(), upper.data(), bias},
                           tolerance,
                           std::min<int>(max_rounds, 1 << 30),
                           seed};

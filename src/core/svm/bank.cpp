@@ -78,8 +78,7 @@ class BlockSolver {
             for (size_t from = 0; from < order.size(); from += kChunk) {
                 if (stop.load(std::memory_order_relaxed)) return;
                 const size_t count = std::min(kChunk, order.size() - from);
-                descend_rows(problem_.rows, problem_.inverse_curvature, order.data() + from,
-                             static_cast<ptrdiff_t>(count), problem_.settings, block);
+                descend_rows(problem_.rows, problem_.terms, order.data() + from, static_cast<ptrdiff_t>(count), block);
             }
             retire_converged(round);
         }
@@ -130,7 +129,7 @@ class BlockSolver {
             for (size_t lane = 0; lane < lane_bit_.size(); ++lane)
                 solution_.weights[feature * n_bits + lane_bit_[lane]] = weights_[feature * width() + lane];
         for (size_t lane = 0; lane < lane_bit_.size(); ++lane)
-            solution_.intercepts[lane_bit_[lane]] = intercepts_[lane] * problem_.settings.bias;
+            solution_.intercepts[lane_bit_[lane]] = intercepts_[lane] * problem_.terms.bias;
     }
 
     // Moves the lanes that still work next to each other, into a narrower block.

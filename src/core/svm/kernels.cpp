@@ -8,9 +8,8 @@
 
 namespace sthash::svm {
 
-void descend_rows(const RowsView& rows, const float* inverse_curvature, const int32_t* order, ptrdiff_t count,
-                  const Settings& settings, Block& block) {
-    STHASH_PICK(svm_kernels::descend_rows)(rows, inverse_curvature, order, count, settings, block);
+void descend_rows(const RowsView& rows, const Terms& terms, const int32_t* order, ptrdiff_t count, Block& block) {
+    STHASH_PICK(svm_kernels::descend_rows)(rows, terms, order, count, block);
 }
 
 }  // namespace sthash::svm

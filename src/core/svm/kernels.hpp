@@ -8,11 +8,12 @@
 
 namespace sthash::svm {
 
-// What all machines of a bank share.
-struct Settings {
-    float diagonal;  // 1 / 2C for the squared hinge, 0 for the plain one
-    float upper;     // largest dual value: infinity for the squared hinge, C for the plain one
-    float bias;      // value of the constant feature, 0 for none
+// What all machines of a bank share, beside the rows. C_i is the penalty of row i.
+struct Terms {
+    const float* inverse_curvature;  // n_rows, 1 / (|x_i|² + bias² + diagonal_i)
+    const float* diagonal;           // n_rows, 1 / 2C_i for the squared hinge, 0 for the plain one
+    const float* upper;  // n_rows, largest dual value: infinity for the squared hinge, C_i for the plain one
+    float bias;          // value of the constant feature, 0 for none
 };
 
 // The state of up to 64 machines. Every array is aligned to 64 bytes and has groups × 16 lanes per row.
@@ -27,9 +28,7 @@ struct Block {
     int32_t* active;    // one row, -1 for a machine that still learns, else 0
 };
 
-// One step of coordinate descent per row, for `count` rows in the order `order`. `inverse_curvature` has
-// 1 / (|x_i|² + bias² + diagonal) per row. Changes `block`.
-void descend_rows(const RowsView& rows, const float* inverse_curvature, const int32_t* order, ptrdiff_t count,
-                  const Settings& settings, Block& block);
+// One step of coordinate descent per row, for `count` rows in the order `order`. Changes `block`.
+void descend_rows(const RowsView& rows, const Terms& terms, const int32_t* order, ptrdiff_t count, Block& block);
 
 }  // namespace sthash::svm

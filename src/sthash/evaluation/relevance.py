@@ -11,6 +11,7 @@ from scipy import sparse
 
 from sthash.vectors.lengths import unit_rows
 
+DIGITS = 12  # of a cosine of dense rows
 _CELLS = 1 << 22  # similarities held at once by nearest_neighbors: 32 MiB of float64
 
 
@@ -155,8 +156,8 @@ Relevance = Neighbors | Topics | SharedLabels
 def nearest_neighbors(train: Any, test: Any, k: int) -> npt.NDArray[np.int64]:
     """Find the k training documents of largest cosine to each test document, nearest first.
 
-    The search is exact, in double precision. Of equal cosines the smaller position comes first. A document without
-    terms has cosine 0 to all others.
+    The search is exact, in double precision. Of equal cosines the smaller position comes first; cosines of dense rows
+    are equal if they differ by rounding only. A document without terms has cosine 0 to all others.
 
     Parameters
     ----------
@@ -176,21 +177,29 @@ def nearest_neighbors(train: Any, test: Any, k: int) -> npt.NDArray[np.int64]:
     array([[2, 1],
            [1, 0]])
     """
-    train, test = _unit_sparse_rows(train), _unit_sparse_rows(test)
+    dense = not (sparse.issparse(train) or sparse.issparse(test))
+    as_unit_rows = _unit_dense_rows if dense else _unit_sparse_rows
+    train, test = as_unit_rows(train), as_unit_rows(test)
     if train.shape[1] != test.shape[1]:
         raise ValueError(f"train has {train.shape[1]} columns, test has {test.shape[1]}. Both need the same columns.")
     if not 1 <= k <= train.shape[0]:
         raise ValueError(f"k={k} must lie between 1 and the {train.shape[0]} training documents.")
-    columns = sparse.csc_array(train.T)
+    columns = train.T if dense else sparse.csc_array(train.T)
     nearest = np.empty((test.shape[0], k), dtype=np.int64)
     step = max(1, _CELLS // train.shape[0])
     for start in range(0, test.shape[0], step):
-        similarities = (test[start : start + step] @ columns).toarray()
+        found = test[start : start + step] @ columns
+        # BLAS may add up equal rows in another order.
+        similarities = np.round(found, DIGITS) if dense else found.toarray()
         for row, cosines in enumerate(similarities, start=start):
             least = np.partition(cosines, -k)[-k]
             candidates = np.flatnonzero(cosines >= least)
             nearest[row] = candidates[np.argsort(-cosines[candidates], kind="stable")[:k]]
     return nearest
+
+
+def _unit_dense_rows(vectors: Any) -> Any:
+    return unit_rows(np.asarray(vectors, dtype=np.float64))
 
 
 def _unit_sparse_rows(vectors: Any) -> Any:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from sthash.codes import Bits
 
 
-def median_bits(embedding: npt.NDArray[Any]) -> Bits:
+def median_bits(embedding: npt.NDArray[Any], sample_weight: npt.NDArray[Any] | None = None) -> Bits:
     """Threshold each column at its median: a bit is on where the value lies above it.
 
     If all values differ, half of the documents (rounded down) get the bit. If several values equal the median, their
@@ -20,6 +20,9 @@ def median_bits(embedding: npt.NDArray[Any]) -> Bits:
     Parameters
     ----------
     embedding : array of shape (n, l)
+    sample_weight : array of shape (n,), optional
+        How many documents each row stands for; not negative. The median is the weighted one, and balance is that of
+        the weights.
 
     Returns
     -------
@@ -37,14 +40,29 @@ def median_bits(embedding: npt.NDArray[Any]) -> Bits:
         raise ValueError(f"embedding must have two dimensions, got an array of shape {values.shape}.")
     if len(values) == 0:
         return np.zeros(values.shape, dtype=bool)
-    median = np.median(values, axis=0)
+    median = np.median(values, axis=0) if sample_weight is None else weighted_medians(values, sample_weight)
     above, from_median_on = values > median, values >= median
-    n = len(values)
-    excess = np.abs(2 * above.sum(axis=0) - n)
-    excess_with_ties = np.abs(2 * from_median_on.sum(axis=0) - n)
+    weights = np.ones(len(values)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    excess, excess_with_ties = (np.abs(2 * (weights @ bits) - weights.sum()) for bits in (above, from_median_on))
     varied = ~from_median_on.all(axis=0)
-    bits: Bits = np.where((excess_with_ties < excess) & varied, from_median_on, above)
-    return bits
+    return np.asarray(np.where((excess_with_ties < excess) & varied, from_median_on, above))
+
+
+def weighted_medians(values: npt.NDArray[Any], weights: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return the smallest value of each column up to which rows have half of the weight.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sthash.hashing.binarizer import weighted_medians
+    >>> weighted_medians(np.array([[1.0], [2.0], [4.0]]), np.array([1, 1, 5]))
+    array([4.])
+    """
+    order = np.argsort(values, axis=0, kind="stable")
+    reached = np.cumsum(np.asarray(weights, dtype=np.float64)[order], axis=0)
+    middle = (reached >= reached[-1] / 2).argmax(axis=0)
+    columns = np.arange(values.shape[1])
+    return np.asarray(values[order[middle, columns], columns])
 
 
 def median_thresholds(values: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, clone
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from sthash.arrays import Vectors
 from sthash.codes import Bits
@@ -37,11 +37,16 @@ class ClassifierPerBit(BaseEstimator):  # type: ignore[misc]
     def __init__(self, classifier: Any) -> None:
         self.classifier = classifier
 
-    def fit(self, X: Vectors, bits: Bits) -> Self:
+    def fit(self, X: Vectors, bits: Bits, *, sample_weight: npt.NDArray[Any] | None = None) -> Self:
         """Fit one copy of the classifier to each column of ``bits``."""
+        if sample_weight is not None and not has_fit_parameter(self.classifier, "sample_weight"):
+            raise ValueError(
+                f"{type(self.classifier).__name__} takes no sample_weight. Leave it out, or use another classifier."
+            )
+        weights = {} if sample_weight is None else {"sample_weight": sample_weight}
         constants = np.where(bits.all(axis=0), 1.0, np.where(bits.any(axis=0), np.nan, -1.0))
         self.classifiers_ = [
-            clone(self.classifier).fit(X, bit) if np.isnan(constant) else None
+            clone(self.classifier).fit(X, bit, **weights) if np.isnan(constant) else None
             for bit, constant in zip(bits.T, constants, strict=True)
         ]
         self.constants_ = constants

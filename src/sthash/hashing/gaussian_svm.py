@@ -19,7 +19,7 @@ from sthash.checks import check_positive, check_whole
 from sthash.codes import Bits
 from sthash.hashing.corpus_products import corpus_arrays, corpus_from, product_blocks
 from sthash.model_file import check_array
-from sthash.vectors.checks import check_vectors, check_width
+from sthash.vectors.checks import check_sample_weight, check_vectors, check_width
 from sthash.vectors.lengths import squared_norms
 
 Array = npt.NDArray[np.float32]
@@ -77,8 +77,8 @@ class GaussianSVM(BaseEstimator):  # type: ignore[misc]
         self.max_iter = max_iter
         self.random_state = random_state
 
-    def fit(self, X: Vectors, bits: Bits) -> Self:
-        """Learn to predict each column of ``bits`` from the rows of X."""
+    def fit(self, X: Vectors, bits: Bits, *, sample_weight: npt.ArrayLike | None = None) -> Self:
+        """Learn to predict each column of ``bits`` from the rows of X; a row of weight 2 counts as two rows."""
         self._validate()
         X = check_vectors(X)
         bits = np.asarray(bits, dtype=bool)
@@ -86,13 +86,17 @@ class GaussianSVM(BaseEstimator):  # type: ignore[misc]
             raise ValueError(
                 f"bits must have one row per row of X, {X.shape[0]}, and a column, got shape {bits.shape}."
             )
+        weights = check_sample_weight(sample_weight, X.shape[0])
+        if weights is None:
+            weights = np.ones(X.shape[0])
+        X, bits, weights = X[weights > 0], bits[weights > 0], weights[weights > 0]
         gamma = float(self.gamma) if self.gamma is not None else 1 / (_total_variance(X) or 1.0)
         order = np.random.default_rng(int(check_random_state(self.random_state).randint(2**31)))
         with one_blas_thread():
             K = np.empty((X.shape[0], X.shape[0]), dtype=np.float32)
             for rows, kernel in _kernel_blocks(X, X, gamma):
                 K[rows] = kernel
-            duals, n_iter, converged = _descend(K, bits, 1 / (2 * self.C), self.tol, self.max_iter, order)
+            duals, n_iter, converged = _descend(K, bits, 1 / (2 * self.C * weights), self.tol, self.max_iter, order)
         if not converged:
             warnings.warn(
                 f"the machines did not reach tol={self.tol} in max_iter={self.max_iter} rounds. Raise max_iter or tol.",
@@ -140,16 +144,17 @@ def _kernel_blocks(X: Vectors, corpus: Vectors, gamma: float) -> Iterator[tuple[
 
 
 def _descend(
-    K: Array, bits: Bits, diagonal: float, tol: float, max_iter: int, order: np.random.Generator
+    K: Array, bits: Bits, diagonal: npt.NDArray[np.float64], tol: float, max_iter: int, order: np.random.Generator
 ) -> tuple[Array, int, bool]:
-    """Minimize ½ αᵀ(Q + dI)α − 1ᵀα over α ≥ 0, Q_ij = y_i y_j K_ij: one document at a time, for all bits."""
+    """Minimize ½ αᵀ(Q + diag(d))α − 1ᵀα over α ≥ 0, Q_ij = y_i y_j K_ij: one document at a time, for all bits."""
+    diagonal = diagonal.astype(np.float32)
     signs = np.where(bits, np.float32(1), np.float32(-1))
     alphas, duals = np.zeros_like(signs), np.zeros_like(signs)
-    step = 1 / (K.diagonal() + np.float32(diagonal))
+    step = 1 / (K.diagonal() + diagonal)
     for n_iter in range(1, max_iter + 1):
         lowest, highest = np.inf, -np.inf
         for i in order.permutation(len(K)):
-            gradient = signs[i] * (K[i] @ duals) - 1 + np.float32(diagonal) * alphas[i]
+            gradient = signs[i] * (K[i] @ duals) - 1 + diagonal[i] * alphas[i]
             projected = np.where(alphas[i] > 0, gradient, np.minimum(gradient, 0))
             lowest, highest = min(lowest, projected.min()), max(highest, projected.max())
             alphas[i] = np.maximum(alphas[i] - step[i] * gradient, 0)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from numbers import Integral
 from os import PathLike
-from typing import Any, Self, TypeVar
+from typing import Any, Literal, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils import check_random_state
+from sklearn.utils import TransformerTags, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sthash import codes, model_file
@@ -21,6 +22,17 @@ from sthash.hashing.embedding import TooFewDocumentsError
 from sthash.vectors.checks import check_input, check_vectors
 
 Estimator = TypeVar("Estimator", bound=BaseEstimator)
+
+
+@dataclass(slots=True)
+class HasherTags(TransformerTags):  # type: ignore[misc]
+    """What scikit-learn's tags say of a transformer, and which codes the corpus gets from ``fit_transform``.
+
+    ``corpus_codes`` is "predicted" if they are those of ``transform``, and "learned" if they may differ from these:
+    the corpus then has the codes that the hash functions were to learn, or had without the document itself.
+    """
+
+    corpus_codes: Literal["predicted", "learned"] = "predicted"
 
 
 class Hasher(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -60,9 +72,12 @@ class Hasher(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Return the packed codes of unseen documents."""
         return codes.pack(self.decision_function(X) > 0)
 
-    def fit_transform(self, X: Vectors, y: object = None) -> codes.Codes:
-        """Learn from a corpus and return its own codes, ``codes_``."""
-        return self.fit(X, y).codes_
+    def fit_transform(self, X: Vectors, y: object = None, **fit_params: Any) -> codes.Codes:
+        """Learn from a corpus and return its own codes, ``codes_``; other arguments are those of `fit`.
+
+        `HasherTags` says whether ``transform`` would give the corpus the same codes.
+        """
+        return self.fit(X, y, **fit_params).codes_
 
     def get_feature_names_out(self, input_features: object = None) -> npt.NDArray[np.object_]:
         """Name the bytes of a packed code."""
@@ -117,7 +132,7 @@ class Hasher(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = []
+        tags.transformer_tags = HasherTags(preserves_dtype=[])
         return tags
 
 

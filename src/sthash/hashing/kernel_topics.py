@@ -29,6 +29,7 @@ from sthash.hashing.embedding import TooFewDocumentsError
 from sthash.hashing.kernel_hash import KernelHash, kernel_values
 from sthash.hashing.landmarks import LEAST_PLACED, landmark_pairs
 from sthash.hashing.rotation import quantizing_frames, rotation_rows
+from sthash.hashing.signs import settled
 from sthash.hashing.subspace import spectral_subspace
 from sthash.hashing.topics import balanced_thresholds
 from sthash.vectors.lengths import unit_rows
@@ -105,7 +106,7 @@ def learn_kernel_codes(X: Any, W: Any, n_bits: int, rng: np.random.Generator, th
         for _ in range(ROUNDS):
             if np.count_nonzero(places.any(axis=1)) < LEAST_PLACED:
                 break
-            Z, values, vectors = landmark_pairs(places, COMPONENTS, rng, threads)
+            Z, values, vectors = landmark_pairs(settled(places), COMPONENTS, rng, threads)
             weights, places = ridge.fit(smoothed(values, vectors, Z))
         directions = quantizing_frames(unit_rows(places[rotation_rows(len(places))]), n_bits, rng)
         margins = places @ directions

@@ -19,6 +19,7 @@ from sthash import _core
 from sthash.checks import resolve_threads
 from sthash.hashing.embedding import laplacian_eigenpairs
 from sthash.hashing.linear_hash import project
+from sthash.hashing.signs import settled, settled_values
 from sthash.vectors.lengths import unit_rows
 
 Array = npt.NDArray[np.float64]
@@ -83,7 +84,7 @@ def landmark_pairs(
     Z = landmark_shares(places, rng, threads)
     joined = int((Z.sum(axis=0) > 0).sum())
     values, vectors = laplacian_eigenpairs(sp.csr_array(Z.T @ Z), min(n_components, joined - 2), precise=True)
-    return Z, values, vectors
+    return Z, settled_values(values), settled(vectors)
 
 
 def landmark_shares(places: npt.NDArray[Any], rng: np.random.Generator, threads: int | None) -> sp.csr_array:

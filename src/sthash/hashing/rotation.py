@@ -8,13 +8,15 @@ import numpy as np
 import numpy.typing as npt
 
 from sthash.hashing.filtered import LARGE
-from sthash.hashing.signs import column_signs
+from sthash.hashing.signs import column_signs, settled
 
 Array = npt.NDArray[np.float64]
 
 TURNS = 30
 # Coordinates nearer to zero than this share of their root mean square pull a rotation in proportion, not by their sign.
 SOFT = 0.1
+# How much of a frame stays where it is, relative to the pull of all rows.
+REST = 1e-4
 # If there are more rows, this many determine the rotation as well as all of them.
 MOST_ROWS = 1 << 15
 
@@ -45,8 +47,11 @@ def quantizing_rotation(V: Array, frame: Array, max_iter: int, *, soft: float = 
         if before is not None and np.array_equal(corners, before):
             break
         before = corners
-        left, _, right = np.linalg.svd(V.T @ corners, full_matrices=False)
-        frame = left @ right
+        pull = V.T @ corners
+        if width > 0:
+            pull += REST * np.linalg.norm(pull) * frame
+        left, _, right = np.linalg.svd(pull, full_matrices=False)
+        frame = left @ right if width == 0 else settled(left @ right)
     return frame, np.array(losses)
 
 
@@ -83,7 +88,7 @@ def quantizing_frames(rows: npt.NDArray[Any], n_bits: int, rng: np.random.Genera
     (8, 20)
     """
     V = np.asarray(rows, dtype=np.float64)
-    axes = principal_axes(V)
+    axes = settled(principal_axes(V))
     frames: list[Array] = []
     left = n_bits
     while left > 0:

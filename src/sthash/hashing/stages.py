@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
+from inspect import signature
 from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy.typing as npt
@@ -55,6 +57,16 @@ class EmbeddingExtension(Protocol):
 
     def decision_function(self, X: Vectors) -> npt.NDArray[Any]:
         """Return one column of margins per bit; the bit is on where they are positive."""
+
+
+def weighed(stage: str, function: Callable[..., Any], weights: npt.NDArray[Any] | None) -> Callable[..., Any]:
+    """Pass the weights of the documents to a stage; refuse one that does not take them."""
+    if weights is None:
+        return function
+    if "sample_weight" not in signature(function).parameters:
+        name = getattr(getattr(function, "__self__", function), "__class__", type(function)).__name__
+        raise ValueError(f"{stage} ({name}) takes no sample_weight. Leave it out, or use the default {stage}=None.")
+    return partial(function, sample_weight=weights)
 
 
 class StageClock:

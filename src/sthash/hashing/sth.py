@@ -39,10 +39,12 @@ from sthash.hashing.stages import (
     StageClock,
     SupervisedGraph,
     VectorEmbedding,
+    weighed,
 )
 from sthash.hashing.svm import LinearSVMBank
 from sthash.hashing.topics import learn_topic_codes
 from sthash.progress import Progress, silent
+from sthash.vectors.checks import check_sample_weight
 from sthash.vectors.lengths import is_sparse
 
 Recipe = Literal["paper", "topics", "neighbors", "embeddings", "kernel_topics", "auto"]
@@ -151,11 +153,16 @@ class SelfTaughtHashing(Hasher):
 
     Notes
     -----
-    A fitted model gives the same codes on every machine. Learning uses BLAS, which adds up in another order on
-    another kind of processor. ``paper``, ``neighbors`` and ``topics`` learn nearly the same codes there, if there
-    are fewer than 15,000 documents; the other recipes, and larger corpora, may give other codes of the same
+    A fitted model gives the same codes on every machine. Learning uses BLAS, which adds up in another order on another
+    kind of processor. All recipes but ``embeddings`` learn the same codes there, but for less than 0.1 % of the bits,
+    if there are fewer than 15,000 documents; ``embeddings``, and larger corpora, may get other codes of the same
     quality. So learn once and copy the file. To learn the same on several kinds of processors with AVX2, set the
     environment variable ``OPENBLAS_CORETYPE=Haswell`` on all of them before Python starts.
+
+    ``fit_transform`` gives the corpus the codes that were learned for it, ``codes_``. Those of ``transform`` may
+    differ, with all recipes but ``embeddings``; the tag ``transformer_tags.corpus_codes`` says so (``"learned"`` or
+    ``"predicted"``). In a pipeline, ``fit(X, selftaughthashing__start=...)`` passes arguments on, and so does
+    ``fit_transform``.
 
     References
     ----------
@@ -205,7 +212,13 @@ class SelfTaughtHashing(Hasher):
         self.threads = threads
 
     def fit(
-        self, X: Vectors, y: object = None, *, start: npt.ArrayLike | None = None, progress: Progress = silent
+        self,
+        X: Vectors,
+        y: object = None,
+        *,
+        start: npt.ArrayLike | None = None,
+        sample_weight: npt.ArrayLike | None = None,
+        progress: Progress = silent,
     ) -> Self:
         """Learn the codes of a corpus and the functions that give unseen documents theirs.
 
@@ -222,16 +235,27 @@ class SelfTaughtHashing(Hasher):
             What is known about the documents already: an earlier ``embedding_``, or the margins of an earlier model.
             A row of zeros means that nothing is known. With the recipe ``paper``, the eigensolver for large corpora
             starts from it and takes fewer steps. The other recipes take few steps anyway and do not use it.
+        sample_weight : array of shape (n,), optional
+            How much each document counts, for the recipe ``paper``: in the medians, and in the errors of the hash
+            functions. A document of weight 2 counts there as two; one of weight 0 has a place in the graph and gets
+            a code, but decides nothing. Stages of your own need the parameter, too.
         progress : callable, optional
             Called with the name of the stage (graph, embedding, bits, hash functions; for ``topics`` and
             ``kernel_topics``: graph, topics; for ``embeddings``: graph, codes; for ``auto`` first choice), how much of
             it is done, and of how much (None if not known).
         """
         with learner_of(self) as learner:
-            learner._fit(X, y, start, progress)
+            learner._fit(X, y, start, sample_weight, progress)
         return self
 
-    def _fit(self, X: Vectors, y: object, start: npt.ArrayLike | None = None, progress: Progress = silent) -> None:
+    def _fit(
+        self,
+        X: Vectors,
+        y: object,
+        start: npt.ArrayLike | None = None,
+        sample_weight: npt.ArrayLike | None = None,
+        progress: Progress = silent,
+    ) -> None:
         check_choice("recipe", self.recipe, get_args(Recipe))
         own = OWN_STAGES[self.recipe]
         if any(getattr(self, stage) is not None for stage in own):
@@ -251,6 +275,9 @@ class SelfTaughtHashing(Hasher):
                 "Ask for fewer bits or bring more documents."
             )
         self._check_corpus(X)
+        weights = check_sample_weight(sample_weight, n)
+        if weights is not None and self.recipe != "paper":
+            raise ValueError(f"recipe={self.recipe!r} takes no sample_weight. Leave it out, or use recipe='paper'.")
         if self.recipe == "auto":
             self._fit_chosen(X, y, start, progress)
             return
@@ -268,17 +295,20 @@ class SelfTaughtHashing(Hasher):
         if embedding.dtype != np.float32:
             embedding = embedding.astype(np.float64, copy=False)
         everyone = bool(joined.all())
+        counted = None if weights is None else weights[joined]
+        binarize = weighed("binarizer", binarize, counted)
         bits = clock.run("binarizer", binarize, embedding if everyone else embedding[joined])
         bits = _checked_stage("binarizer", bits, (int(joined.sum()), self.n_bits)).astype(bool, copy=False)
         function = self._new_hash_function(n)
         rows = X if everyone else X[joined]
         if isinstance(function, EmbeddingExtension):
-            clock.run("hash_function", function.extend, rows, W[joined][:, joined], embedding[joined], bits)
+            extend = weighed("hash_function", function.extend, counted)
+            clock.run("hash_function", extend, rows, W[joined][:, joined], embedding[joined], bits)
         else:
             del W
-            learn = function.fit
+            learn = weighed("hash_function", function.fit, counted)
             if isinstance(function, LinearSVMBank):
-                learn = partial(function.fit, report=partial(progress, "hash functions"))
+                learn = partial(learn, report=partial(progress, "hash functions"))
             clock.run("hash_function", learn, rows, bits)
             if self.recipe == "paper" and isinstance(function, LinearSVMBank):
                 self._warn_if_unpredictable(function, rows, bits)
@@ -446,6 +476,8 @@ class SelfTaughtHashing(Hasher):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = isinstance(self.graph, SupervisedGraph)
+        recipe = getattr(self, "recipe_", self.recipe)
+        tags.transformer_tags.corpus_codes = "predicted" if recipe == "embeddings" else "learned"
         return tags
 
 

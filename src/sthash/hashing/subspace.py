@@ -18,7 +18,7 @@ from sthash.blas import one_blas_thread
 from sthash.hashing.embedding import Eigenpairs, laplacian_eigenpairs
 from sthash.hashing.filtered import LARGE, LEAST_SPREAD, NormalizedGraph, filtered_pairs
 from sthash.hashing.linear_hash import project
-from sthash.hashing.signs import column_signs
+from sthash.hashing.signs import column_signs, settled, settled_values
 
 Block = npt.NDArray[np.float32]
 
@@ -63,7 +63,8 @@ def spectral_subspace(
     volumes = np.asarray(W.sum(axis=1), dtype=np.float64).ravel()
     joined = np.flatnonzero(volumes > 0)
     if len(joined) <= EXACT_SIZE or n_components > len(joined) // 4:
-        return laplacian_eigenpairs(W, n_components, precise=True)
+        values, vectors = laplacian_eigenpairs(W, n_components, precise=True)
+        return Eigenpairs(settled_values(values), settled(vectors))
     if len(joined) >= LARGE:
         with one_blas_thread():
             G = NormalizedGraph(W, threads=threads)
@@ -110,8 +111,8 @@ def _chebyshev(A: sp.csr_array, block: Block, degree: int, cut: float, threads: 
 def _ritz(A: sp.csr_array, block: Block, threads: int | None) -> tuple[npt.NDArray[Any], Block]:
     """Return the best eigenpairs of A within the span of the block, largest first.
 
-    All products with the block are added up in double precision, so that what rounding does on different processors is
-    lost again in the single precision of the result.
+    All products with the block are added up in double precision and the pairs are `settled`, so that they are the same
+    on processors that round differently.
     """
     wide = block.astype(np.float64)
     image = project(A, block, threads).astype(np.float64)
@@ -120,7 +121,8 @@ def _ritz(A: sp.csr_array, block: Block, threads: int | None) -> tuple[npt.NDArr
     basis = scale[:, None] * (axes / np.sqrt(np.maximum(spread, LEAST_SPREAD * spread[-1])))
     values, rotation = np.linalg.eigh(basis.T @ _symmetric(wide.T @ image) @ basis)
     turned = wide @ (basis @ rotation[:, ::-1])
-    return values[::-1], np.ascontiguousarray(turned * column_signs(turned), dtype=np.float32)
+    turned = settled(turned * column_signs(turned))
+    return settled_values(values[::-1]), np.ascontiguousarray(turned, dtype=np.float32)
 
 
 def _symmetric(matrix: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Literal, Self, get_args
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
@@ -15,18 +16,20 @@ from sthash.arrays import Vectors
 from sthash.checks import check_choice, check_positive, check_whole, resolve_threads
 from sthash.codes import Bits
 from sthash.hashing.linear_hash import LinearHash
-from sthash.vectors.checks import check_lengths, check_vectors
+from sthash.vectors.checks import check_lengths, check_sample_weight, check_vectors
 from sthash.vectors.lengths import squared_norms
 from sthash.vectors.rows import Rows
 
 Loss = Literal["squared_hinge", "hinge"]
+# Rows of smaller penalties than its reciprocal count for nothing; single precision holds it.
+LARGEST = 1e30
 
 
 class LinearSVMBank(LinearHash):
     """One linear support vector machine per bit, by dual coordinate descent over all bits at once.
 
-    Each machine minimizes ½ wᵀw + C Σ loss(y_i wᵀx_i), as LIBLINEAR does, and converges to LIBLINEAR's solution.
-    A bit depends neither on the other bits nor on the number of threads.
+    Each machine minimizes ½ wᵀw + C Σ s_i loss(y_i wᵀx_i), where s_i is the weight of row i, as LIBLINEAR does, and
+    converges to LIBLINEAR's solution. A bit depends neither on the other bits nor on the number of threads.
 
     Parameters
     ----------
@@ -80,11 +83,19 @@ class LinearSVMBank(LinearHash):
         self.max_iter = max_iter
         self.random_state = random_state
 
-    def fit(self, X: Vectors, bits: Bits, *, report: Callable[[int, int], None] | None = None) -> Self:
+    def fit(
+        self,
+        X: Vectors,
+        bits: Bits,
+        *,
+        sample_weight: npt.ArrayLike | None = None,
+        report: Callable[[int, int], None] | None = None,
+    ) -> Self:
         """Learn to predict each column of ``bits`` from the rows of X.
 
-        A fit that fails leaves the machines as they were. ``report`` is called several times per second with how many
-        bits are done, and of how many.
+        A fit that fails leaves the machines as they were. The errors of a row have the penalty C times its
+        ``sample_weight``, by default 1, so a row of weight 2 counts as two rows. ``report`` is called several times
+        per second with how many bits are done, and of how many.
         """
         self._validate()
         X = check_vectors(X)
@@ -93,20 +104,25 @@ class LinearSVMBank(LinearHash):
             raise ValueError(
                 f"bits must have one row per row of X, {X.shape[0]}, and a column, got shape {bits.shape}."
             )
+        weights = check_sample_weight(sample_weight, X.shape[0])
+        if weights is not None and (weights == 0).any():
+            X, bits, weights = X[weights > 0], bits[weights > 0], weights[weights > 0]
         squared = self.loss == "squared_hinge"
-        diagonal = 1 / (2 * self.C) if squared else 0.0
+        penalties = np.full(X.shape[0], self.C) if weights is None else self.C * weights
+        diagonal = np.minimum(1 / (2 * penalties), LARGEST) if squared else np.zeros(X.shape[0])
+        upper = np.full(X.shape[0], np.inf) if squared else penalties
         bias = 1.0 if self.fit_intercept else 0.0
         squares = squared_norms(X)
         check_lengths(squares)
         curvature = squares + bias**2 + diagonal
         # A zero row moves no weight; with the plain hinge its dual goes to the bound at the first step.
         inverse = (1 / np.maximum(curvature, np.finfo(np.float32).tiny)).astype(np.float32)
-        weights, intercept, n_iter = _core.fit_svm_bank(
+        learned, intercept, n_iter = _core.fit_svm_bank(
             Rows.of(X).view(),
             np.ascontiguousarray(bits).view(np.uint8),
             inverse_curvature=inverse,
-            diagonal=diagonal,
-            upper=np.inf if squared else self.C,
+            diagonal=diagonal.astype(np.float32),
+            upper=upper.astype(np.float32),
             bias=bias,
             tolerance=self.tol,
             max_rounds=self.max_iter,
@@ -122,7 +138,7 @@ class LinearSVMBank(LinearHash):
                 ConvergenceWarning,
                 stacklevel=2,
             )
-        self.weights_, self.intercept_, self.n_iter_ = weights, intercept, n_iter
+        self.weights_, self.intercept_, self.n_iter_ = learned, intercept, n_iter
         return self
 
     def _validate(self) -> None:

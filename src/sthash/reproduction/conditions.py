@@ -18,9 +18,11 @@ from sthash.extras import install_command
 from sthash.reproduction.datasets import DatasetError
 
 EXPERIMENTS = Path(__file__).with_name("experiments")
-SOURCES = ("reuters21578_counts", "reuters21578", "20newsgroups", "tdt2", "labeled")
+SOURCES = ("reuters21578_counts", "reuters21578", "20newsgroups", "tdt2", "cifar10_hog", "labeled", "vectors")
+OWN_FILES, DENSE_SOURCES = ("labeled", "vectors"), ("cifar10_hog", "vectors")
 _OTHERS = ("protocol", "methods", "recipes", "variants")
 RowKind = Literal["tfidf", "counts"]
+Taken = Literal["any", "sparse", "dense"]
 
 
 class ConditionsError(ValueError):
@@ -51,6 +53,8 @@ class Method:
         Whether it was given by its import path on the command line.
     ours : bool
         Whether it is a recipe of this package that the paper does not have.
+    takes : {"any", "sparse", "dense"}
+        Rows that it is made for. On others it is measured only if somebody names it.
     """
 
     name: str
@@ -62,6 +66,11 @@ class Method:
     reduce: int | None = None
     own: bool = False
     ours: bool = False
+    takes: Taken = "any"
+
+    def suits(self, *, dense: bool) -> bool:
+        """Whether it is made for such rows."""
+        return self.takes in ("any", "dense" if dense else "sparse")
 
     def groups(self, lengths: Sequence[int], *, relearn: bool = False) -> list[list[int]]:
         """Group code lengths: those of one group are prefixes of its longest code, which is learned.
@@ -83,7 +92,9 @@ class Method:
 class Experiment:
     """A corpus, how it is split, and what is known of it.
 
-    ``digest`` is the `content_digest` of its texts or counts and labels, which the files must have.
+    ``digest`` is the `content_digest` of its texts, counts or vectors and its labels, which the files must have.
+    ``ours`` marks a corpus that the paper does not have, of which its claims say nothing. ``last`` is for files of
+    vectors: so many rows at the end are the queries.
     """
 
     name: str
@@ -96,6 +107,13 @@ class Experiment:
     expected: Sequence[Mapping[str, Any]] = ()
     path: str | None = None
     digest: str | None = None
+    ours: bool = False
+    last: int | None = None
+
+    @property
+    def dense(self) -> bool:
+        """Whether its rows are dense vectors."""
+        return self.source in DENSE_SOURCES
 
     def splits_of(self, method: str) -> int:
         """Number of random splits that a method runs on."""
@@ -188,8 +206,9 @@ def load_conditions(folder: str | Path | None = None) -> Conditions:
 
 
 def own_dataset(path: str) -> Experiment:
-    """Return the conditions of a file or folder of labeled texts, with its own split or a random one."""
-    return Experiment(name=Path(path).name, title=Path(path).name, source="labeled", path=path)
+    """Return the conditions of a file or folder of labeled texts, or of a file of vectors (``.npz``)."""
+    source = "vectors" if Path(path).suffix == ".npz" else "labeled"
+    return Experiment(name=Path(path).name, title=Path(path).name, source=source, path=path)
 
 
 def own_method(estimator: str) -> Method:
@@ -201,9 +220,9 @@ def _experiment(name: str, given: dict[str, Any], where: Path) -> Experiment:
     found = Experiment(name=name, **given)
     if found.source not in SOURCES:
         raise ConditionsError(f"source={found.source!r} is not known. Use one of: {', '.join(SOURCES)}.")
-    if found.source == "labeled":
+    if found.source in OWN_FILES:
         if found.path is None:
-            raise ConditionsError("source: labeled needs a path. Name a file or a folder of labeled texts.")
+            raise ConditionsError(f"source: {found.source} needs a path. Name a file or a folder with labels.")
         found = Experiment(**{**vars(found), "path": str(where / found.path)})
     return found
 
@@ -221,6 +240,8 @@ def _check_variants(conditions: Conditions) -> None:
 def _check_method(method: Method, protocol: dict[str, Any]) -> None:
     if method.rows not in get_args(RowKind):
         raise ConditionsError(f"rows of {method.name} must be tfidf or counts, got {method.rows!r}.")
+    if method.takes not in get_args(Taken):
+        raise ConditionsError(f"takes of {method.name} must be any, sparse or dense, got {method.takes!r}.")
     if method.lengths in ("prefix", "each"):
         return
     needed = {protocol["significance"]["bits"], protocol["lengths"][-1]} | shown_lengths(protocol)

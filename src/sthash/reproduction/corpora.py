@@ -9,15 +9,19 @@ from typing import Any
 from sthash.evaluation.relevance import Neighbors, Relevance, Topics, nearest_neighbors
 from sthash.reproduction import datasets
 from sthash.reproduction.conditions import Experiment, RowKind
-from sthash.reproduction.datasets import DatasetError, LabeledCounts, LabeledTexts, Labels
+from sthash.reproduction.datasets import DatasetError, LabeledCounts, LabeledTexts, LabeledVectors, Labels
 from sthash.reproduction.labeled_texts import load_labeled
+from sthash.reproduction.labeled_vectors import load_cifar10, load_vectors
+from sthash.vectors.lengths import unit_rows
 
 RELEVANCES = ("neighbors", "topics")
 
 
 @dataclass(frozen=True)
 class CorpusSplit:
-    """One split of a corpus: unit TF-IDF rows of the documents (train) and of the queries (test), with labels.
+    """One split of a corpus: unit rows of the documents (train) and of the queries (test), with labels.
+
+    Texts and counts give sparse rows of TF-IDF; other vectors are dense.
 
     ``train_counts`` and ``test_counts`` hold the counts that the weights are made of, for methods that need counts.
     """
@@ -51,7 +55,11 @@ class CorpusSplit:
 
     def rows(self, kind: RowKind) -> tuple[Any, Any]:
         """Give the rows of documents and queries that a method learns from and encodes."""
-        return (self.train_counts, self.test_counts) if kind == "counts" else (self.train, self.test)
+        if kind == "tfidf":
+            return self.train, self.test
+        if self.train_counts is None:
+            raise ValueError("the method needs the counts of terms, which vectors do not have. Leave it out.")
+        return self.train_counts, self.test_counts
 
     def relevance(self, name: str, k: int) -> Relevance:
         """Give the definition of relevance with this name."""
@@ -68,6 +76,9 @@ def prepare(experiment: Experiment, split: int) -> CorpusSplit:
         train = vectorizer.fit_transform(loaded.train_texts)
         test = vectorizer.transform(loaded.test_texts)
         counts = vectorizer.term_counts(loaded.train_texts), vectorizer.term_counts(loaded.test_texts)
+    elif isinstance(loaded, LabeledVectors):
+        train, test = unit_rows(loaded.train), unit_rows(loaded.test)
+        counts = None, None
     else:
         train, test = datasets.tfidf_counts(loaded.train, loaded.test)
         counts = loaded.train, loaded.test
@@ -85,9 +96,11 @@ def prepare(experiment: Experiment, split: int) -> CorpusSplit:
     return CorpusSplit(train, test, loaded.train_labels, loaded.test_labels, *counts)
 
 
-def _load(experiment: Experiment, split: int) -> LabeledTexts | LabeledCounts:
+def _load(experiment: Experiment, split: int) -> LabeledTexts | LabeledCounts | LabeledVectors:
     if experiment.source == "labeled" and experiment.path is not None:
         return load_labeled(experiment.path, random_state=split)
+    if experiment.source == "vectors" and experiment.path is not None:
+        return load_vectors(experiment.path, last=experiment.last, random_state=split)
     if experiment.source == "tdt2":
         collection = datasets.load_tdt2()
         _check_content(experiment, collection)
@@ -96,13 +109,16 @@ def _load(experiment: Experiment, split: int) -> LabeledTexts | LabeledCounts:
         "reuters21578_counts": datasets.load_reuters21578_counts,
         "reuters21578": datasets.load_reuters21578,
         "20newsgroups": datasets.load_20newsgroups,
+        "cifar10_hog": load_cifar10,
     }
-    loaded: LabeledTexts | LabeledCounts = loaders[experiment.source]()
+    loaded: LabeledTexts | LabeledCounts | LabeledVectors = loaders[experiment.source]()
     _check_content(experiment, loaded)
     return loaded
 
 
-def _check_content(experiment: Experiment, loaded: LabeledTexts | LabeledCounts | datasets.UnsplitCounts) -> None:
+def _check_content(
+    experiment: Experiment, loaded: LabeledTexts | LabeledCounts | LabeledVectors | datasets.UnsplitCounts
+) -> None:
     if experiment.digest is not None and (found := datasets.content_digest(loaded)) != experiment.digest:
         raise DatasetError(
             f"the content of {experiment.name} has the digest {found}, its conditions say {experiment.digest}. It is "

@@ -75,8 +75,19 @@ class UnsplitCounts:
     labels: Labels
 
 
-def content_digest(data: LabeledTexts | LabeledCounts | UnsplitCounts) -> str:
-    """Digest texts or counts and labels, however they were packed: the first 16 hex digits of a SHA-256.
+@dataclass(frozen=True)
+class LabeledVectors:
+    """Dense vectors with one label per row, split into a corpus (train) and queries (test)."""
+
+    name: str
+    train: npt.NDArray[Any]
+    train_labels: Labels
+    test: npt.NDArray[Any]
+    test_labels: Labels
+
+
+def content_digest(data: LabeledTexts | LabeledCounts | LabeledVectors | UnsplitCounts) -> str:
+    """Digest texts, counts or vectors and labels, however they were packed: the first 16 hex digits of a SHA-256.
 
     Examples
     --------
@@ -91,16 +102,22 @@ def content_digest(data: LabeledTexts | LabeledCounts | UnsplitCounts) -> str:
             for text, label in zip(texts, labels, strict=True):
                 digest.update(f"{label} {len(text)} {text}\n".encode())
         return digest.hexdigest()[:16]
+    if isinstance(data, LabeledVectors):
+        for rows, labels in ((data.train, data.train_labels), (data.test, data.test_labels)):
+            digest.update(f"{rows.shape}\n".encode())
+            digest.update(np.ascontiguousarray(rows, dtype="<f4").tobytes())
+            digest.update(np.ascontiguousarray(labels, dtype="<i8").tobytes())
+        return digest.hexdigest()[:16]
     if isinstance(data, UnsplitCounts):
         parts = [(data.counts, data.labels)]
     else:
         parts = [(data.train, data.train_labels), (data.test, data.test_labels)]
     for counts, labels in parts:
-        rows = sparse.csr_array(counts, dtype=np.int64, copy=True)
-        rows.sum_duplicates()
-        rows.eliminate_zeros()
-        digest.update(f"{rows.shape}\n".encode())
-        for part in (rows.indptr, rows.indices, rows.data, labels):
+        whole = sparse.csr_array(counts, dtype=np.int64, copy=True)
+        whole.sum_duplicates()
+        whole.eliminate_zeros()
+        digest.update(f"{whole.shape}\n".encode())
+        for part in (whole.indptr, whole.indices, whole.data, labels):
             digest.update(np.ascontiguousarray(part, dtype="<i8").tobytes())
     return digest.hexdigest()[:16]
 
@@ -128,7 +145,7 @@ def data_dir() -> Path:
 
 def load_20newsgroups() -> LabeledTexts:
     """Load 20Newsgroups, 'bydate': 11314 train and 7532 test messages in 20 groups, headers included."""
-    path = _find(["20news-bydate.tar.xz", "20news-bydate.tar.gz"], _NEWS_SOURCE)
+    path = find_file(["20news-bydate.tar.xz", "20news-bydate.tar.gz"], _NEWS_SOURCE)
     messages: dict[str, list[tuple[str, int, str]]] = {"train": [], "test": []}
     for name, content in _members(path):
         match = re.search(r"20news-bydate-(train|test)/([^/]+)/(\d+)$", name)
@@ -156,7 +173,7 @@ def load_reuters21578() -> LabeledTexts:
     Kept are the stories with ``TOPICS="YES"``, a place in the Lewis split, exactly one topic and a body that
     is not empty. A text is the title and the body. Label 0 is the largest topic, as in the authors' counts.
     """
-    path = _find(["reuters21578.tar.xz", "reuters21578.tar.gz"], _REUTERS_SOURCE)
+    path = find_file(["reuters21578.tar.xz", "reuters21578.tar.gz"], _REUTERS_SOURCE)
     files = sorted((name, content) for name, content in _members(path) if name.endswith(".sgm"))
     documents = 0
     stories: list[tuple[str, str, str]] = []
@@ -184,7 +201,7 @@ def load_reuters21578() -> LabeledTexts:
 
 def load_reuters21578_counts() -> LabeledCounts:
     """Load the authors' term counts of Reuters-21578, in their order: 5228 train, 2057 test, 10 topics."""
-    path = _find(["reuters21578_counts.mat"], f"{_COUNTS_SOURCE} (Reuters21578.mat)")
+    path = find_file(["reuters21578_counts.mat"], f"{_COUNTS_SOURCE} (Reuters21578.mat)")
     with reading(path):
         content = scipy.io.loadmat(path)
         counts = sparse.csr_array(content["fea"])
@@ -200,7 +217,7 @@ def load_reuters21578_counts() -> LabeledCounts:
 
 def load_tdt2() -> UnsplitCounts:
     """Load term counts of TDT2: 9394 documents, 30 categories. `split_tdt2` makes the paper's splits."""
-    path = _find(["tdt2.npz"], f"{_COUNTS_SOURCE} (TDT2.mat, its fea saved as CSR parts beside gnd)")
+    path = find_file(["tdt2.npz"], f"{_COUNTS_SOURCE} (TDT2.mat, its fea saved as CSR parts beside gnd)")
     with reading(path), path.open("rb") as stream, np.load(stream, allow_pickle=False) as parts:
         counts = sparse.csr_array(
             (parts["data"].astype(np.float64), parts["indices"].astype(np.int32), parts["indptr"]),
@@ -285,7 +302,8 @@ def _encode(labels: Sequence[str], names: Sequence[str]) -> Labels:
     return np.array([position[label] for label in labels], dtype=np.int64)
 
 
-def _find(names: Sequence[str], source: str) -> Path:
+def find_file(names: Sequence[str], source: str) -> Path:
+    """Find the first of these files in the folder of the datasets; else say where to get it."""
     directory = data_dir()
     for name in names:
         if (directory / name).is_file():

@@ -1,4 +1,4 @@
-"""Dense vectors: how well codes preserve the nearest neighbors of a truncated SVD of the corpus.
+"""Dense vectors: how well codes preserve the nearest neighbors of the corpus, or of a truncated SVD of a sparse one.
 
 Three methods are compared at the same code length: a recipe of `SelfTaughtHashing`, the signs after a random rotation
 of the vectors (one coordinate per bit), and PCA-ITQ.
@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from sthash import codes
 from sthash.baselines import IterativeQuantization
@@ -23,10 +24,7 @@ from sthash.reproduction.error_analysis import ranked
 
 def measure_dense(data: CorpusSplit, recipe: str, settings: Mapping[str, Any]) -> dict[str, Any]:
     """Give the share of the true cosine neighbors among the nearest codes, for each method and length."""
-    from sklearn.decomposition import TruncatedSVD
-
-    svd = TruncatedSVD(min(settings["dimensions"], min(data.train.shape) - 1), random_state=0).fit(data.train)
-    train, test = (np.asarray(svd.transform(part), dtype=np.float32) for part in (data.train, data.test))
+    train, test = _dense_rows(data, settings["dimensions"])
     top = min(settings["top"], len(train))
     relevance = Neighbors(ranked(train, test, top, cosine=True), len(train))
     shares: dict[str, dict[str, float]] = {}
@@ -35,6 +33,17 @@ def measure_dense(data: CorpusSplit, recipe: str, settings: Mapping[str, Any]) -
             ranking = score(corpus, queries, relevance, lengths=[n_bits], radii=[0], k=settings["among"]).rankings[0]
             shares.setdefault(name, {})[str(n_bits)] = ranking.precision_at_k * settings["among"] / top
     return {"dimensions": train.shape[1], "recipe": recipe, "shares": shares}
+
+
+def _dense_rows(data: CorpusSplit, dimensions: int) -> tuple[Any, Any]:
+    """Reduce sparse rows by a truncated SVD; dense ones are taken as they are."""
+    if not sp.issparse(data.train):
+        return data.train, data.test
+    from sklearn.decomposition import TruncatedSVD
+
+    svd = TruncatedSVD(min(dimensions, min(data.train.shape) - 1), random_state=0).fit(data.train)
+    train, test = (np.asarray(svd.transform(part), dtype=np.float32) for part in (data.train, data.test))
+    return train, test
 
 
 def _codings(train: Any, test: Any, recipe: Any, n_bits: int) -> dict[str, tuple[Codes, Codes]]:

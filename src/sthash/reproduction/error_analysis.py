@@ -74,7 +74,10 @@ def _seen(data: CorpusSplit, settings: Mapping[str, Any], stages: Stages) -> lis
 def _unseen(data: CorpusSplit, settings: Mapping[str, Any], alone: Stages) -> list[dict[str, Any]]:
     n = data.train.shape[0]
     scorer = StepScorer(data.train, None, data.test, data.train_labels, data.test_labels, settings)
-    together = Stages.learn(sp.vstack([data.train, data.test], format="csr"), n, settings)
+    parts = [data.train, data.test]
+    together = Stages.learn(
+        sp.vstack(parts, format="csr") if sp.issparse(data.train) else np.vstack(parts), n, settings
+    )
     joint, itself = together.predict(data.test), alone.predict(data.test)
     rows = [scorer.real("original vectors", 0, data.train, data.test, cosine=True)]
     for n_bits in settings["lengths"]:
@@ -98,7 +101,7 @@ class Stages:
     @classmethod
     def learn(cls, X: Any, n: int, settings: Mapping[str, Any]) -> Stages:
         """Run the steps; thresholds and SVMs learn from the first ``n`` documents only."""
-        rows = sp.csr_array(X)
+        rows = _csr(X)
         graph = knn_graph(rows, min(settings["neighbors"], rows.shape[0] - 1))
         embedding = laplacian_eigenmap(graph, max(settings["lengths"]))
         bits = embedding > median_thresholds(embedding[:n])
@@ -106,7 +109,7 @@ class Stages:
 
     def predict(self, X: Any) -> Array:
         """Predict bits of documents."""
-        return np.asarray(self.svms.decision_function(sp.csr_array(X)) > 0)
+        return np.asarray(self.svms.decision_function(_csr(X)) > 0)
 
 
 class StepScorer:
@@ -182,6 +185,10 @@ def ranked(
         order = np.argsort(np.take_along_axis(distances, nearest, axis=1), axis=1, kind="stable")
         result[rows] = np.take_along_axis(nearest, order, axis=1)
     return result
+
+
+def _csr(X: Any) -> Any:
+    return sp.csr_array(X) if sp.issparse(X) else X
 
 
 def _without(nearest: npt.NDArray[Any], places: npt.NDArray[np.intp]) -> npt.NDArray[Any]:

@@ -19,19 +19,15 @@ from sthash.checks import check_choice
 from sthash.evaluation import Relevance, SharedLabels, Topics, score
 from sthash.progress import Progress, silent
 from sthash.reproduction.conditions import ConditionsError, Method, RowKind, load_conditions, own_method
-from sthash.reproduction.datasets import DatasetError, LabeledTexts, load_20newsgroups, reading, tfidf_counts
+from sthash.reproduction.datasets import DatasetError, LabeledTexts, load_20newsgroups, tfidf_counts
 from sthash.reproduction.estimators import encode, make
 from sthash.reproduction.labeled_texts import load_labeled
+from sthash.reproduction.labeled_vectors import load_vectors
 from sthash.reproduction.matlab_files import Part, load_mat
-from sthash.vectors.checks import check_vectors
 from sthash.vectors.lengths import unit_rows
 
 Weights = Literal["auto", "tfidf", "given"]
 LENGTHS = (16, 32, 64, 128)
-STH = "sthash:SelfTaughtHashing"
-# Recipes for dense vectors only, and methods that cannot take negative values.
-DENSE_RECIPES, NOT_DENSE = ("embeddings", "kernel_topics"), ("lch", "rbm")
-QUERY_SHARE = 0.4
 
 
 @dataclass(frozen=True)
@@ -113,25 +109,9 @@ def load_corpus(
 
 
 def _load_vectors(path: Path, last: int | None, random_state: int) -> FieldCorpus:
-    """Load dense vectors with labels, such as embeddings or features of images; rows get unit length."""
-    with reading(path), np.load(path, allow_pickle=False) as parts:
-        if missing := [name for name in ("vectors", "labels") if name not in parts]:
-            raise DatasetError(f"{path} has no {' and no '.join(missing)}, only {', '.join(parts.files)}.")
-        vectors, labels = parts["vectors"], parts["labels"]
-    n = len(vectors)
-    if vectors.ndim != 2 or labels.shape != (n,):
-        raise DatasetError(
-            f"{path}: vectors have shape {vectors.shape}, labels {labels.shape}. There must be one label per row."
-        )
-    rows = unit_rows(check_vectors(vectors))
-    if last is None:
-        order = np.random.default_rng(random_state).permutation(n)
-        known, asked = np.sort(order[int(QUERY_SHARE * n) :]), np.sort(order[: int(QUERY_SHARE * n)])
-    elif 0 < last < n:
-        known, asked = np.arange(n - last), np.arange(n - last, n)
-    else:
-        raise DatasetError(f"last={last} must be between 1 and {n - 1}, as {path} has {n} rows.")
-    return FieldCorpus(path.stem, rows[known], rows[asked], Topics(labels[known], labels[asked]))
+    found = load_vectors(path, last=last, random_state=random_state)
+    train, test = unit_rows(found.train), unit_rows(found.test)
+    return FieldCorpus(found.name, train, test, Topics(found.train_labels, found.test_labels))
 
 
 def _load_texts(path: str, random_state: int) -> LabeledTexts:
@@ -141,14 +121,9 @@ def _load_texts(path: str, random_state: int) -> LabeledTexts:
 
 
 def choose_methods(names: Sequence[str] = (), *, dense: bool = False) -> list[Method]:
-    """Choose methods by name; by default all: the paper's recipe first, then ours, then the baselines.
-
-    Two recipes are for dense vectors only, for which the methods that need counts are left out by default.
-    """
-    every = dict(load_conditions().methods)
-    for name in DENSE_RECIPES:
-        every[name] = Method(name, f"STH, {name} (ours)", STH, {"recipe": name}, ours=True)
-    default = [name for name in every if name not in (NOT_DENSE if dense else DENSE_RECIPES)]
+    """Choose methods by name; by default all that take such rows: the paper's recipe, then ours, then the baselines."""
+    every = load_conditions().methods
+    default = [name for name, method in every.items() if method.suits(dense=dense)]
     if unknown := [name for name in names if name not in every and ":" not in name]:
         raise ConditionsError(
             f"method {unknown[0]!r} is not known. Use one of {', '.join(every)}, or package.module:Class."

@@ -60,7 +60,7 @@ def fingerprint(job: Job, experiment: Experiment, method: Method | None, conditi
         "format": FORMAT,
         "version": __version__,
         "job": asdict(job),
-        "method": None if method is None else asdict(method) | {"source": _source(method)},
+        "method": None if method is None else _settings(method) | {"source": _source(method)},
         "against": conditions.methods.get("sth") if job.kind == "significance" else None,
         "corpus": experiment.stamp(),
         "lengths": conditions.protocol["lengths"],
@@ -70,6 +70,11 @@ def fingerprint(job: Job, experiment: Experiment, method: Method | None, conditi
         "relearn": relearn,
     }
     return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()[:32]
+
+
+def _settings(method: Method) -> dict[str, Any]:
+    """What a method is; on which rows it runs by default changes no result."""
+    return {name: value for name, value in asdict(method).items() if name != "takes"}
 
 
 def _source(method: Method) -> str | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,10 @@ VARIANTS = "variants"
 
 @dataclass(frozen=True)
 class Run:
-    """What to measure: corpora, methods, recipes and variants of the stages, under some conditions."""
+    """What to measure: corpora, methods, recipes and variants of the stages, under some conditions.
+
+    ``named`` says that somebody named the methods: then they are tried on every corpus, whatever rows they take.
+    """
 
     conditions: Conditions
     experiments: Sequence[Experiment]
@@ -35,6 +38,7 @@ class Run:
     recipes: Sequence[str] = ()
     variants: Sequence[Method] = ()
     relearn: bool = False
+    named: bool = False
 
     @property
     def protocol(self) -> Any:
@@ -43,7 +47,9 @@ class Run:
 
     def jobs(self, experiment: Experiment) -> list[Job]:
         """All jobs on a corpus. A job that needs the result of another one comes after it."""
-        names = [method.name for method in self.methods]
+        dense = experiment.dense
+        names = [method.name for method in self.methods if self.named or method.suits(dense=dense)]
+        recipes = self.recipes_on(experiment)
         jobs: list[Job] = []
         for split in range(max([experiment.splits, *(seed + 1 for seed in self._seeds())])):
             if split < experiment.splits:
@@ -52,13 +58,20 @@ class Run:
                 if "sth" in present:
                     jobs += [Job("significance", experiment.name, split, name) for name in present if name != "sth"]
                     jobs += [Job("error_analysis", experiment.name, 0, "sth")] * (split == 0)
-            jobs += [Job("recipe", experiment.name, split, name) for name in self.recipes if split in self._seeds()]
-            if split == 0 and self.recipes:
-                jobs.append(Job("timing", experiment.name, 0, "+".join(self.recipes)))
+            jobs += [Job("recipe", experiment.name, split, name) for name in recipes if split in self._seeds()]
+            if split == 0 and recipes:
+                jobs.append(Job("timing", experiment.name, 0, "+".join(recipes)))
                 jobs.append(Job("dense", experiment.name, 0, self.dense_recipe))
             if split == 0:
-                jobs += [Job("variant", experiment.name, 0, variant.name) for variant in self.variants]
+                suitable = [variant for variant in self.variants if variant.suits(dense=dense)]
+                jobs += [Job("variant", experiment.name, 0, variant.name) for variant in suitable]
         return jobs
+
+    def recipes_on(self, experiment: Experiment) -> list[str]:
+        """Recipes that are measured on a corpus: those that are made for its rows."""
+        taken = ("any", "dense" if experiment.dense else "sparse")
+        settings = self.conditions.recipes.get("recipes", {})
+        return [name for name in self.recipes if self.named or settings[name].get("takes", "any") in taken]
 
     @property
     def dense_recipe(self) -> str:
@@ -118,15 +131,24 @@ def choose(
     variants = [one for group in conditions.variant_groups() for one in group.variants]
     if methods and VARIANTS not in methods:
         variants = []
-    return Run(conditions, list(experiments.values()), list(chosen.values()), wanted, variants, relearn)
+    run = Run(conditions, list(experiments.values()), list(chosen.values()), wanted, variants, relearn, bool(methods))
+    asked = {job.method for experiment in run.experiments for job in run.jobs(experiment)}
+    present = {name for experiment in run.experiments for name in run.recipes_on(experiment)}
+    return replace(
+        run,
+        methods=[method for method in run.methods if method.name in asked],
+        recipes=[name for name in run.recipes if name in present],
+        variants=[variant for variant in run.variants if variant.name in asked],
+    )
 
 
 def _own_dataset(name: str, conditions: Conditions) -> Experiment:
-    if Path(name).is_dir() or {suffix.lower().lstrip(".") for suffix in Path(name).suffixes[-2:]} & set(FORMATS):
+    endings = {suffix.lower().lstrip(".") for suffix in Path(name).suffixes[-2:]}
+    if Path(name).is_dir() or endings & {*FORMATS, "npz"}:
         return own_dataset(name)
     raise ConditionsError(
         f"dataset {name!r} is not known. Use one of {', '.join(conditions.experiments)}, or name a folder or a file of "
-        f"labeled texts ({', '.join(FORMATS)})."
+        f"labeled texts ({', '.join(FORMATS)}) or vectors (npz)."
     )
 
 
@@ -189,7 +211,7 @@ def _measure(job: Job, data: CorpusSplit, run: Run, outcome: Outcome) -> dict[st
     if job.kind == "error_analysis":
         return measure_error(data, protocol)
     if job.kind == "timing":
-        return recipes.time_recipes(data, list(run.recipes), run.conditions.recipes["timed_bits"])
+        return recipes.time_recipes(data, job.method.split("+"), run.conditions.recipes["timed_bits"])
     if job.kind == "variant":
         variant = next(variant for variant in run.variants if variant.name == job.method)
         return measure_variant(data, variant, run.conditions.variants, protocol)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -20,9 +20,10 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 
 from sthash.arrays import Vectors
 from sthash.blas import one_blas_thread
+from sthash.codes import Bits
 from sthash.evaluation.ball import score
 from sthash.evaluation.relevance import Relevance
-from sthash.hashing import LinearEmbedding, NystromExtension, SelfTaughtHashing
+from sthash.hashing import LinearEmbedding, LinearSVMBank, NystromExtension, SelfTaughtHashing
 from sthash.hashing.filtered import degrees_of
 from sthash.reproduction.conditions import Method
 from sthash.reproduction.corpora import CorpusSplit
@@ -69,6 +70,24 @@ def nystrom(n_bits: int) -> SelfTaughtHashing:
 def linear_extension(n_bits: int) -> SelfTaughtHashing:
     """Return Self-Taught Hashing whose stage 2 approximates the eigenmap linearly, as in LPI."""
     return SelfTaughtHashing(n_bits, hash_function=LinearEmbedding())
+
+
+def hinge_machines(n_bits: int) -> SelfTaughtHashing:
+    """Return Self-Taught Hashing whose machines have the plain hinge loss of the paper's formula."""
+    return SelfTaughtHashing(n_bits, hash_function=LinearSVMBank(loss="hinge"))
+
+
+def formula_machines(n_bits: int) -> SelfTaughtHashing:
+    """Return Self-Taught Hashing whose machines solve the paper's formula: the plain hinge loss, weighed by C / n."""
+    return SelfTaughtHashing(n_bits, hash_function=MeanLossBank(loss="hinge"))
+
+
+class MeanLossBank(LinearSVMBank):
+    """Machines whose penalty C is shared by all rows: each has C / n."""
+
+    def fit(self, X: Vectors, bits: Bits, **more: Any) -> Self:
+        """Learn to predict each column of ``bits`` from the rows of X."""
+        return super().fit(X, bits, **more | {"sample_weight": np.full(X.shape[0], 1 / X.shape[0])})
 
 
 def ratio_cut(n_bits: int) -> SelfTaughtHashing:

@@ -199,3 +199,20 @@ def check_lengths(squares: npt.NDArray[np.float64], shortest: float = SHORTEST, 
             f"the longest row has length {length:.3g}, beyond what single precision can learn from ({shortest:g} to "
             f"{longest:g}). Scale the rows, for example to unit length with sklearn.preprocessing.normalize."
         )
+
+
+def check_sample_weight(sample_weight: npt.ArrayLike | None, n: int) -> npt.NDArray[np.float64] | None:
+    """Return the weights of n rows as float64, or None; refuse any that are negative, not finite, or all zero."""
+    if sample_weight is None:
+        return None
+    try:
+        weights = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError("sample_weight must hold numbers. Pass one per row.") from error
+    if weights.shape != (n,):
+        raise ValueError(f"sample_weight has shape {weights.shape}, expected {(n,)}. Pass one weight per row.")
+    if not np.isfinite(weights).all() or (weights < 0).any():
+        raise ValueError("sample_weight must be finite and not negative. Leave a row out by the weight 0.")
+    if not weights.any():
+        raise ValueError("sample_weight is zero for all rows, so there is nothing to learn from.")
+    return weights

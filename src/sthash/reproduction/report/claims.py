@@ -56,7 +56,7 @@ def _on(experiments: Iterable[Experiment]) -> str:
 def _unmeasured(summary: Summary, reference: str, names: Sequence[str]) -> str:
     """Name the comparisons of the paper that these corpora lack."""
     parts = []
-    for experiment in summary.run.experiments:
+    for experiment in (one for one in summary.run.experiments if not one.ours):
         missing = [name for name in names if not summary.has(experiment, reference, name)]
         if missing:
             parts.append(f"{_listed(_title(summary, name) for name in missing)} on {experiment.title}")
@@ -70,7 +70,7 @@ def _title(summary: Summary, name: str) -> str:
 
 def _documents(summary: Summary) -> Iterator[Claim]:
     parts, outcomes, stated = [], [], []
-    for experiment in summary.experiments:
+    for experiment in summary.papers:
         if experiment.documents and {"train", "test"} <= set(experiment.documents):
             stated.append(f"{experiment.documents['train']} + {experiment.documents['test']} ({experiment.title})")
             found = summary.scores(experiment, summary.methods(experiment)[0])[0]["documents"]
@@ -87,7 +87,7 @@ def _documents(summary: Summary) -> Iterator[Claim]:
 def _longer_codes(summary: Summary) -> Iterator[Claim]:
     radii = summary.run.protocol["radii"]
     parts, outcomes = [], []
-    named = [experiment for experiment in summary.experiments if summary.has(experiment, "sth")]
+    named = [experiment for experiment in summary.papers if summary.has(experiment, "sth")]
     for experiment in named:
         for relevance, title in RELEVANCE_TITLES.items():
             peaks = [summary.best(experiment, "sth", relevance, "f1_strict", radius=radius) for radius in radii]
@@ -136,7 +136,7 @@ def _curves(summary: Summary, relevance: str, strict: bool) -> Iterator[Claim]:
     needed = summary.run.protocol["judging"]["curve_above"]
     names = summary.run.protocol["paper"]["baselines"]
     parts, outcomes, compared = [], [], []
-    for experiment in summary.experiments:
+    for experiment in summary.papers:
         baselines = [name for name in names if summary.has(experiment, "sth", name)]
         if not baselines:
             continue
@@ -178,7 +178,7 @@ def _significance(summary: Summary) -> Iterator[Claim]:
     condition = summary.run.protocol["significance"]
     names = summary.run.protocol["paper"]["baselines"]
     outcomes, worst, compared = [], [], []
-    for experiment in summary.experiments:
+    for experiment in summary.papers:
         tested = [name for name in names if summary.outcome.of("significance", experiment.name, name)]
         if tested:
             compared.append(f"{_listed(_title(summary, name) for name in tested)} on {experiment.title}")
@@ -204,7 +204,7 @@ def _spectral_hashing(summary: Summary) -> Iterator[Claim]:
     names = summary.run.protocol["paper"]["worse_than_sph"]
     radius = summary.run.protocol["curve_radius"]
     parts, outcomes, compared = [], [], []
-    for experiment in summary.experiments:
+    for experiment in summary.papers:
         others = [name for name in names if summary.has(experiment, name, "sph")]
         if others:
             compared.append(f"{_listed(_title(summary, name) for name in others)} on {experiment.title}")
@@ -228,7 +228,7 @@ def _spectral_hashing(summary: Summary) -> Iterator[Claim]:
 
 def _boltzmann(summary: Summary) -> Iterator[Claim]:
     given = summary.run.protocol["paper"]["rbm"]
-    for experiment in summary.experiments:
+    for experiment in summary.papers:
         if experiment.name == given["dataset"] and summary.has(experiment, "sth"):
             best = summary.best(experiment, "sth", "topics", n_bits=given["sth_bits"])
             measured = f"STH at {given['sth_bits']} bits: {best['f1'].mean:.3f} (radius {best.radius})"
@@ -256,8 +256,9 @@ def _error_analysis(summary: Summary) -> Iterator[Claim]:
     held: list[bool] = []
     cheap: list[bool] = []
     beats: list[bool] = []
-    named = [one for one in summary.run.experiments if summary.outcome.of("error_analysis", one.name, "sth")]
-    for experiment in summary.run.experiments:
+    papers = [one for one in summary.run.experiments if not one.ours]
+    named = [one for one in papers if summary.outcome.of("error_analysis", one.name, "sth")]
+    for experiment in papers:
         for result in summary.outcome.of("error_analysis", experiment.name, "sth"):
             shares = [eigenmap_share(result["unseen"], n_bits) for n_bits in lengths]
             held += [share >= needed for share in shares]
@@ -335,7 +336,7 @@ def _entropy(summary: Summary) -> Iterator[Claim]:
     low, high = judging["bit_on"]
     balance, correlation, entropy = [], [], []
     texts: dict[str, list[str]] = {"balance": [], "correlation": [], "entropy": []}
-    named = [experiment for experiment in summary.experiments if summary.has(experiment, "sth")]
+    named = [experiment for experiment in summary.papers if summary.has(experiment, "sth")]
     for experiment in named:
         shapes = summary.scores(experiment, "sth")[0]["shape"]
         long, tight = shapes[longest], shapes[short]
@@ -367,7 +368,7 @@ def _entropy(summary: Summary) -> Iterator[Claim]:
 
 def _speed(summary: Summary) -> Iterator[Claim]:
     given = summary.run.protocol["paper"]
-    named = [one for one in summary.experiments if summary.has(one, "sth")]
+    named = [one for one in summary.papers if summary.has(one, "sth")]
     if not named:
         return
     seconds = {one.title: summary.scores(one, "sth")[0]["seconds"] for one in named}

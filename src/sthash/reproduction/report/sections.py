@@ -23,11 +23,15 @@ def data_section(summary: Summary) -> str:
         digest = f"`{experiment.digest}`" if experiment.digest else "–"
         rows.append((experiment.title, found["train"], found["test"], found["terms"], categories, splits, digest))
     headings = ("corpus", "documents", "queries", "terms", "categories", "random splits", "content")
+    dense = [one.title for one in summary.experiments if one.dense]
+    vectors = f" {', '.join(dense)}: dense vectors, scaled to unit length; *terms* are their values." if dense else ""
+    ours = [one.title for one in summary.experiments if one.ours]
+    added = f" {', '.join(ours)}: not in the paper, so its claims are not judged there." if ours else ""
     return (
-        "## Data\n\nTerms are weighted (1 + ln tf) · ln(N / df), with N and df of the training documents. A corpus "
-        "with one split has the usual split. For several random splits, the tables show the mean ± one standard "
-        "deviation. Slow methods run on fewer splits; the number is in brackets. *Content* is a SHA-256 of texts or "
-        "counts and labels, which was checked.\n\n" + table(headings, rows)
+        "## Data\n\nTerms are weighted (1 + ln tf) · ln(N / df), with N and df of the training documents."
+        f"{vectors}{added} A corpus with one split has the usual split. For several random splits, the tables show the "
+        "mean ± one standard deviation. Slow methods run on fewer splits; the number is in brackets. *Content* is a "
+        "SHA-256 of texts, counts or vectors and labels, which was checked.\n\n" + table(headings, rows)
     )
 
 

@@ -78,6 +78,11 @@ class Summary:
         """Corpora with scores."""
         return [one for one in self.run.experiments if any(self.scores(one, method) for method in self.run.methods)]
 
+    @property
+    def papers(self) -> list[Experiment]:
+        """Corpora with scores that claims of the paper are about: all but those marked as ours."""
+        return [one for one in self.experiments if not one.ours]
+
     def methods(self, experiment: Experiment) -> list[Method]:
         """Methods with scores on a corpus."""
         return [method for method in self.run.methods if self.scores(experiment, method)]
