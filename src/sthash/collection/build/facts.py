@@ -158,6 +158,11 @@ def advice(now: Snapshot, seen: Seen, limits: Learning) -> str:
     if not now.codes.learned:
         if refused := now.codes.model.settings.get("refused"):
             return f"Searches scan all documents: {refused} Then run: sth relearn COLLECTION"
+        if now.codes.model.settings.get("postponed"):
+            return (
+                "Hash functions have not been learned yet, so whole documents are compared with all others; learning "
+                f"{_takes(_within(seen, limits))}makes that fast: sth relearn COLLECTION"
+            )
         return "Too few documents to learn from; searches scan all documents."
     command = "sth relearn COLLECTION"
     if seen.new_documents >= MANY_DOCUMENTS or seen.new_terms >= MANY_TERMS:
