@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from contextlib import suppress
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing, suppress
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypedDict
@@ -103,16 +104,22 @@ def store_documents(
 
 
 class NewIndexes:
-    """The indexes of a file that is being built, as a `Sink`: words are counted, and written when all are known."""
+    """The indexes of a file that is being built, as a `Sink`: words are counted, and written when all are known.
+
+    The words of a batch are counted on a thread of their own, while the next batch is read and stored.
+    """
 
     def __init__(self, indexes: IndexSet, texts: TextCorpus) -> None:
         self._texts = texts
+        self._counting = ThreadPoolExecutor(1)
+        self._counted: Future[None] | None = None
         self._others = [content for content in indexes.contents if content is not indexes.words]
         self.replaced = False
 
     def put(self, entries: Entries) -> None:
         """Count the words of documents, and write their vectors."""
-        self._texts.put(entries)
+        self._wait()  # so at most one batch waits
+        self._counted = self._counting.submit(self._texts.put, entries)
         for content in self._others:
             content.put(entries)
 
@@ -122,8 +129,17 @@ class NewIndexes:
         for content in self._others:
             content.remove(ids)
 
+    def _wait(self) -> None:
+        if self._counted is not None:
+            self._counted.result()
+
+    def close(self) -> None:
+        """End the thread that counts."""
+        self._counting.shutdown(cancel_futures=True)
+
     def settle(self, report: Progress) -> None:
-        """Bring the segments of vectors up to date."""
+        """Finish counting, and bring the segments of vectors up to date."""
+        self._wait()
         for content in self._others:
             content.settle(report)
 
@@ -172,11 +188,12 @@ def build(
             seed = 0 if learning is None else learning.random_state
             Cells.lay_out(store, metric, options.precision, options.n_bytes, seed, width or 0)
         new = NewIndexes(IndexSet(store, threads=threads), texts)
-        store_documents(store, source, new, metric, width, report, replace=replace_keys)
+        with closing(new):
+            store_documents(store, source, new, metric, width, report, replace=replace_keys)
+            new.settle(report)
         if new.replaced:
             texts = new_texts(store)
             texts.put_stored(report)
-        new.settle(report)
         used, content, after = model, IndexSet(store, threads=threads).content, False
         if used is None and (learning is not None or content.strategy == "codes"):
             corpus = learning_corpus(content, texts)
