@@ -12,6 +12,7 @@ import pytest
 
 from sthash import Collection
 from sthash.cli import COMMANDS as ALL_COMMANDS
+from sthash.collection.build import builder
 from support.components import require
 from support.corpus import as_rows, make_documents
 
@@ -480,3 +481,20 @@ def test_shell_completion(words, expected):
     environment["COMP_CWORD"] = str(len(words.split()) - 1)
     completed = subprocess.run([sth], env=environment, capture_output=True, text=True, check=False)
     assert completed.stdout.split() == [expected], completed.stderr
+
+
+def test_learning_is_left_for_later(sth, jsonl):
+    told = sth("build", "c.sth", jsonl, "--text", "body", "--n-bits", 8, "--n-neighbors", 5, "--learn", "later").err
+    assert "sth relearn c.sth" in told
+    assert sth("search", "c.sth", "kitten").out
+    assert "term counts" in sth("info", "c.sth").out
+    facts = json.loads(sth("info", "c.sth", "--json").out)
+    assert sum(facts["parts"].values()) == facts["bytes"]
+    assert "relearned from 120" in sth("relearn", "c.sth").err
+    assert "--learn" in sth("build", "d.sth", jsonl, "--text", "body", "--learn", "never", status=1).err
+
+
+def test_building_says_when_words_can_be_searched(sth, jsonl, monkeypatch):
+    monkeypatch.setattr(builder, "SECONDS_BEFORE", 0.0)
+    told = sth("build", "c.sth", jsonl, "--text", "body", "--n-bits", 8, "--n-neighbors", 5).err
+    assert "c.sth: words can be searched" in told

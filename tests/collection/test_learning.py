@@ -5,11 +5,12 @@ import pytest
 import scipy.sparse as sp
 
 from sthash import Collection, SelfTaughtHashing, TextVectorizer
-from sthash.collection.build import corpus
+from sthash.collection.build import builder, corpus
 from sthash.collection.build.row_buffer import RowBuffer
 from sthash.collection.indexes import postings as posting_table
 from sthash.hashing import cost as learner
 from sthash.model import learning
+from sthash.progress import SEARCHABLE
 from support.corpus import QUERIES, make_documents
 from support.factories import create_collection, random_vectors
 
@@ -339,3 +340,100 @@ def test_strange_corpora(tmp_path, make, recipe):
         assert not collection.encode([""]).any()
         label = collection.search("kitten claw", 5, ranking="cosine")
         assert all({"kitten", "claw"} & set(hit.text.split()) for hit in label)
+
+
+def test_learning_can_be_left_for_later(tmp_path):
+    documents = make_documents(300)
+    with (
+        create_collection(tmp_path / "now.sth", documents) as now,
+        create_collection(tmp_path / "later.sth", documents, when="later") as later,
+    ):
+        facts = later.info()
+        assert (facts["learned"], facts["learned_on"]) == (False, 0)
+        assert "sth relearn" in facts["advice"]
+        for query in QUERIES:  # words do not wait for hash functions, and whole documents are compared with all others
+            assert [hit.key for hit in later.search(query)] == [hit.key for hit in now.search(query)]
+            assert later.search(query, ranking="cosine")[0].score == pytest.approx(
+                now.search(query, ranking="cosine")[0].score, abs=1e-6
+            )
+        later.add(make_documents(1000, first=300))
+        assert not later.info()["learned"]  # not unless it is asked for
+        later.check()
+        now.add(make_documents(1000, first=300))
+        later.relearn()
+        now.relearn()
+        assert later.info()["learned_on"] == 1300
+    assert same_content(tmp_path / "now.sth", tmp_path / "later.sth")
+
+
+@pytest.mark.parametrize("kept", [1 << 29, 0], ids=["counts in memory", "counts read again"])
+def test_words_can_be_searched_while_hash_functions_are_learned(tmp_path, monkeypatch, kept):
+    documents = make_documents(300)
+    create_collection(tmp_path / "now.sth", documents).close()
+    monkeypatch.setattr(builder, "SECONDS_BEFORE", 0.0)
+    monkeypatch.setattr(corpus, "KEPT_BYTES", kept)
+    stages, found = [], []
+
+    def report(stage, *_):
+        stages.append(stage)
+        if stage in (SEARCHABLE, "graph") and len(found) < 2:
+            with Collection.open(tmp_path / "after.sth") as meanwhile:
+                found.append([hit.key for hit in meanwhile.search(QUERIES[0])])
+                assert not meanwhile.info()["learned"]
+
+    with create_collection(tmp_path / "after.sth", documents, when="after", progress=report) as after:
+        assert stages.index("encoding") < stages.index(SEARCHABLE) < stages.index("graph")
+        assert found == 2 * [[hit.key for hit in after.search(QUERIES[0])]]
+        assert after.info()["learned_on"] == 300
+        after.check()
+    with (
+        Collection.open(tmp_path / "now.sth") as one,
+        Collection.open(tmp_path / "after.sth") as other,
+        one.snapshot() as a,
+        other.snapshot() as b,
+    ):
+        assert (a.codes.table.codes == b.codes.table.codes).all()
+        assert list(a.codes.model.terms) == list(b.codes.model.terms)
+
+
+def test_quick_learning_is_done_before_there_is_a_file(tmp_path):
+    stages = []
+    create_collection(
+        tmp_path / "after.sth", make_documents(300), when="after", progress=lambda stage, *_: stages.append(stage)
+    ).close()
+    assert SEARCHABLE not in stages
+
+
+def test_learning_after_somebody_changed_the_file(tmp_path, monkeypatch):
+    monkeypatch.setattr(builder, "SECONDS_BEFORE", 0.0)
+
+    def report(stage, *_):
+        if stage == SEARCHABLE:
+            with Collection.open(tmp_path / "c.sth") as other:
+                other.delete("d1")
+                other.add(make_documents(20, first=300))
+
+    with create_collection(tmp_path / "c.sth", make_documents(300), when="after", progress=report) as collection:
+        assert (len(collection), collection.info()["learned_on"]) == (319, 319)
+        collection.check()
+
+
+@pytest.mark.parametrize("when", ["after", "later"])
+def test_nothing_to_learn_from_now_or_later(tmp_path, monkeypatch, when):
+    monkeypatch.setattr(builder, "SECONDS_BEFORE", 0.0)
+    for number, documents in enumerate(([], ["one"], ["the", "of"])):
+        with create_collection(tmp_path / f"{number}.sth", documents, when=when) as collection:
+            assert not collection.info()["learned"]
+            collection.check()
+
+
+def test_codes_of_vectors_can_be_left_for_later(tmp_path):
+    with create_collection(tmp_path / "v.sth", vectors=random_vectors(200, 8), when="later") as collection:
+        assert not collection.info()["learned"]
+        collection.relearn()
+        assert not collection.info()["learned"] or collection.info()["learned_on"] == 200
+
+
+def test_when_must_be_known(tmp_path):
+    with pytest.raises(ValueError, match=r"when.*now.*after.*later"):
+        create_collection(tmp_path / "c.sth", ["a"], when="never")

@@ -3,7 +3,9 @@
 
 #include "arguments.hpp"
 #include "bindings.hpp"
+#include "views.hpp"
 #include "words/counts.hpp"
+#include "words/list_blocks.hpp"
 #include "words/postings.hpp"
 
 namespace sthash {
@@ -46,6 +48,39 @@ nb::tuple pack_lists(Vector<int64_t> indptr, Vector<int32_t> columns, Vector<int
     interruptible([&](StopFlag& stop) { packed = pack_postings(rows, ids.data(), n_columns, threads, stop); });
     return nb::make_tuple(to_numpy(std::move(packed.columns)), to_numpy(std::move(packed.lists.content)),
                           to_numpy(std::move(packed.lists.offsets)));
+}
+
+nb::tuple pack_list_blocks(Vector<int32_t> columns, Vector<uint8_t> content, Vector<int64_t> offsets,
+                           Whole<size_t> most) {
+    check(offsets.size() == columns.size() + 1, "offsets must have one entry more than there are columns.");
+    check_bounds(offsets, content.size());
+    for (size_t i = 0; i < columns.size(); ++i)
+        check(columns.data()[i] > (i == 0 ? -1 : columns.data()[i - 1]), "Columns must ascend from 0 on.");
+    PackedPostings packed;
+    {
+        nb::gil_scoped_release released;
+        packed = pack_blocks({columns.data(), {content.data(), content.size(), offsets.data(), columns.size()}}, most);
+    }
+    return nb::make_tuple(to_numpy(std::move(packed.columns)), to_numpy(std::move(packed.lists.content)),
+                          to_numpy(std::move(packed.lists.offsets)));
+}
+
+std::span<const uint8_t> span_of(const nb::bytes& content) {
+    return {static_cast<const uint8_t*>(content.data()), content.size()};
+}
+
+std::optional<nb::bytes> find_list(const nb::bytes& block, Whole<int32_t> first, Whole<int32_t> column) {
+    check(first >= 0, "A block begins at a column from 0 on.");
+    const auto found = list_in_block(span_of(block), first, column);
+    if (!found) return {};
+    return nb::bytes(found->data(), found->size());
+}
+
+nb::tuple unpack_list_block(const nb::bytes& block, Whole<int32_t> first) {
+    check(first >= 0, "A block begins at a column from 0 on.");
+    PackedPostings lists = unpack_block(span_of(block), first);
+    return nb::make_tuple(to_numpy(std::move(lists.columns)), to_numpy(std::move(lists.lists.content)),
+                          to_numpy(std::move(lists.lists.offsets)));
 }
 
 void put(PostingLists& lists, int32_t column, const nb::list& contents) {
@@ -154,6 +189,10 @@ void bind_postings(nb::module_& module) {
                nb::arg("n_columns"), nb::arg("threads"));
     module.def("pack_postings", &pack_lists, nb::arg("indptr"), nb::arg("columns"), nb::arg("counts"), nb::arg("ids"),
                nb::kw_only(), nb::arg("n_columns"), nb::arg("threads"));
+    module.def("pack_list_blocks", &pack_list_blocks, nb::arg("columns"), nb::arg("content"), nb::arg("offsets"),
+               nb::kw_only(), nb::arg("most"));
+    module.def("list_in_block", &find_list, nb::arg("block"), nb::kw_only(), nb::arg("first"), nb::arg("column"));
+    module.def("unpack_list_block", &unpack_list_block, nb::arg("block"), nb::kw_only(), nb::arg("first"));
     nb::class_<PostingLists>(module, "PostingLists")
         .def(
             "__init__",

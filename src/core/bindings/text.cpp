@@ -6,6 +6,7 @@
 #include "join/wording.hpp"
 #include "text/counter.hpp"
 #include "text/forms.hpp"
+#include "text/phrases.hpp"
 #include "text/scanner.hpp"
 #include "text/spelling.hpp"
 #include "text/unicode_tables.hpp"
@@ -317,6 +318,59 @@ nb::tuple closest(const nb::str& word, const nb::list& vocabulary, Vector<int64_
     return nb::make_tuple(to_numpy(std::move(places)), to_numpy(std::move(distances)));
 }
 
+std::string_view view_of(nb::handle bytes) {
+    if (!PyBytes_Check(bytes.ptr())) throw nb::type_error("Every text must be bytes. Encode the others first.");
+    const auto held = nb::borrow<nb::bytes>(bytes);
+    return {static_cast<const char*>(held.data()), held.size()};
+}
+
+// Views of the bytes in a tuple, which keeps them alive whatever other threads do to the list that it was made of.
+std::vector<std::string_view> views_of(const nb::tuple& texts) {
+    std::vector<std::string_view> views;
+    views.reserve(nb::len(texts));
+    for (nb::handle text : texts) views.push_back(view_of(text));
+    return views;
+}
+
+nb::bytes learn_phrases(const nb::list& texts) {
+    const nb::tuple held(texts);
+    const std::vector<std::string_view> views = views_of(held);
+    std::string content;
+    interruptible([&](StopFlag&) { content = Phrases::content_of(Phrases::learn(views)); });
+    return nb::bytes(content.data(), content.size());
+}
+
+void make_phrases(Phrases* at, const nb::bytes& content) {
+    new (at) Phrases(std::string_view(static_cast<const char*>(content.data()), content.size()));
+}
+
+// Each text with `prefix` before it.
+nb::list pack_texts(const Phrases& phrases, const nb::list& texts, const nb::bytes& prefix, Threads threads) {
+    const nb::tuple held(texts);
+    const std::vector<std::string_view> views = views_of(held);
+    const std::string begin(static_cast<const char*>(prefix.data()), prefix.size());
+    std::vector<std::string> packed(views.size(), begin);
+    size_t size = 0;
+    for (const std::string_view view : views) size += view.size();
+    interruptible_unless(size < 1 << 14, [&](StopFlag& stop) {
+        parallel_for(views.size(), 64, threads, stop, [&](size_t first, size_t last, int) {
+            for (size_t i = first; i < last; ++i) phrases.pack(views[i], packed[i]);
+        });
+    });
+    nb::list result;
+    for (const std::string& each : packed) result.append(nb::bytes(each.data(), each.size()));
+    return result;
+}
+
+nb::bytes unpack_text(const Phrases& phrases, const nb::bytes& packed, Whole<size_t> start) {
+    std::string_view content = view_of(packed);
+    content.remove_prefix(std::min<size_t>(start, content.size()));
+    nb::object text = nb::steal(PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(phrases.size_of(content))));
+    if (!text.is_valid()) throw nb::python_error();
+    phrases.unpack(content, PyBytes_AsString(text.ptr()));
+    return nb::cast<nb::bytes>(text);
+}
+
 }  // namespace
 
 void bind_text(nb::module_& module) {
@@ -355,6 +409,12 @@ void bind_text(nb::module_& module) {
     module.def("count_forms", &count_text_forms, nb::arg("texts"), nb::kw_only(), nb::arg("stemmed"),
                nb::arg("stop_words"), nb::arg("threads"));
     module.def("forms_of", &text_forms, nb::arg("text"));
+    nb::class_<Phrases>(module, "Phrases")
+        .def("__init__", &make_phrases, nb::arg("content"))
+        .def("__len__", &Phrases::size)
+        .def("pack", &pack_texts, nb::arg("texts"), nb::kw_only(), nb::arg("prefix"), nb::arg("threads"))
+        .def("unpack", &unpack_text, nb::arg("packed"), nb::kw_only(), nb::arg("start"));
+    module.def("learn_phrases", &learn_phrases, nb::arg("texts"));
     module.attr("FIRST_FORM") = kFirstForm;
     module.attr("unicode_version") = unicode::kVersion;
 }

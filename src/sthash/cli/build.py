@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -11,6 +11,8 @@ from sthash.cli import options
 from sthash.cli.embedders import ComparisonOptions, EmbedderOptions, VectorSource
 
 if TYPE_CHECKING:
+    from sthash.model.learning import When
+    from sthash.progress import Progress
     from sthash.sources import Document
 
 
@@ -25,6 +27,14 @@ def build(
     replace: Annotated[
         bool, typer.Option("--replace", help="If several documents have the same key, keep the last one.")
     ] = False,
+    learn: Annotated[
+        str,
+        typer.Option(
+            metavar="WHEN",
+            help="When to learn hash functions: now, before there is a file; after, if it takes more than 20 seconds, "
+            "while words can be searched already; later, by sth relearn.",
+        ),
+    ] = "after",
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file if it exists.")] = False,
     threads: options.Threads = None,
 ) -> None:
@@ -39,9 +49,16 @@ def build(
     Documents can have vectors, such as embeddings: sth build x.sth docs.parquet --vectors embedding. Or a function
     makes them from the texts: sth build x.sth docs.jsonl --embedder my_module:embed. Vectors are searched without
     codes; codes are learned from them only if one of the options of learning is given, such as --n-bits.
+
+    Where learning takes more than 20 seconds, the file is there before it, and words can be searched from then on. With
+    --learn later nothing is learned until sth relearn.
     """
+    from sthash.checks import check_choice
     from sthash.cli.output import advice_line, counted, progress_bar
     from sthash.collection import Collection
+    from sthash.model.learning import TIMES
+
+    check_choice("learn", learn, TIMES)
 
     with (
         vectors.documents(source, beside=collection, metric=comparison.metric or "cosine") as documents,
@@ -49,13 +66,13 @@ def build(
         Collection.create(
             collection,
             _some(documents, source.sources),
-            learning=learning.learning(),
+            learning=learning.learning(cast("When", learn), needed=not (vectors.given or embedder.given)),
             text_options=language.options(),
             vector_options=comparison.options(of_vectors=vectors.given or embedder.given),
             replace=replace,
             overwrite=overwrite,
             threads=threads,
-            progress=progress,
+            progress=announced(progress, collection),
             text=source.text_fields,
             **vectors.keywords(),
             **embedder.keywords(),
@@ -63,7 +80,7 @@ def build(
     ):
         facts = built.info()
     typer.echo(f"{collection}: {counted(facts['documents'])}", err=True)
-    if 0 < facts.get("learned_on", 0) < facts["documents"]:
+    if "advice" in facts and (0 < facts["learned_on"] < facts["documents"] or learn == "later"):
         typer.echo(advice_line(facts), err=True)
 
 
@@ -74,3 +91,16 @@ def _some(documents: Iterator[Document], sources: list[str]) -> Iterator[Documen
         raise ValueError(f"there is no document in {' '.join(sources)}, so nothing was built.")
     yield first
     yield from documents
+
+
+def announced(progress: Progress, path: str) -> Progress:
+    """Return progress that also says when words can be searched, because hash functions are learned after that."""
+    from sthash.progress import SEARCHABLE
+
+    def report(stage: str, done: int, total: int | None) -> None:
+        if stage == SEARCHABLE:
+            typer.echo(f"{path}: words can be searched; learning hash functions", err=True)
+        else:
+            progress(stage, done, total)
+
+    return report

@@ -17,6 +17,7 @@ from sthash.cli.conditions import parse_conditions
 
 if TYPE_CHECKING:
     from sthash.model import Learning
+    from sthash.model.learning import When
     from sthash.sources import Document, Origin
     from sthash.sources.fields import TextFields
     from sthash.text.options import TextOptions
@@ -201,12 +202,12 @@ class LearningOptions:
             given["sample_size"] = None
         return given
 
-    def learning(self) -> Learning | None:
-        """Return what the user gave, as `Collection.create` takes it; None if nothing."""
+    def learning(self, when: When = "now", *, needed: bool = False) -> Learning | None:
+        """Return what the user gave, as `Collection.create` takes it; None if nothing, unless it is ``needed``."""
         from sthash.model import Learning
 
         given = self.changes()
-        return Learning(**given) if given else None
+        return Learning(**given, when=when) if given or needed else None
 
 
 @dataclass(frozen=True)

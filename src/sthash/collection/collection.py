@@ -19,12 +19,12 @@ from sthash.checks import check_several, check_whole, resolve_threads
 from sthash.codes import Codes
 from sthash.collection.build import builder
 from sthash.collection.build.builder import Source
-from sthash.collection.build.facts import collection_facts, learning_facts
+from sthash.collection.build.facts import collection_facts, learning_facts, part_sizes
 from sthash.collection.build.options import VectorOptions
 from sthash.collection.build.sync import FolderSync, Synced
 from sthash.collection.by_key import ByKey
 from sthash.collection.duplicates import gathered, named, settled
-from sthash.collection.file.documents import KeptDocuments, StoredDocument
+from sthash.collection.file.documents import Documents, KeptDocuments, StoredDocument
 from sthash.collection.file.export import export_documents
 from sthash.collection.file.field_weights import read_weights
 from sthash.collection.file.removals import note_all_changed
@@ -378,17 +378,26 @@ class Collection(ByKey):
         """
         copy_file(self._store, Path(path), overwrite=overwrite)
 
-    def info(self) -> dict[str, Any]:
+    def info(self, *, parts: bool = False) -> dict[str, Any]:
         """Describe the contents of the file, and how its hash functions were learned.
 
         ``learned`` tells whether there are hash functions, and ``learned_on`` the number of documents they were learned
         from. The hash functions know the first ``n_terms`` of all ``words``. ``unseen_documents`` is the share of the
         documents that they were not learned from, and ``unseen_terms`` the share of the words of all documents that
         they do not know. ``advice`` recommends in one sentence whether to `relearn`.
+
+        Parameters
+        ----------
+        parts : bool, default=False
+            Whether ``parts`` is there too: a dict that says what the bytes of the file are for. ``tables`` is what
+            SQLite and checksums add. This counts all rows, which takes about a second per gigabyte.
         """
         with self.snapshot() as now:
             about = {**collection_facts(now), **learning_facts(self._store, now)}
-            return {"path": str(self.path), "bytes": self.path.stat().st_size, **about}
+            size = self.path.stat().st_size
+            if parts:
+                about["parts"] = part_sizes(self._store, size)
+            return {"path": str(self.path), "bytes": size, **about}
 
     def _repr_html_(self) -> str:
         return facts_html(self.info())
@@ -518,10 +527,12 @@ class Collection(ByKey):
     def compact(self) -> None:
         """Return the space of deleted documents to the file system, and forget the log of their words.
 
-        Other open collections then read the file as if they had just opened it.
+        Texts that were added a few at a time are packed now, as those of a build are. Other open collections then read
+        the file as if they had just opened it.
         """
         with self._changing():
             note_all_changed(self._store)
+            Documents(self._store).pack()
         self._store.compact()
 
     def relearn(self, *, progress: Progress | None = None, **changes: Unpack[builder.RelearnChanges]) -> None:

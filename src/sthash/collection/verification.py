@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sthash.collection.build import sync
-from sthash.collection.file import field_weights, removals
+from sthash.collection.file import field_weights, phrases, removals
 from sthash.collection.file.records import KINDS, Records
 from sthash.collection.file.schema import TABLES
 from sthash.collection.file.segments import Segments
@@ -51,8 +51,7 @@ def _verify_nothing_else(store: Store, snapshot: Snapshot, counts: dict[str, int
         raise store.damaged("deletions are of no segment")
     if sum(Records(store, kind, 0).n_pending() for kind in kinds if kind in KINDS) != counts["pending"]:
         raise store.damaged("pending records are of no index")
-    names = {"next", field_weights.SETTING, embedder.SETTING, sync.SETTING}.union(
-        *(index.setting_names for index in snapshot.indexes.all)
-    )
+    names = {"next", field_weights.SETTING, embedder.SETTING, sync.SETTING} | phrases.verify(store)
+    names = names.union(*(index.setting_names for index in snapshot.indexes.all))
     if any(name not in names for name, _ in store.rows("settings")):
         raise store.damaged("it has a setting that is not known")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, get_args
 
 from sthash.checks import check_choice, check_positive, check_whole
 from sthash.index.hamming import MAX_BITS
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from sthash.hashing import SelfTaughtHashing
     from sthash.hashing.sth import Recipe
 
+When = Literal["now", "after", "later"]
+TIMES: tuple[When, ...] = get_args(When)
 # Recipes with linear hash functions, which models hold.
 RECIPES = ("paper", "topics", "neighbors", "embeddings")
 LEARNING_SECONDS = 300.0
@@ -95,6 +97,11 @@ class Learning:
     hasher : SelfTaughtHashing, optional
         An unfitted hasher, for custom stages. Its settings replace ``n_bits``, ``n_neighbors`` and
         ``recipe``.
+    when : {"now", "after", "later"}, default="now"
+        When `Collection.create` learns. ``now``: before there is a file at the path. ``after``: if learning takes more
+        than 20 seconds, as estimated, the file of a collection of texts is there before, and its words can be searched
+        while hash functions are learned. ``later``: not until `Collection.relearn`; until then whole documents are
+        compared with all others.
 
     Examples
     --------
@@ -113,6 +120,7 @@ class Learning:
     scatter: float = 0.0
     random_state: int = 0
     hasher: SelfTaughtHashing | None = None
+    when: When = "now"
 
     def __post_init__(self) -> None:
         if check_whole("n_bits", self.n_bits) > MAX_BITS:
@@ -127,6 +135,7 @@ class Learning:
             object.__setattr__(self, "memory", parse_size("memory", self.memory))
         check_positive("scatter", self.scatter, or_zero=True, most=MOST_SCATTER)
         check_whole("random_state", self.random_state, least=0, most=LAST_SEED)
+        check_choice("when", self.when, TIMES)
         if self.hasher is not None and not hasattr(self.hasher, "n_bits"):
             raise TypeError(f"hasher={self.hasher!r} must be a SelfTaughtHashing that is not fitted, or None.")
         # Limits too small for the smallest corpus are an error now, not when all documents have been read.

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing, suppress
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypedDict
@@ -15,6 +17,7 @@ from sthash.collection.build.corpus import FEW_DOCUMENTS, LearningCorpus, TextCo
 from sthash.collection.build.options import VectorOptions
 from sthash.collection.file import documents as document_table
 from sthash.collection.file.documents import Documents
+from sthash.collection.file.removals import State, state_of
 from sthash.collection.file.replacement import write_new
 from sthash.collection.file.store import Store
 from sthash.collection.indexes.cells import Cells
@@ -29,7 +32,7 @@ from sthash.model import Learning, Model, TextModel, VectorModel
 from sthash.model.learning import LearningLimitError
 from sthash.model.linear import sample
 from sthash.model.vector_model import rows_of
-from sthash.progress import Progress, silent
+from sthash.progress import SEARCHABLE, Progress, silent
 from sthash.sources import Document, paired
 from sthash.text.options import TextOptions, new_vectorizer, refuse_callable
 from sthash.vectors.metric import Metric
@@ -41,6 +44,10 @@ if TYPE_CHECKING:
 # A collection of texts without hash functions learns them in the `add` that brings it to this number of documents. Up
 # to it, a search compares the query with all documents, exactly and fast.
 LEARN_AT = FEW_DOCUMENTS
+# With ``Learning(when="after")``, learning that takes longer, as estimated, does not delay the search for words.
+SECONDS_BEFORE = 20.0
+# Settings of learning that a model keeps for the next time.
+KEPT = ("sample_size", "seconds", "memory", "random_state")
 
 
 @dataclass(frozen=True)
@@ -98,16 +105,22 @@ def store_documents(
 
 
 class NewIndexes:
-    """The indexes of a file that is being built, as a `Sink`: words are counted, and written when all are known."""
+    """The indexes of a file that is being built, as a `Sink`: words are counted, and written when all are known.
+
+    The words of a batch are counted on a thread of their own, while the next batch is read and stored.
+    """
 
     def __init__(self, indexes: IndexSet, texts: TextCorpus) -> None:
         self._texts = texts
+        self._counting = ThreadPoolExecutor(1)
+        self._counted: Future[None] | None = None
         self._others = [content for content in indexes.contents if content is not indexes.words]
         self.replaced = False
 
     def put(self, entries: Entries) -> None:
         """Count the words of documents, and write their vectors."""
-        self._texts.put(entries)
+        self._wait()  # so at most one batch waits
+        self._counted = self._counting.submit(self._texts.put, entries)
         for content in self._others:
             content.put(entries)
 
@@ -117,8 +130,17 @@ class NewIndexes:
         for content in self._others:
             content.remove(ids)
 
+    def _wait(self) -> None:
+        if self._counted is not None:
+            self._counted.result()
+
+    def close(self) -> None:
+        """End the thread that counts."""
+        self._counting.shutdown(cancel_futures=True)
+
     def settle(self, report: Progress) -> None:
-        """Bring the segments of vectors up to date."""
+        """Finish counting, and bring the segments of vectors up to date."""
+        self._wait()
         for content in self._others:
             content.settle(report)
 
@@ -145,19 +167,21 @@ def build(
     if isinstance(model, TextModel) and text_options is not None:
         raise TypeError("the model has text options of its own. Leave text_options= out.")
 
-    memory = (learning or Learning()).most_bytes
+    chosen = learning or Learning()
 
     def new_texts(store: Store) -> TextCorpus:
         if isinstance(model, TextModel):
-            return TextCorpus(store, _same_vectorizer(model.settings, threads), memory)
+            return TextCorpus(store, _same_vectorizer(model.settings, threads), chosen.most_bytes)
         vectorizer = new_vectorizer(text_options, threads)
         refuse_callable(vectorizer, "a collection")
-        return TextCorpus(store, vectorizer, memory)
+        return TextCorpus(store, vectorizer, chosen.most_bytes)
 
+    started = None  # from what to learn, and the state of the file, where that is done after it is there
     metric = (vector_options or VectorOptions()).metric if model is None else model.metric
     width = model.n_columns if isinstance(model, VectorModel) else None
 
     def fill(store: Store) -> None:
+        nonlocal started
         document_table.lay_out(store, weights)
         texts = new_texts(store)
         Words.lay_out(store, texts.word_settings())
@@ -166,20 +190,64 @@ def build(
             seed = 0 if learning is None else learning.random_state
             Cells.lay_out(store, metric, options.precision, options.n_bytes, seed, width or 0)
         new = NewIndexes(IndexSet(store, threads=threads), texts)
-        store_documents(store, source, new, metric, width, report, replace=replace_keys)
+        with closing(new):
+            store_documents(store, source, new, metric, width, report, replace=replace_keys)
+            new.settle(report)
         if new.replaced:
             texts = new_texts(store)
             texts.put_stored(report)
-        new.settle(report)
-        used, content = model, IndexSet(store, threads=threads).content
+        used, content, after = model, IndexSet(store, threads=threads).content, False
         if used is None and (learning is not None or content.strategy == "codes"):
             corpus = learning_corpus(content, texts)
-            used = learned_model(store, corpus, learning or Learning(), 1, report, threads=threads)
+            if chosen.when == "after" and isinstance(corpus, TextCorpus):
+                after = _takes_long(corpus, chosen)
+            if after:
+                texts.expect_model()
+            if after or chosen.when == "later":
+                used = postponed_model(store, corpus, chosen, threads)
+            else:
+                used = learned_model(store, corpus, chosen, 1, report, threads=threads)
         write_indexes(store, texts, used, threads, report)
         if source.embedder is not None:
             write_name(store, source.embedder.name)
+        if after:
+            started = texts, state_of(store)
 
     write_new(target, fill, overwrite=overwrite)
+    if started is not None:
+        report(SEARCHABLE, 1, 1)
+        _learn_after(target, *started, chosen, threads, report)
+
+
+def _takes_long(corpus: TextCorpus, learning: Learning) -> bool:
+    from sthash.hashing.embedding import TooFewDocumentsError
+
+    try:
+        corpus.finish()
+        size = corpus.size()
+        cost = learning.with_default("neighbors").cost(size, learning.with_default("neighbors").n_documents(size))
+    except (TooFewDocumentsError, LearningLimitError):
+        return False  # there is nothing to wait for, or the reason is said when it is learned
+    return cost.seconds > SECONDS_BEFORE
+
+
+def _learn_after(
+    target: Path, texts: TextCorpus, state: State, learning: Learning, threads: int | None, report: Progress
+) -> None:
+    """Learn hash functions for a file that is there, in one transaction of it; its words stay as they are."""
+    store = Store(target)
+    try:
+        with store.writing():
+            if state_of(store) != state:  # somebody has changed it already
+                return relearn(store, {}, threads, report)
+            texts.move_to(store)
+            model = learned_model(store, texts, learning, 2, report, threads=threads)
+            indexes = IndexSet(store, model, threads)
+            Codes(store, indexes.content, model, threads).lay_out()
+            indexes.encode(report)
+            indexes.codes.settle(report)
+    finally:
+        store.close()
 
 
 def _check_options(learning: Any, vector_options: Any, model: Any) -> None:
@@ -268,14 +336,31 @@ def learned_model(
         if not unasked:
             raise
         model, refused = _unlearned(corpus, learning, threads), str(error)
-    kept = ("sample_size", "seconds", "memory", "random_state")
     model.settings |= {"generation": generation, "learned_of": len(ids), "next_id": documents.next_id()}
-    model.settings |= {name: getattr(learning, name) for name in kept}
+    model.settings |= {name: getattr(learning, name) for name in KEPT}
     if model.learned:
         # `info` can then give its advice without importing the learner.
         model.settings["cost_of_all"] = learning.cost(corpus.size()).rounded()
     else:
         model.settings |= {"tried_on": len(ids), "refused": refused}
+    return model
+
+
+def postponed_model(store: Store, corpus: LearningCorpus, learning: Learning, threads: int | None) -> Model:
+    """Return a model without hash functions, which says what it takes to learn them."""
+    from sthash.hashing.embedding import TooFewDocumentsError
+
+    recipe: Recipe = "neighbors" if isinstance(corpus, TextCorpus) else "embeddings"
+    learning, ids = learning.with_default(recipe), Documents(store).ids()
+    cost = None
+    with suppress(TooFewDocumentsError):
+        corpus.finish()
+        cost = learning.cost(corpus.size()).rounded()
+    model = _unlearned(corpus, learning, threads)
+    if cost is not None:
+        model.settings["cost_of_all"] = cost
+    model.settings |= {name: getattr(learning, name) for name in KEPT} | {"postponed": True, "tried_on": len(ids)}
+    model.settings |= {"generation": 1, "learned_of": len(ids), "next_id": Documents(store).next_id()}
     return model
 
 
@@ -412,13 +497,15 @@ def add_documents(
         raise TypeError("this collection is of texts, and makes its own vectors. Leave vectors= (--vectors) out.")
     done = store_documents(store, source, indexes, indexes.content.metric, width, report, replace=replace_keys)
     indexes.settle(report)
-    if indexes.has_codes and not indexes.codes.learned and _is_enough(store, indexes.codes.model):
+    if indexes.has_codes and not indexes.codes.learned and _is_due(store, indexes.codes.model):
         relearn(store, {}, threads, report, unasked=True)
     return done
 
 
-def _is_enough(store: Store, model: Model) -> bool:
+def _is_due(store: Store, model: Model) -> bool:
     """Whether it is time to learn hash functions, or to try again: after a failure, with twice as many documents."""
+    if model.settings.get("postponed"):
+        return False
     return Documents(store).count() >= max(LEARN_AT, model.n_bits + 2, 2 * int(model.settings.get("tried_on", 0)))
 
 

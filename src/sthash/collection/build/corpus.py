@@ -75,6 +75,8 @@ class TextCorpus:
         self._kept: list[tuple[Ids, Any]] | None = []
         self._bytes = self._n_documents = 0
         self._most_bytes = min(KEPT_BYTES, memory // 4)
+        self._first: dict[str, int] = {}
+        self._finished = False
 
     def put_stored(self, report: Progress) -> None:
         """Count the terms of all texts that are in the file."""
@@ -112,8 +114,11 @@ class TextCorpus:
         """Settle the vocabulary of the model; TooFewDocumentsError if it is empty."""
         from sthash.hashing.embedding import TooFewDocumentsError
 
+        if self._finished:
+            return
         try:
             self._counter.finish()
+            self._finished = True
         except ValueError as error:
             # Limits that leave no term are a mistake, unless there are few documents, or no words at all.
             totals = self._counter.totals
@@ -146,6 +151,19 @@ class TextCorpus:
             if chosen.any():
                 yield self._counter.rows(counts if chosen.all() else counts[chosen])
 
+    def expect_model(self) -> None:
+        """Let `write` give the first columns to the terms of the model that is learned after it.
+
+        So the words need not be written again then; the counts of the documents are kept until it is learned.
+        """
+        frequency = self._vectorizer.statistics_.document_frequency
+        names = self._vectorizer.get_feature_names_out()[np.argsort(-frequency, kind="stable")]
+        self._first = {name: column for column, name in enumerate(names.tolist())}
+
+    def move_to(self, store: Store) -> None:
+        """Go on with another connection to the file."""
+        self._store = store
+
     def model(self, hasher: SelfTaughtHashing, **settings: Any) -> TextModel:
         """Return the model that a fitted hasher makes."""
         model = TextModel.of(self._vectorizer, hasher, frequent_first=True, **settings)
@@ -163,7 +181,7 @@ class TextCorpus:
         done, total = 0, self._n_documents
         report("encoding", done, total)
         known = codes.model.terms if codes is not None and isinstance(codes.model, TextModel) else None
-        column_of = self._columns(known)
+        column_of = self._columns(self._first or known)
         words.clear(sorted(column_of, key=column_of.__getitem__))
         for ids, rows in self._counted(column_of):
             words.put_rows(ids, rows)
@@ -171,7 +189,8 @@ class TextCorpus:
                 codes.put(ids, rows)
             done += len(ids)
             report("encoding", done, total)
-        self._kept = None
+        if not self._first:
+            self._kept = None
 
     def _columns(self, known: Any) -> dict[str, int]:
         """Return the columns of all words: first those that the model has, then the others by falling frequency."""

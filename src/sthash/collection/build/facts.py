@@ -59,6 +59,37 @@ def collection_facts(now: Snapshot) -> dict[str, Any]:
     return facts
 
 
+# What the bytes of a file are for: queries that give names and bytes. Beside these there are pages of SQLite.
+_SIZES = (
+    "SELECT 'texts', total(length(text)) FROM documents",
+    "SELECT 'keys, labels, metadata', total(2 * length(key) + coalesce(length(label), 0) + length(metadata)) "
+    "FROM documents",  # there is an index of the keys
+    "SELECT 'term counts', total(length(content)) FROM counts",
+    "SELECT 'vocabulary', total(2 * length(term)) FROM terms",
+    "SELECT 'vocabulary', total(length(content)) FROM frequencies",
+    "SELECT 'hash functions', total(length(content)) FROM weights",
+    "SELECT coalesce(kind, ''), total(length(content)) FROM parts LEFT JOIN segments ON segment = place >> 32 "
+    "GROUP BY kind",
+    "SELECT 'changes', total(length(content)) FROM pending",
+    "SELECT 'changes', total(length(content)) FROM removals",
+    "SELECT 'changes', total(length(content)) FROM deletions",
+    "SELECT 'settings', total(length(content)) FROM settings",
+)
+_KINDS = {"words": "posting lists", "vectors": "vectors", "cells": "cells", "lengths": "lengths", "codes": "codes"}
+
+
+def part_sizes(store: Store, file_bytes: int) -> dict[str, int]:
+    """Return what the bytes of a file are for, the most first; all rows are counted, but no text is read."""
+    sizes = dict[str, int]()
+    for query in _SIZES:
+        for name, size in store.execute(query):
+            part = _KINDS.get(name, name)
+            sizes[part] = sizes.get(part, 0) + int(size)
+    unused = int(store.value("PRAGMA freelist_count")) * int(store.value("PRAGMA page_size"))
+    sizes |= {"unused": unused, "tables": max(file_bytes - unused - sum(sizes.values()), 0)}
+    return dict(sorted(((name, size) for name, size in sizes.items() if size), key=lambda item: -item[1]))
+
+
 def learning_facts(store: Store, now: Snapshot) -> dict[str, Any]:
     """Return what `Collection.info` says about learning; nothing where there are no hash functions."""
     if not now.has_codes:
@@ -127,6 +158,11 @@ def advice(now: Snapshot, seen: Seen, limits: Learning) -> str:
     if not now.codes.learned:
         if refused := now.codes.model.settings.get("refused"):
             return f"Searches scan all documents: {refused} Then run: sth relearn COLLECTION"
+        if now.codes.model.settings.get("postponed"):
+            return (
+                "Hash functions have not been learned yet, so whole documents are compared with all others; learning "
+                f"{_takes(_within(seen, limits))}makes that fast: sth relearn COLLECTION"
+            )
         return "Too few documents to learn from; searches scan all documents."
     command = "sth relearn COLLECTION"
     if seen.new_documents >= MANY_DOCUMENTS or seen.new_terms >= MANY_TERMS:

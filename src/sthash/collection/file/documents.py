@@ -14,6 +14,7 @@ import numpy as np
 from sthash.arrays import Ids
 from sthash.checks import check_key
 from sthash.checksums import decode_text, encode_text, row_checksum
+from sthash.collection.file import phrases
 from sthash.collection.file.connection import CollectionError
 from sthash.collection.file.field_weights import counted_text, put_weights, read_weights
 from sthash.collection.file.store import MOST_IDS, Store
@@ -24,6 +25,7 @@ MOST_NESTED = 100
 # Size of the cache of documents in bytes; memory that a document takes in addition to its strings; and the maximum size
 # of decoded metadata relative to its size in the file.
 CACHED_BYTES = 1 << 24
+PACKED_TOGETHER = 1024
 BYTES_BESIDE = 400
 BYTES_PER_METADATA_BYTE = 16
 
@@ -84,6 +86,7 @@ class KeptDocuments:
 
     def __init__(self) -> None:
         self.documents: dict[int, ReadDocument] = {}
+        self.phrases: phrases.Known = {}
         self._size = 0
 
     def keep(self, number: int, read: ReadDocument) -> None:
@@ -111,6 +114,7 @@ class Documents:
     def __init__(self, store: Store, kept: KeptDocuments | None = None) -> None:
         self._store = store
         self._kept = KeptDocuments() if kept is None else kept
+        self._packer: phrases.Packer | None = None
 
     # Writing
 
@@ -159,8 +163,24 @@ class Documents:
             )
         self.remove(list(present.values()))
         kept = sorted(position_of.values())
-        self._store.put_many("documents", [rows[position] for position in kept])
+        if self._packer is None:
+            self._packer = phrases.Packer(self._store, self._kept.phrases)
+        packed = self._packer.pack([rows[position][-1] for position in kept])
+        self._store.put_many(
+            "documents", [(*rows[position][:-1], text) for position, text in zip(kept, packed, strict=True)]
+        )
         return kept, [rows[position][0] for position in kept], list(present.values())
+
+    def pack(self) -> None:
+        """Pack the texts that are not packed yet: those that came with few others."""
+        packer, last = phrases.Packer(self._store, self._kept.phrases), -1
+        condition = "WHERE id > ? AND substr(text, 1, 1) < ? ORDER BY id LIMIT ?"
+        mark = bytes([phrases.FIRST_MARK])
+        while page := list(self._store.rows("documents", condition, (last, mark, PACKED_TOGETHER))):
+            last = page[-1][0]
+            for row, text in zip(page, packer.pack([row[-1] for row in page]), strict=True):
+                if text is not row[-1]:
+                    self._store.put("documents", *row[:-1], text)
 
     def remove(self, ids: list[int]) -> None:
         """Delete documents; what indexes keep of them is theirs to remove."""
@@ -237,7 +257,7 @@ class Documents:
 
     def page(self, after: int = -1, limit: int = 1000) -> list[StoredDocument]:
         """Return the documents that come after an id; fewer than ``limit`` where more would be too large."""
-        rows = self._store.rows("documents", "WHERE id > ? ORDER BY id LIMIT ?", (after, limit))
+        rows = self._unpacked(self._store.rows("documents", "WHERE id > ? ORDER BY id LIMIT ?", (after, limit)))
         page, size = list[StoredDocument](), 0
         for row in rows:
             size += _size_of(row)
@@ -249,7 +269,8 @@ class Documents:
 
     def texts(self, ids: Collection[int] | None = None) -> Iterator[tuple[int, str]]:
         """Iterate over the ids and texts of some documents, or of all, by ascending id; they may be of any size."""
-        for row in self._store.rows("documents", "ORDER BY id") if ids is None else self._rows(ids):
+        rows = self._unpacked(self._store.rows("documents", "ORDER BY id")) if ids is None else self._rows(ids)
+        for row in rows:
             yield row[0], self._text(row[4])
 
     @cached_property
@@ -274,7 +295,7 @@ class Documents:
 
     def where(self, condition: str, arguments: tuple[Any, ...]) -> Iterator[tuple[int, ReadDocument]]:
         """Iterate over the documents that meet a condition in SQL, by ascending id."""
-        for row in self._store.rows("documents", f"WHERE {condition} ORDER BY id", arguments):
+        for row in self._unpacked(self._store.rows("documents", f"WHERE {condition} ORDER BY id", arguments)):
             yield row[0], self._read(row)
 
     def any(self, condition: str, arguments: tuple[Any, ...]) -> bool:
@@ -288,7 +309,11 @@ class Documents:
         return sum(1 for _ in self.where("1", ()))
 
     def _rows(self, ids: Collection[int]) -> Iterator[tuple[Any, ...]]:
-        return self._store.rows_at("documents", ids)
+        return self._unpacked(self._store.rows_at("documents", ids))
+
+    def _unpacked(self, rows: Iterator[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
+        """Return checked rows with their texts as they came."""
+        return (phrases.unpacked(self._store, row, self._kept.phrases) for row in rows)
 
     def _check_size(self, size: int) -> None:
         most = self._store.max_read_bytes

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from sthash.collection.file import phrases
 from sthash.collection.file.documents import read_document
 from sthash.collection.file.store import Store
 from sthash.sources import Document
@@ -22,6 +23,7 @@ def export_documents(store: Store) -> Iterator[Document]:
     try:
         with own.reading():
             own.execute("CREATE TEMP TABLE documents AS SELECT * FROM main.documents ORDER BY id")
+            known = phrases.all_known(own)
         last = 0
         while True:
             with own.lock, own.clear_errors():
@@ -31,6 +33,6 @@ def export_documents(store: Store) -> Iterator[Document]:
                 return
             last += len(page)
             for row in page:
-                yield read_document(own, row).document()
+                yield read_document(own, phrases.unpacked(own, row, known)).document()
     finally:
         own.close()

@@ -6,6 +6,7 @@ segment never changes, and its number is never used again, so two states of a fi
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import astuple, dataclass
 
@@ -104,14 +105,17 @@ class Segments:
             return bytes(content)
         return None
 
-    def find_all(self, segments: Sequence[Segment], parts: Sequence[int]) -> dict[int, list[bytes]]:
-        """Return some parts of several segments, by the parts; a segment need not have all of them."""
-        found: dict[int, list[bytes]] = {part: [] for part in parts}
-        order = {segment.number: place for place, segment in enumerate(segments)}
-        rows = self._store.rows_at("parts", [segment.place(part) for segment in segments for part in parts])
-        for place, content in sorted(rows, key=lambda row: order[row[0] >> PART_BITS]):
-            found[place & IDS].append(content)
-        return found
+    def find_before(self, segments: Sequence[Segment], parts: Sequence[int]) -> list[dict[int, bytes]]:
+        """Return, for each of several segments, the last part up to each of some parts; the parts ascend."""
+        places = [segment.place(part) for segment in segments for part in parts]
+        last = (
+            "WHERE place IN (SELECT (SELECT place FROM parts WHERE place BETWEEN value >> 32 << 32 AND value "
+            "ORDER BY place DESC LIMIT 1) FROM json_each(?)) ORDER BY place"
+        )
+        found: dict[int, dict[int, bytes]] = {segment.number: {} for segment in segments}
+        for place, content in self._store.rows("parts", last, (json.dumps(places),)):
+            found[place >> PART_BITS][place & IDS] = content
+        return [found[segment.number] for segment in segments]
 
     def parts(self, segment: Segment) -> Iterator[tuple[int, bytes]]:
         """Iterate over the parts of a segment, without its ids."""

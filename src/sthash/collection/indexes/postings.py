@@ -33,6 +33,8 @@ MOST_PENDING = 4096
 # A segment is indexed in memory: the packed counts of its documents take at most this many bytes, and about twenty
 # times as many while they are turned into lists.
 SEGMENT_BYTES = 1 << 24
+# Lists of neighboring columns are together in a row of this size, of which four fill a page.
+BLOCK_BYTES = 980
 # Lists that are kept for the next search.
 CACHED_BYTES = 1 << 28
 # Lists that are read together.
@@ -74,18 +76,20 @@ def _index(
     report("posting lists", done, total)
     for ids, contents in _pieces(store, first, last):
         size = sum(map(len, contents))
-        terms = _packed(unpacked(store, contents, n_columns, threads), ids, threads)
+        terms = _blocks(unpacked(store, contents, n_columns, threads), ids, threads)
         del contents
-        forms = _packed(_forms(store, ids, analyzer, threads), ids, threads)
+        forms = _blocks(_forms(store, ids, analyzer, threads), ids, threads)
         segments.add(int(ids[0]), ids, itertools.chain(terms, forms), size)
         done += len(ids)
         report("posting lists", done, total)
 
 
-def _packed(rows: Rows, ids: Ids, threads: int | None) -> Iterator[tuple[int, bytes]]:
-    columns, packed, offsets = _core.pack_postings(
+def _blocks(rows: Rows, ids: Ids, threads: int | None) -> Iterator[tuple[int, bytes]]:
+    """Return the lists of some documents in blocks, each with its first column."""
+    lists = _core.pack_postings(
         rows.indptr, rows.columns, rows.values, ids, n_columns=rows.n_columns, threads=resolve_threads(threads)
     )
+    columns, packed, offsets = _core.pack_list_blocks(*lists, most=BLOCK_BYTES)
     content, bounds = packed.tobytes(), offsets.tolist()
     return ((column, content[bounds[i] : bounds[i + 1]]) for i, column in enumerate(columns.tolist()))
 
@@ -262,9 +266,11 @@ class PostingTable:
             if not (0 <= column < n_columns or FIRST_FORM <= column < END_FORMS):
                 raise ValueError(f"column {column} is not that of a term. Take columns from encoded queries.")
         for first in range(0, len(missing), LISTS_TOGETHER):
-            for column, parts in self._segments.find_all(self._all, missing[first : first + LISTS_TOGETHER]).items():
+            columns = missing[first : first + LISTS_TOGETHER]
+            blocks = self._segments.find_before(self._all, columns)
+            for column in columns:
                 try:
-                    lists.put(column, parts)
+                    lists.put(column, _parts_of(column, blocks))
                 except ValueError as error:
                     raise self._store.damaged(f"a posting list cannot be read ({error})") from error
                 self._held.add(column)
@@ -291,6 +297,16 @@ class PostingTable:
         return ids, unpacked(self._store, [content for _, content in pending], n_columns, self._threads)
 
 
+def _parts_of(column: int, blocks: list[dict[int, bytes]]) -> list[bytes]:
+    """Return the parts of a list, of those segments that have it."""
+    parts = []
+    for own in blocks:
+        first = max((part for part in own if part <= column), default=None)
+        if first is not None and (part := _core.list_in_block(own[first], first=first, column=column)) is not None:
+            parts.append(part)
+    return parts
+
+
 def _side_by_side(terms: Rows, forms: Rows) -> Rows:
     """Return rows of counts that have terms, and behind them forms."""
     both = Rows.stacked([terms, forms])
@@ -314,9 +330,17 @@ def _verify_segment(
     own = ids[(ids >= segment.first) & (ids <= segment.last)]
     if not np.array_equal(segments.live_ids(segment), own):
         raise store.damaged("a segment does not know which of its documents are left")
-    lists = list(segments.parts(segment))
-    entries = unpacked(store, [content for _, content in lists], segment.last + 1)
-    columns = np.repeat(np.array([column for column, _ in lists], dtype=np.int64), np.diff(entries.indptr))
+    names, lists = list[npt.NDArray[np.int32]](), list[bytes]()
+    for first, block in segments.parts(segment):
+        own_columns, content, offsets = _unpacked_block(store, first, block)
+        names.append(own_columns)
+        packed, bounds = content.tobytes(), offsets.tolist()
+        lists += [packed[bounds[i] : bounds[i + 1]] for i in range(len(own_columns))]
+    held = np.concatenate([np.zeros(0, np.int32), *names]).astype(np.int64)
+    if (held[1:] <= held[:-1]).any():
+        raise store.damaged("posting lists are not in order")
+    entries = unpacked(store, lists, segment.last + 1)
+    columns = np.repeat(held, np.diff(entries.indptr))
     live = np.isin(entries.columns, own)
     listed = _stacked(columns[live], entries.columns[live], entries.values[live])
     between = store.rows("counts", "WHERE id BETWEEN ? AND ? ORDER BY id", (segment.first, segment.last))
@@ -325,6 +349,13 @@ def _verify_segment(
     counted = np.concatenate(both, axis=1)
     if not np.array_equal(listed, counted):
         raise store.damaged("posting lists are not those of the documents")
+
+
+def _unpacked_block(store: Store, first: int, block: bytes) -> tuple[Columns, npt.NDArray[np.uint8], Ids]:
+    try:
+        return _core.unpack_list_block(block, first=first)
+    except ValueError as error:
+        raise store.damaged(f"posting lists cannot be read ({error})") from error
 
 
 def _by_column(rows: Rows, ids: Ids) -> npt.NDArray[np.int64]:
