@@ -1,14 +1,18 @@
-"""Files that are replaced as a whole: a path holds the old content or the new content, never a part of it."""
+"""Files that are replaced as a whole: a path holds the old content or the new content, never a part of it.
+
+Also files that are mapped into memory: `release`.
+"""
 
 from __future__ import annotations
 
+import mmap
 import os
 import re
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 try:
     import fcntl
@@ -199,3 +203,25 @@ def locked(target: str | os.PathLike[str], why: str) -> Iterator[IO[bytes]]:
             if os.fstat(file.fileno()).st_size == 0:
                 with suppress(OSError):
                     path.unlink(missing_ok=True)
+
+
+def release(mapped: Any) -> None:
+    """Let go of the pages of a file that is mapped read-only: they stay in the file, and are read again when needed.
+
+    What was read of a mapped file counts as memory of the process until somebody else needs the memory. So whoever has
+    read all of it calls this. Anything else than such an array is left alone.
+
+    Examples
+    --------
+    >>> import numpy as np, pathlib, tempfile
+    >>> from sthash.files import release
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "rows.npy")
+    ...     np.save(path, np.arange(5))
+    ...     rows = np.load(path, mmap_mode="r")
+    ...     release(rows)
+    ...     int(rows.sum())
+    10
+    """
+    if isinstance(getattr(mapped, "_mmap", None), mmap.mmap) and mapped.mode == "r" and hasattr(mmap, "MADV_DONTNEED"):
+        mapped._mmap.madvise(mmap.MADV_DONTNEED)

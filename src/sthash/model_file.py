@@ -27,7 +27,7 @@ from typing import Any, BinaryIO, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from sthash.files import replacing
+from sthash.files import release, replacing
 
 FORMAT = 1
 # Bytes of the header: names, types and shapes of the arrays, and the settings of the model.
@@ -101,6 +101,14 @@ class MappedFile:
         weakref.finalize(self, os.close, self._descriptor)
         self._status = self._now()
 
+    @classmethod
+    def of(cls, mapped: Any) -> MappedFile | None:
+        """Return the file of a mapped array; None if it has no name."""
+        if mapped.filename is None:
+            return None
+        with Path(mapped.filename).open("rb") as file:
+            return cls(Path(mapped.filename), file)
+
     def _now(self) -> tuple[int, int]:
         status = os.fstat(self._descriptor)
         return status.st_size, status.st_mtime_ns
@@ -109,8 +117,8 @@ class MappedFile:
         """Refuse a file that was changed in place. One that was replaced or deleted is still the old one."""
         if self._now() != self._status:
             raise ModelFileError(
-                f"{self._path} was changed while it was mapped. Open it again, and replace it only with save, which "
-                "leaves the old file to those who have it open."
+                f"{self._path} was changed while it was mapped. Open it or build from it again. Replace the file of an "
+                "index only with save, which leaves the old file to those who have it open."
             )
 
 
@@ -141,13 +149,17 @@ def write(path: str | PathLike[str], kind: str, config: dict[str, Any], arrays: 
 
 def _pieces(tensor: Tensor) -> Iterator[npt.NDArray[Any]]:
     """Return the array, in one piece or several, without those that are empty."""
-    if not isinstance(tensor, Streamed):
+    mapped = isinstance(tensor, np.memmap)
+    if not (mapped or isinstance(tensor, Streamed)):
         if tensor.size:
             yield tensor
         return
     rows = max(1, STREAMED_BYTES // max(1, math.prod(tensor.shape[1:]) * tensor.dtype.itemsize))
     for first in range(0, tensor.shape[0], rows):
-        yield tensor.read(first, min(first + rows, tensor.shape[0]))
+        last = min(first + rows, tensor.shape[0])
+        yield tensor.read(first, last) if isinstance(tensor, Streamed) else tensor[first:last]
+        if mapped:
+            release(tensor)
 
 
 def load(path: str | PathLike[str]) -> Any:

@@ -23,6 +23,7 @@ from sthash.hashing.codebooks import (
     sums_of,
 )
 from sthash.hashing.embedding_quantizer import LONGEST
+from sthash.hashing.fields import Fields
 
 
 def clustered(n: int, d: int, seed: int = 0) -> npt.NDArray[np.float32]:
@@ -272,6 +273,80 @@ def test_many_bytes_of_few_dimensions(shape: tuple[int, int]) -> None:
     scores = quantizer.scores(few, quantizer.transform(few))
     units = few / np.linalg.norm(few, axis=1, keepdims=True)
     np.testing.assert_allclose(scores, units @ units.T, atol=0.05)
+
+
+@pytest.mark.parametrize(
+    ("width", "n_bytes", "n_signs", "n_fields"),
+    [(64, 24, 0, 23), (64, 65, 0, 64), (64, 70, 5 * 8, 64), (300, 100, 504, 36)],
+)
+def test_long_codes_have_fields(width: int, n_bytes: int, n_signs: int, n_fields: int, tmp_path: Path) -> None:
+    many = clustered(700, width)
+    units = many / np.linalg.norm(many, axis=1, keepdims=True)
+    quantizer = EmbeddingQuantizer(n_bytes).fit(many)
+    assert (len(quantizer.books_), quantizer.signs_.shape[1], len(quantizer.parts_)) == (0, n_signs, n_fields)
+    codes = quantizer.transform(many)
+    scores = quantizer.scores(many[:40], codes)
+    assert np.abs(scores - units[:40] @ units.T).mean() < (0.01 if n_bytes < width else 0.001)
+    cosines = np.einsum("ij,ij->i", quantizer.inverse_transform(codes), units)
+    assert cosines.mean() > (0.98 if n_bytes < width else 0.999)
+    ids, best = quantizer.search(many[:40], codes, 5)
+    order = np.argsort(-scores, axis=1, kind="stable")[:, :5]
+    assert (ids == order).all()
+    assert (best == np.take_along_axis(scores, order, axis=1)).all()
+    quantizer.save(tmp_path / "quantizer")
+    for again in (sthash.load(tmp_path / "quantizer"), EmbeddingQuantizer(n_bytes, threads=3).fit(many)):
+        assert (again.transform(many) == codes).all()
+        assert (again.scores(many[:2], codes) == quantizer.scores(many[:2], codes)).all()
+
+
+@pytest.mark.parametrize("metric_width", [20, 33])
+def test_fields_choose_the_nearest_words(metric_width: int) -> None:
+    rng = np.random.default_rng(0)
+    points = rng.normal(size=(300, metric_width)).astype(np.float32) * np.linspace(
+        3, 0.1, metric_width, dtype=np.float32
+    )
+    fields = Fields.learn(points, 12, rng)
+    assert len(fields) == 12
+    np.testing.assert_allclose(fields.axes.T @ fields.axes, np.eye(metric_width), atol=1e-5)
+    codes, places = fields.encode(points, 2), points @ fields.axes
+    for field in range(12):
+        own = fields.fields == field
+        distances = ((places[:, None, own] - fields.words[None, :, own]) ** 2).sum(axis=2)
+        chosen = np.take_along_axis(distances, codes[:, field, None].astype(int), axis=1)[:, 0]
+        np.testing.assert_allclose(chosen, distances.min(axis=1), atol=1e-4)
+    sums = fields.decode(codes, 1)
+    products = np.take_along_axis(fields.tables(points[:1], 1)[0].T, codes.astype(int), axis=0).sum(axis=1)
+    np.testing.assert_allclose(products, sums @ points[0], rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("n_bytes", [8, 20, 30])
+def test_codes_that_are_not_learned_suit_any_vectors(n_bytes: int, tmp_path: Path) -> None:
+    one, other = clustered(400, 24, seed=1), np.random.default_rng(0).normal(size=(400, 24)).astype(np.float32)
+    quantizer = EmbeddingQuantizer(n_bytes, learned=False).fit(other)
+    assert (EmbeddingQuantizer(n_bytes, learned=False).fit(one[:1]).transform(one) == quantizer.transform(one)).all()
+    units = one / np.linalg.norm(one, axis=1, keepdims=True)
+    errors = np.abs(quantizer.scores(one[:50], quantizer.transform(one)) - units[:50] @ units.T)
+    assert errors.mean() < {8: 0.1, 20: 0.012, 30: 0.004}[n_bytes]
+    quantizer.save(tmp_path / "quantizer")
+    again = EmbeddingQuantizer.load(tmp_path / "quantizer")
+    assert not again.learned
+    assert (again.transform(one) == quantizer.transform(one)).all()
+
+
+def test_forged_fields_are_refused() -> None:
+    config, arrays = EmbeddingQuantizer(30, learned=False).fit(np.eye(40)).state()
+    forged = {
+        "axes_": np.eye(39, dtype=np.float32),
+        "words_": np.full((256, 40), np.nan, dtype=np.float32),
+        "fields_": np.arange(40, dtype=np.int32) * 7,
+    }
+    for name, array in forged.items():
+        with pytest.raises(ValueError, match=r"axes|fields"):
+            EmbeddingQuantizer.restored(config, arrays | {name: array})
+    with pytest.raises(ValueError, match="signs_"):
+        EmbeddingQuantizer.restored(config | {"n_bytes": 90}, arrays)
+    with pytest.raises(ValueError, match="signs_"):
+        EmbeddingQuantizer.restored(config | {"n_bytes": 20}, arrays)
 
 
 def test_forged_files_are_refused_before_they_take_memory(rows: Any, tmp_path: Path) -> None:

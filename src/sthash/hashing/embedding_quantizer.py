@@ -29,16 +29,22 @@ from sthash.hashing.codebooks import (
     signs_of,
     sums_of,
 )
+from sthash.hashing.fields import MADE_UP_ROWS, Fields
 from sthash.hashing.hasher import check_features, check_seed, learner_of, saved_seed
 from sthash.vectors.checks import check_rows
 from sthash.vectors.lengths import squared_norms, unit_rows
 
 BATCH = 1024
-MOST_BYTES = 256
+MOST_BYTES = 768
+# Codes of this many bits per dimension have fields alone, up to one for each dimension. Shorter codes have none if they
+# have few bytes; if they have more, this many bytes for books and signs come first.
+BITS_OF_FIELDS_ALONE, WITHOUT_FIELDS, BYTES_BEFORE_FIELDS = 3, 96, 63
+# So many bytes are allowed however few dimensions there are.
+ALWAYS_ALLOWED = 256
 # Learning takes at most this many rows, drawn at random.
 LEARNING_ROWS = 20_000
 # Number of books of codes up to a length in bytes. Longer codes have more signs, which take less time.
-BOOKS = {16: 15, 32: 11, MOST_BYTES: 6}
+BOOKS = {16: 15, 32: 11, ALWAYS_ALLOWED: 6}
 # Few rows cannot fill many books: (rows / 2500)² of them at most.
 ROWS_PER_BOOK = 2500
 # Rows, which are unit vectors minus their mean, are not longer than this, and not many times as long as those that were
@@ -49,6 +55,7 @@ LEAST_GAIN = 0.3
 # A correction is chosen by the sum of its two errors, more than by each alone. The error of the factor is weighted by
 # the product of neighbors minus the mean: at most this much, or this share of their mean square.
 MOST_PRODUCT, PRODUCT_SHARE, SUM_WEIGHT = 0.5, 0.625, 2.0
+QUERY_BYTES = 1 << 26  # of tables that are made at once
 # All patterns of eight signs.
 PATTERNS: Floats = signs_of(np.arange(256, dtype=np.uint8)[:, None])
 
@@ -68,7 +75,8 @@ class EmbeddingQuantizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Codes of embeddings, a few bytes each, from which a query estimates its cosines.
 
     Only the stored vectors are quantized, not the query. The code of a vector x chooses a sum h of codewords
-    that comes close to x − mean (see `sthash.hashing.codebooks`). Its last byte chooses two numbers: a factor that
+    that comes close to x − mean (see `sthash.hashing.codebooks`, and `sthash.hashing.fields` for codes of more than 96
+    bytes). Its last byte chooses two numbers: a factor that
     gives h the length of x − mean, and the product of x − mean with the mean. So a query q estimates its cosine as
 
         q · mean + factor · (q − mean) · h + shift,
@@ -78,7 +86,12 @@ class EmbeddingQuantizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     n_bytes : int, default=16
-        Bytes per vector, from 2 to 256. Nothing else is stored per vector.
+        Bytes per vector, from 2 to 768, and more than 256 only up to one more than the vectors have dimensions. Nothing
+        else is stored per vector. 32 bytes are 1 bit per dimension for 256 dimensions, 96 are 1 bit for 768, and 384
+        are 4 bits.
+    learned : bool, default=True
+        Whether the codes are learned from the vectors. If not, `fit` looks at nothing but their width: the codes suit
+        any vectors of that width, and need more bytes for the same recall.
     random_state : int, RandomState or None, default=0
     threads : int or None, default=None
         None takes one per available core. The codes do not depend on it.
@@ -88,6 +101,7 @@ class EmbeddingQuantizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     mean_ : array of float32, shape (d,)
     books_ : array of float32, shape (number of books, 256, d)
     signs_ : array of float32, shape (d, number of bits)
+    parts_ : Fields
     corrections_ : array of float32, shape (256, 2)
         Factor and shift for each value of the last byte.
     n_features_in_ : int
@@ -120,6 +134,7 @@ class EmbeddingQuantizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     mean_: Floats
     books_: Floats
     signs_: Floats
+    parts_: Fields
     corrections_: Floats
     n_features_in_: int
 
@@ -127,10 +142,12 @@ class EmbeddingQuantizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self,
         n_bytes: int = 16,
         *,
+        learned: bool = True,
         random_state: int | np.random.RandomState | None = 0,
         threads: int | None = None,
     ) -> None:
         self.n_bytes = n_bytes
+        self.learned = learned
         self.random_state = random_state
         self.threads = threads
 
@@ -165,16 +182,28 @@ class EmbeddingQuantizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         codes = self._checked_codes(codes)
-        n_books, rows = len(self.books_), np.empty((len(codes), self.n_features_in_), dtype=np.float32)
-        turned = np.ascontiguousarray(self.signs_.T)
+        rows = np.empty((len(codes), self.n_features_in_), dtype=np.float32)
         for first in range(0, len(codes), BATCH):
             part = codes[first : first + BATCH]
-            sums = sums_of(part[:, :n_books], self.books_)
-            signs = signs_of(np.ascontiguousarray(part[:, n_books:-1]))
-            if signs.size:
-                sums += _core.multiply(signs, turned, threads=resolve_threads(self.threads))
-            rows[first : first + BATCH] = unit_rows(self.mean_ + self.corrections_[part[:, -1], :1] * sums)
+            rows[first : first + BATCH] = unit_rows(self.mean_ + self.corrections_[part[:, -1], :1] * self._sums(part))
         return rows
+
+    def _sums(self, codes: Codes) -> Floats:
+        """Return the sums that codes stand for."""
+        sums = self._first_sums(codes)
+        if len(self.parts_):
+            words = codes[:, -1 - len(self.parts_) : -1]
+            sums += self.parts_.decode(words, resolve_threads(self.threads))
+        return sums
+
+    def _first_sums(self, codes: Codes) -> Floats:
+        """Return the sums of the books and signs of codes, whatever follows these."""
+        n_books, n_first = len(self.books_), len(self.books_) + self.signs_.shape[1] // 8
+        sums = sums_of(codes[:, :n_books], self.books_)
+        if n_first > n_books:
+            signs, vectors = signs_of(np.ascontiguousarray(codes[:, n_books:n_first])), self.signs_.T
+            sums += _core.multiply(signs, np.ascontiguousarray(vectors), threads=resolve_threads(self.threads))
+        return sums
 
     def tables(self, queries: npt.ArrayLike) -> QueryTables:
         """Return the tables with which queries score codes."""
@@ -184,7 +213,8 @@ class EmbeddingQuantizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         workers = resolve_threads(self.threads)
         of_words = _core.multiply(from_mean, self._turned, threads=workers).reshape(len(rows), -1, WORDS)
         of_signs = _core.multiply(from_mean, self.signs_, threads=workers).reshape(len(rows), -1, 8) @ PATTERNS.T
-        return QueryTables(np.concatenate([of_words, of_signs], axis=1), rows @ self.mean_)
+        of_fields = self.parts_.tables(from_mean, workers)
+        return QueryTables(np.concatenate([of_words, of_signs, of_fields], axis=1), rows @ self.mean_)
 
     def scores(self, queries: npt.ArrayLike, codes: Codes) -> Floats:
         """Estimate the cosine of each query with each code, shape (queries, codes)."""
@@ -213,16 +243,24 @@ class EmbeddingQuantizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         [0, 1]
         """
         check_whole("k", k)
+        check_is_fitted(self)
         codes = self._checked_codes(codes)
-        tables, offsets = self.tables(queries)
-        return _core.scan_additive(
-            codes,
-            corrections=self.corrections_,
-            tables=tables.reshape(len(tables), -1),
-            offsets=offsets,
-            k=k,
-            threads=resolve_threads(self.threads),
-        )
+        rows, found = check_rows(queries, width=self.n_features_in_), []
+        together = max(1, QUERY_BYTES // (4 * WORDS * self.n_bytes))
+        for first in range(0, max(len(rows), 1), together):
+            tables, offsets = self.tables(rows[first : first + together])
+            found.append(
+                _core.scan_additive(
+                    codes,
+                    corrections=self.corrections_,
+                    tables=tables.reshape(len(tables), -1),
+                    offsets=offsets,
+                    k=k,
+                    threads=resolve_threads(self.threads),
+                )
+            )
+        ids, scores = zip(*found, strict=True)
+        return np.concatenate(ids), np.concatenate(scores)
 
     def _checked_codes(self, codes: Codes) -> Codes:
         codes = np.asarray(codes)
@@ -256,25 +294,32 @@ class EmbeddingQuantizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Return what `restored` makes the fitted quantizer of: settings, and arrays by their names."""
         config = {
             "n_bytes": int(self.n_bytes),
+            **({} if self.learned else {"learned": False}),
             "random_state": saved_seed(self.random_state),
             "longest": self._longest,
         }
         names = ("mean_", "books_", "signs_", "corrections_")
-        return config, {name: getattr(self, name) for name in names}
+        return config, {name: getattr(self, name) for name in names} | self.parts_.arrays()
 
     @classmethod
     def restored(cls, config: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Self:
         """Make a quantizer of what `state` returned, which may be untrusted; ValueError if it is not one."""
         check_seed(config["random_state"])
-        quantizer = cls(_check_bytes(config["n_bytes"]), random_state=config["random_state"])
+        quantizer = cls(
+            _check_bytes(config["n_bytes"]),
+            learned=bool(config.get("learned", True)),
+            random_state=config["random_state"],
+        )
         quantizer._longest = check_positive("longest", config["longest"], most=LONGEST)
         n_books, d = len(arrays["books_"]), check_features(len(arrays["mean_"]))
         if n_books > max(BOOKS.values()):
             raise ValueError(f"it has {n_books} books")
+        n_fields = len(np.unique(arrays["fields_"])) if "fields_" in arrays else 0
+        quantizer.parts_ = Fields.restored(arrays, d, n_fields) if n_fields else Fields.none(d)
         shapes = {
             "mean_": (d,),
             "books_": (n_books, WORDS, d),
-            "signs_": (d, 8 * (quantizer.n_bytes - 1 - n_books)),
+            "signs_": (d, 8 * (quantizer.n_bytes - 1 - n_books - n_fields)),
             "corrections_": (WORDS, 2),
         }
         for name, shape in shapes.items():
@@ -296,19 +341,31 @@ class EmbeddingQuantizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if not rows.any():
             raise ValueError(f"all {len(rows)} vectors are zero, so they have no direction. Check how they were made.")
         rng = np.random.default_rng(int(check_random_state(self.random_state).randint(2**31)))
-        if len(rows) > LEARNING_ROWS:
+        n_first, n_fields = _divided(n_bytes, rows.shape[1], learned=bool(self.learned))
+        if not self.learned:
+            rows = unit_rows(rng.standard_normal((MADE_UP_ROWS, rows.shape[1])).astype(np.float32))
+        elif len(rows) > LEARNING_ROWS:
             rows = rows[np.sort(rng.choice(len(rows), LEARNING_ROWS, replace=False))]
-        n_books = _number_of_books(n_bytes, len(rows))
+        n_books = _number_of_books(n_first + 1, len(rows)) if self.learned else 0
         self.n_features_in_ = rows.shape[1]
-        self.mean_ = rows.mean(axis=0, dtype=np.float64).astype(np.float32)
+        mean = rows.mean(axis=0, dtype=np.float64) if self.learned else np.zeros(rows.shape[1])
+        self.mean_ = mean.astype(np.float32)
         rows = rows - self.mean_
         longest = MOST_TIMES_AS_LONG * float(np.sqrt(squared_norms(rows).max()))
         self._longest = min(LONGEST, max(longest, LEAST_LENGTH))
         with one_blas_thread():
             self.books_ = learn_books(rows, n_books, rng, self._longest, threads)
             left = rows - sums_of(choose_words(rows, self.books_, self._longest, threads), self.books_)
-            self.signs_ = learn_signs(left, 8 * (n_bytes - 1 - n_books), rng, self._longest, threads, LEAST_GAIN)
+            self.signs_ = learn_signs(left, 8 * (n_first - n_books), rng, self._longest, threads, LEAST_GAIN)
+            self.parts_ = Fields.none(rows.shape[1])
             self._prepare()
+            if n_fields and self.learned:
+                for first in range(0, len(rows), BATCH):
+                    part = slice(first, first + BATCH)
+                    left[part] = rows[part] - self._first_sums(self._choose(rows[part]).codes)
+                self.parts_ = Fields.learn(left, n_fields, rng)
+            elif n_fields:
+                self.parts_ = Fields.made(rows.shape[1], n_fields, rng)
             self.corrections_ = np.zeros((WORDS, 2), dtype=np.float32)
             self._learn_corrections(rows, rng)
 
@@ -330,8 +387,15 @@ class EmbeddingQuantizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self._codewords = Codewords(self.books_, self.signs_, self._longest, LEAST_GAIN)
 
     def _choose(self, rows: Floats) -> Chosen:
-        """Choose the codewords and signs of rows minus the mean."""
-        return self._codewords.choose(rows, resolve_threads(self.threads))
+        """Choose the codewords, signs and words of rows minus the mean."""
+        threads = resolve_threads(self.threads)
+        chosen = self._codewords.choose(rows, threads)
+        if not len(self.parts_):
+            return chosen
+        before = self._first_sums(chosen.codes)
+        words = self.parts_.encode(rows - before, threads)
+        squares = squared_norms(before + self.parts_.decode(words, threads))
+        return Chosen(np.hstack([chosen.codes, words]), squares.astype(np.float32))
 
     def _needed(self, rows: Floats, squares: Floats) -> npt.NDArray[np.float64]:
         """Return the factor and the shift that each row needs."""
@@ -356,6 +420,21 @@ class EmbeddingQuantizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         chosen, squares = self._choose(rows)
         last = nearest(self._places(self._needed(rows, squares)), self._places(self.corrections_.astype(np.float64)))
         return np.column_stack([chosen, last.astype(np.uint8)])
+
+
+def _divided(n_bytes: int, width: int, *, learned: bool) -> tuple[int, int]:
+    """Return the bytes for books and signs, and those for fields; one more is for the correction."""
+    n_others = n_bytes - 1
+    if n_others > max(width, ALWAYS_ALLOWED - 1):
+        raise ValueError(
+            f"n_bytes={n_bytes} is more than a byte for each of {width} dimensions. Use at most "
+            f"{max(width + 1, ALWAYS_ALLOWED)}, or store the vectors themselves as int8."
+        )
+    if not learned or 8 * n_bytes >= BITS_OF_FIELDS_ALONE * width:
+        return max(0, n_others - width), min(n_others, width)
+    if n_bytes <= WITHOUT_FIELDS:
+        return n_others, 0
+    return BYTES_BEFORE_FIELDS, n_others - BYTES_BEFORE_FIELDS
 
 
 def _number_of_books(n_bytes: int, n_rows: int) -> int:

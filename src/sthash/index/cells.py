@@ -40,6 +40,11 @@ def wanted_cells(n_rows: int, per_root: float) -> int:
     return max(1, min(round(per_root * math.sqrt(n_rows)), n_rows, MOST_CELLS))
 
 
+def new_cells(n_rows: int) -> int:
+    """Return how many cells are learned for so many rows."""
+    return max(1, round(CELLS_PER_ROOT * math.sqrt(n_rows) / 16)) * 16
+
+
 @dataclass(frozen=True, eq=False)
 class EncodedVectors:
     """Vectors as an index holds them.
@@ -135,7 +140,7 @@ class CellCoder:
         if rows.shape[1] > MOST_VALUES:
             raise ValueError(f"vectors have {rows.shape[1]:,} values, more than {MOST_VALUES:,}. Use fewer dimensions.")
         if n_cells is None:
-            n_cells = max(1, round(CELLS_PER_ROOT * math.sqrt(len(rows)) / 16)) * 16
+            n_cells = new_cells(len(rows))
         n_learned = len(rows) - (0 if held_out is None else len(held_out))
         n_cells = min(check_whole("n_cells", n_cells, 1), n_learned, MOST_CELLS)
         from sthash.index.cell_learning import learn_cells  # which needs SciPy, unlike a search

@@ -36,9 +36,9 @@ def dense_rows(vectors: Any, width: int | None = None) -> Floats:
 CLIPPED = 0.2
 
 
-def checked_rows(vectors: Any, metric: Metric, width: int | None = None) -> Floats:
+def checked_rows(vectors: Any, metric: Metric, width: int | None = None, what: str = "vectors") -> Floats:
     """Return vectors as float32, of unit length for cosines; the array itself, if it needs no change."""
-    rows = check_rows(vectors, metric, width=width)
+    rows = check_rows(vectors, metric, width=width, what=what)
     return rows if metric == "ip" else rows_of_unit_length(rows)
 
 

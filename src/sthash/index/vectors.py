@@ -13,6 +13,7 @@ import threading
 from collections.abc import Callable, Set
 from dataclasses import dataclass, replace
 from os import PathLike
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -22,12 +23,15 @@ from sthash import _core, model_file
 from sthash.arrays import Floats, Ids
 from sthash.blas import one_blas_thread
 from sthash.checks import check_positive, check_share, check_whole, resolve_threads
+from sthash.files import release
 from sthash.index.arguments import GREATEST_ID, MOST_RESULTS, check_allowed, check_id, check_ids, check_k
 from sthash.index.cells import CELLS_PER_ROOT, MOST_CELLS, CellCoder, EncodedVectors, wanted_cells
 from sthash.index.effort import FEW_ROWS, MEASURED_K, MOST_CANDIDATES, Effort, effort_of, n_queries, true_neighbors
 from sthash.index.interface import Allowed
-from sthash.index.stored_vectors import PRECISIONS, Precision, dense_rows, unrounded
+from sthash.index.stored_vectors import BATCH, PRECISIONS, Precision, dense_rows, unrounded
 from sthash.pickling import reduced_to_file
+from sthash.sizes import parse_size
+from sthash.vectors.batches import is_source, joined, vector_batches
 from sthash.vectors.metric import Metric
 
 Arrays = dict[str, npt.NDArray[Any]]
@@ -143,6 +147,7 @@ class VectorIndex:
         self._cells_per_root = CELLS_PER_ROOT
         self._writing = threading.Lock()
         self._file: model_file.MappedFile | None = None
+        self._mapped: npt.NDArray[Any] | None = None  # vectors, perhaps in a file
         self._core = _core.CellIndex(
             centers=coder.centers,
             lengths=coder.lengths,
@@ -164,15 +169,20 @@ class VectorIndex:
         n_cells: int | None = None,
         random_state: int = 0,
         threads: int | None = None,
+        path: str | PathLike[str] | None = None,
+        memory: int | str | None = None,
+        column: str | None = None,
     ) -> Self:
-        """Learn from vectors, and build the index of them.
+        """Learn from vectors, and build the index of them, in memory or, with ``path``, on disk.
 
         Parameters
         ----------
-        vectors : array or tensor of shape (n, d)
+        vectors : array or tensor of shape (n, d), path, table, or iterable
             Large float32 arrays (for cosines, of unit length) are referenced, not copied; they may be memory-mapped,
             and must not be changed while the index lives. Anything that has ``__array__`` or ``__dlpack__`` is
-            accepted.
+            accepted; so are a ``.npy`` or ``.parquet`` file, record batches or a table of Arrow, a data frame, and an
+            iterable of any of these, such as a generator of batches. What is not an array is read into memory, unless
+            there is a ``path``.
         ids : whole numbers, optional
             Default: the positions of the rows.
         metric : {"cosine", "ip"}, default="cosine"
@@ -188,25 +198,85 @@ class VectorIndex:
         random_state : int, default=0
         threads : int, optional
             Default: one per available core. The answers do not depend on it.
+        path : path, optional
+            Build the index on disk: write it to this file, as `save` does, and return it opened. However many vectors
+            there are, memory holds only a batch of them, a sample, and the codes. While it is built, this takes twice
+            the space of the vectors in the same folder.
+        memory : int or str, optional
+            With ``path``: bytes, or a str such as "4GB", that the process may take while it builds. If this is too
+            little for the codes, it is an error that says what is needed.
+        column : str, optional
+            The column of a table or of a Parquet file that holds the vectors. Default: the only one of lists.
+
+        Examples
+        --------
+        >>> import numpy as np, pathlib, tempfile
+        >>> from sthash import VectorIndex
+        >>> batches = (np.random.default_rng(seed).normal(size=(100, 16)) for seed in range(20))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder, "vectors.index")
+        ...     index = VectorIndex.build(batches, precision="float16", path=path, memory="1GB")
+        >>> index
+        VectorIndex(size=2000, metric='cosine', precision='float16')
         """
+        options: dict[str, Any] = {
+            "metric": metric,
+            "precision": precision,
+            "n_bytes": n_bytes,
+            "n_cells": n_cells,
+            "random_state": check_whole("random_state", random_state, 0),
+            "threads": threads,
+        }
+        if path is not None:
+            return cls._built_on_disk(vectors, ids, Path(path), column, memory, options)
+        if memory is not None:
+            raise ValueError("memory= limits what a build on disk takes. Pass path=, the file to build, too.")
+        if is_source(vectors):
+            parts = [np.asarray(part, dtype=np.float32) for _, part in vector_batches(vectors, BATCH, column)]
+            vectors = joined(parts)
+        elif column is not None:
+            raise TypeError(f"column={column!r} names a column, but an array has none. Leave it out.")
         rows = dense_rows(vectors)
         own_ids = None if ids is None else check_ids(ids, count=len(rows), of="vectors")
-        rng = np.random.default_rng(check_whole("random_state", random_state, 0))
+        rng = np.random.default_rng(options["random_state"])
         held_out = np.sort(rng.choice(len(rows), n_queries(len(rows)), replace=False))
-        coder = CellCoder.learn(
-            rows,
-            metric=metric,
-            precision=precision,
-            n_bytes=n_bytes,
-            n_cells=n_cells,
-            random_state=random_state,
-            threads=threads,
-            held_out=held_out,
-        )
+        coder = CellCoder.learn(rows, held_out=held_out, **options)
+        encoded = coder.encode(rows, threads)
+        index = cls._of(coder, encoded, own_ids, held_out, threads)
+        if isinstance(vectors, np.memmap) and np.may_share_memory(encoded.vectors, vectors):
+            index._file = model_file.MappedFile.of(vectors)
+        return index
+
+    @classmethod
+    def _built_on_disk(
+        cls, vectors: Any, ids: Any, path: Path, column: str | None, memory: int | str | None, options: dict[str, Any]
+    ) -> Self:
+        from sthash.index.disk_build import encoded_on_disk  # which needs SciPy, unlike a search
+
+        most = None if memory is None else parse_size("memory", memory)
+        with encoded_on_disk(vectors, path.parent, column=column, memory=most, **options) as (coder, encoded, held_out):
+            own_ids = None if ids is None else check_ids(ids, count=len(encoded), of="vectors")
+            index = cls._of(coder, encoded, own_ids, held_out, options["threads"])
+            del encoded
+            index.save(path)
+        del index  # before the one that was saved takes memory
+        return cls.open(path)
+
+    @classmethod
+    def _of(
+        cls,
+        coder: CellCoder,
+        encoded: EncodedVectors,
+        ids: Ids | None,
+        held_out: npt.NDArray[np.int64],
+        threads: int | None,
+    ) -> Self:
+        """Make an index of encoded vectors, and measure it with those that nothing was learned from."""
         index = cls(coder)
-        index._cells_per_root = coder.n_cells / math.sqrt(len(rows))
-        given = index.add_encoded(coder.encode(rows, threads), own_ids)
-        if len(rows) >= FEW_ROWS:
+        index._cells_per_root = coder.n_cells / math.sqrt(len(encoded))
+        given = index.add_encoded(encoded, ids)
+        index._mapped = encoded.vectors
+        if len(encoded) >= FEW_ROWS:
             index.measure(given[held_out], threads=threads)
         return index
 
@@ -266,17 +336,21 @@ class VectorIndex:
             "measured_on": self._measured_on,
             "cells_per_root": self._cells_per_root,
         }
+
+        def vectors(first: int, last: int) -> npt.NDArray[Any]:
+            release(self._mapped)  # what was read before
+            return table.vectors(first, last).view(dtype)
+
         arrays: dict[str, npt.NDArray[Any] | model_file.Streamed] = {
             **coder.arrays(),
             **({} if self.effort is None else self.effort.arrays()),
             "ids": ids,
             "cells": table.cells(),
             "packed": table.packed(),
-            "vectors": model_file.Streamed(
-                dtype, (len(ids), coder.n_features), lambda first, last: table.vectors(first, last).view(dtype)
-            ),
+            "vectors": model_file.Streamed(dtype, (len(ids), coder.n_features), vectors),
         }
         model_file.write(path, type(self).__name__, config, arrays)
+        release(self._mapped)
 
     @classmethod
     def _restored(cls, config: dict[str, Any], arrays: Arrays) -> Self:
@@ -289,6 +363,7 @@ class VectorIndex:
         index = cls(coder)
         index.add_encoded(EncodedVectors(arrays["cells"], arrays["packed"], arrays["vectors"]), ids)
         index._core.raise_max_id(max_id)
+        index._mapped = arrays["vectors"]
         index.effort = Effort.restored(arrays)
         index._measured_on = check_whole("measured_on", config["measured_on"], 0)
         index._cells_per_root = check_positive("cells_per_root", config["cells_per_root"], most=MOST_CELLS)
@@ -416,9 +491,12 @@ class VectorIndex:
         from sthash.index.cell_learning import margins_of, ratings  # which needs SciPy, unlike a search
 
         def rows_of(some: Ids) -> Floats:
-            return unrounded(core.vectors(some).view(coder.precision), coder.steps)
+            rows = unrounded(core.vectors(some).view(coder.precision), coder.steps)
+            release(self._mapped)
+            return rows
 
-        queries = rows_of(own)
+        # A few at a time: of a mapped file, many pages around each row become resident.
+        queries = np.vstack([rows_of(own[first : first + 16]) for first in range(0, len(own), 16)])
         lengths = np.linalg.norm(queries, axis=1, keepdims=True)
         queries = np.asarray(queries / np.where(lengths > 0, lengths, 1), dtype=np.float32)
         k = min(MEASURED_K[-1], len(known) - 1)
