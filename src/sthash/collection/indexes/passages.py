@@ -7,7 +7,7 @@ counts against it. Its passages are like short documents, and are scored as such
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from sthash.collection.file.documents import Documents
 from sthash.collection.file.segments import Segment, Segments
 from sthash.collection.file.store import MOST_IDS, Store
 from sthash.collection.indexes.forms import END_FORMS, FIRST_FORM, count_forms
+from sthash.collection.indexes.list_blocks import blocks_of, cut_lists, read_lists, unpacked_blocks
 from sthash.collection.indexes.terms import TermTable
 from sthash.text.analyzer import WordAnalyzer
 from sthash.text.counters import WordCounter
@@ -123,7 +124,7 @@ class PassageWriter:
                 continue
             terms, forms = counted(self._store, texts, self._analyzer, self._threads)
             parts = [(LENGTHS, terms.sums().astype("<i4").tobytes())]
-            packed = itertools.chain(_packed(terms, ids, self._threads), _packed(forms, ids, self._threads), parts)
+            packed = itertools.chain(blocks_of(terms, ids, self._threads), blocks_of(forms, ids, self._threads), parts)
             self._segments.add(int(ids[0]), ids, packed)
 
 
@@ -138,14 +139,6 @@ def counted(store: Store, texts: list[str], analyzer: WordAnalyzer, threads: int
     columns: Any = TermTable(store)
     counter = WordCounter(analyzer, columns, grow=False, threads=threads)
     return Rows.sparse(*counter.count_parts(texts), len(columns)), count_forms(texts, analyzer, threads)
-
-
-def _packed(rows: Rows, ids: Ids, threads: int) -> Iterator[tuple[int, bytes]]:
-    columns, packed, offsets = _core.pack_postings(
-        rows.indptr, rows.columns, rows.values, ids, n_columns=rows.n_columns, threads=threads
-    )
-    content, bounds = packed.tobytes(), offsets.tolist()
-    return ((column, content[bounds[i] : bounds[i + 1]]) for i, column in enumerate(columns.tolist()))
 
 
 class PassageLists:
@@ -201,12 +194,13 @@ class PassageLists:
             if not (0 <= column < n_columns or FIRST_FORM <= column < END_FORMS):
                 raise ValueError(f"column {column} is not that of a term. Take columns from encoded queries.")
         for first in range(0, len(missing), LISTS_TOGETHER):
-            for column, parts in self._segments.find_all(self._all, missing[first : first + LISTS_TOGETHER]).items():
-                try:
+            some = missing[first : first + LISTS_TOGETHER]
+            try:
+                for column, parts in read_lists(self._segments, self._all, some):
                     lists.put(column, parts)
-                except ValueError as error:
-                    raise self._store.damaged(f"a posting list of passages cannot be read ({error})") from error
-                self._held.add(column)
+                    self._held.add(column)
+            except ValueError as error:
+                raise self._store.damaged(f"a posting list of passages cannot be read ({error})") from error
         return lists
 
 
@@ -250,20 +244,20 @@ def _verify_lists(store: Store, segments: Segments, segment: Segment, ids: Ids, 
     lists = PassageLists(store, [segment])
     if not np.array_equal(lists._own_lengths, counts[0].sums()):
         raise store.damaged("the length of a passage is not that of its words")
-    kept = {part: content for part, content in segments.parts(segment) if part != LENGTHS}
+    blocks = ((part, content) for part, content in segments.parts(segment) if part != LENGTHS)
+    kept = _by_column(*unpacked_blocks(store, blocks))
     live = segments.live(segment)
     if live is not None and not live.all():
         # Lists keep passages of documents that are gone; the search leaves them out.
         own = _core.PostingLists(ids, lists._own_lengths)
         for column, content in kept.items():
             own.put(column, [content])
-        packed = dict(zip(own.pack()[0].tolist(), _contents(*own.pack()[1:]), strict=True))
-        kept = {column: content for column, content in packed.items() if content}
-    right = dict(itertools.chain(*(_packed(rows, ids, 1) for rows in counts)))
+        columns, packed, offsets = own.pack()
+        kept = {column: part for column, part in _by_column(columns, cut_lists(packed, offsets)).items() if part}
+    right = _by_column(*unpacked_blocks(store, itertools.chain(*(blocks_of(rows, ids, 1) for rows in counts))))
     if kept != right:
         raise store.damaged("posting lists of passages are not those of the texts")
 
 
-def _contents(packed: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64]) -> list[bytes]:
-    content = packed.tobytes()
-    return [content[start:end] for start, end in itertools.pairwise(offsets.tolist())]
+def _by_column(columns: npt.NDArray[np.integer], lists: list[bytes]) -> dict[int, bytes]:
+    return dict(zip(columns.tolist(), lists, strict=True))

@@ -17,12 +17,12 @@ import numpy.typing as npt
 
 from sthash import _core
 from sthash.arrays import Columns, Ids, Positions
-from sthash.checks import resolve_threads
 from sthash.collection.file.documents import Documents
 from sthash.collection.file.segments import Segment, Segments
 from sthash.collection.file.store import Store
 from sthash.collection.indexes.counts import unpacked
 from sthash.collection.indexes.forms import END_FORMS, FIRST_FORM, count_forms
+from sthash.collection.indexes.list_blocks import blocks_of, read_lists, unpacked_blocks
 from sthash.collection.indexes.roster import Roster
 from sthash.progress import Progress, silent
 from sthash.text.analyzer import WordAnalyzer
@@ -33,8 +33,6 @@ MOST_PENDING = 4096
 # A segment is indexed in memory: the packed counts of its documents take at most this many bytes, and about twenty
 # times as many while they are turned into lists.
 SEGMENT_BYTES = 1 << 24
-# Lists of neighboring columns are together in a row of this size, of which four fill a page.
-BLOCK_BYTES = 980
 # Lists that are kept for the next search.
 CACHED_BYTES = 1 << 28
 # Lists that are read together.
@@ -76,22 +74,12 @@ def _index(
     report("posting lists", done, total)
     for ids, contents in _pieces(store, first, last):
         size = sum(map(len, contents))
-        terms = _blocks(unpacked(store, contents, n_columns, threads), ids, threads)
+        terms = blocks_of(unpacked(store, contents, n_columns, threads), ids, threads)
         del contents
-        forms = _blocks(_forms(store, ids, analyzer, threads), ids, threads)
+        forms = blocks_of(_forms(store, ids, analyzer, threads), ids, threads)
         segments.add(int(ids[0]), ids, itertools.chain(terms, forms), size)
         done += len(ids)
         report("posting lists", done, total)
-
-
-def _blocks(rows: Rows, ids: Ids, threads: int | None) -> Iterator[tuple[int, bytes]]:
-    """Return the lists of some documents in blocks, each with its first column."""
-    lists = _core.pack_postings(
-        rows.indptr, rows.columns, rows.values, ids, n_columns=rows.n_columns, threads=resolve_threads(threads)
-    )
-    columns, packed, offsets = _core.pack_list_blocks(*lists, most=BLOCK_BYTES)
-    content, bounds = packed.tobytes(), offsets.tolist()
-    return ((column, content[bounds[i] : bounds[i + 1]]) for i, column in enumerate(columns.tolist()))
 
 
 def _forms(store: Store, ids: Ids, analyzer: WordAnalyzer, threads: int | None) -> Rows:
@@ -267,13 +255,12 @@ class PostingTable:
                 raise ValueError(f"column {column} is not that of a term. Take columns from encoded queries.")
         for first in range(0, len(missing), LISTS_TOGETHER):
             columns = missing[first : first + LISTS_TOGETHER]
-            blocks = self._segments.find_before(self._all, columns)
-            for column in columns:
-                try:
-                    lists.put(column, _parts_of(column, blocks))
-                except ValueError as error:
-                    raise self._store.damaged(f"a posting list cannot be read ({error})") from error
-                self._held.add(column)
+            try:
+                for column, parts in read_lists(self._segments, self._all, columns):
+                    lists.put(column, parts)
+                    self._held.add(column)
+            except ValueError as error:
+                raise self._store.damaged(f"a posting list cannot be read ({error})") from error
         if missing:
             self._full = lists.nbytes > CACHED_BYTES
         return Lists(lists, len(self._roster) + len(self._gone), self._gone)
@@ -295,16 +282,6 @@ class PostingTable:
         pending = list(self._store.rows("counts", "WHERE id >= ? ORDER BY id", (self._end,)))
         ids = np.array([number for number, _ in pending], dtype=np.int64)
         return ids, unpacked(self._store, [content for _, content in pending], n_columns, self._threads)
-
-
-def _parts_of(column: int, blocks: list[dict[int, bytes]]) -> list[bytes]:
-    """Return the parts of a list, of those segments that have it."""
-    parts = []
-    for own in blocks:
-        first = max((part for part in own if part <= column), default=None)
-        if first is not None and (part := _core.list_in_block(own[first], first=first, column=column)) is not None:
-            parts.append(part)
-    return parts
 
 
 def _side_by_side(terms: Rows, forms: Rows) -> Rows:
@@ -330,15 +307,7 @@ def _verify_segment(
     own = ids[(ids >= segment.first) & (ids <= segment.last)]
     if not np.array_equal(segments.live_ids(segment), own):
         raise store.damaged("a segment does not know which of its documents are left")
-    names, lists = list[npt.NDArray[np.int32]](), list[bytes]()
-    for first, block in segments.parts(segment):
-        own_columns, content, offsets = _unpacked_block(store, first, block)
-        names.append(own_columns)
-        packed, bounds = content.tobytes(), offsets.tolist()
-        lists += [packed[bounds[i] : bounds[i + 1]] for i in range(len(own_columns))]
-    held = np.concatenate([np.zeros(0, np.int32), *names]).astype(np.int64)
-    if (held[1:] <= held[:-1]).any():
-        raise store.damaged("posting lists are not in order")
+    held, lists = unpacked_blocks(store, segments.parts(segment))
     entries = unpacked(store, lists, segment.last + 1)
     columns = np.repeat(held, np.diff(entries.indptr))
     live = np.isin(entries.columns, own)
@@ -349,13 +318,6 @@ def _verify_segment(
     counted = np.concatenate(both, axis=1)
     if not np.array_equal(listed, counted):
         raise store.damaged("posting lists are not those of the documents")
-
-
-def _unpacked_block(store: Store, first: int, block: bytes) -> tuple[Columns, npt.NDArray[np.uint8], Ids]:
-    try:
-        return _core.unpack_list_block(block, first=first)
-    except ValueError as error:
-        raise store.damaged(f"posting lists cannot be read ({error})") from error
 
 
 def _by_column(rows: Rows, ids: Ids) -> npt.NDArray[np.int64]:
