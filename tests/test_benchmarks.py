@@ -37,6 +37,7 @@ SCRIPTS = (
 UNTRIED = {"learn", "learn_graph", "spark"}
 NOT_SCRIPTS = {
     "assembly",
+    "corpus_cleaning",
     "data",
     "embedding_peers",
     "harness",

@@ -42,8 +42,8 @@ bool closes(uint32_t code) {
 
 bool is_space(uint32_t code) {
     return code == ' ' || (code >= '\t' && code <= '\r') || code == 0x85 || code == 0xA0 || code == 0x1680 ||
-           (code >= 0x2000 && code <= 0x200A) || code == 0x2028 || code == 0x2029 || code == 0x202F ||
-           code == 0x205F || code == 0x3000;
+           (code >= 0x2000 && code <= 0x200A) || code == 0x2028 || code == 0x2029 || code == 0x202F || code == 0x205F ||
+           code == 0x3000;
 }
 
 bool ends_line(uint32_t code) {
@@ -217,8 +217,7 @@ constexpr size_t kGrain = 16;
 }  // namespace
 
 RepeatFinder::RepeatFinder(const RepeatSettings& settings)
-    : settings_(settings),
-      filter_(new std::atomic<uint64_t>[(size_t{2} << settings.filter_bits) / 64]()) {}
+    : settings_(settings), filter_(new std::atomic<uint64_t>[(size_t{2} << settings.filter_bits) / 64]()) {}
 
 void RepeatFinder::note(uint64_t hash) {
     const size_t slot = hash >> (64 - settings_.filter_bits);
@@ -376,8 +375,8 @@ std::vector<RepeatedPlace> RepeatFinder::places(const std::vector<TextView>& tex
     const int64_t first_text = n_read_;
     parallel_for(texts.size(), kGrain, threads, stop, [&](size_t begin, size_t end, int) {
         Words words;
-        std::vector<int64_t> earlier;       // of each word; -1 if it is not repeated
-        std::vector<int64_t> of_segment;    // -1 if it stays
+        std::vector<int64_t> earlier;     // of each word; -1 if it is not repeated
+        std::vector<int64_t> of_segment;  // -1 if it stays
         std::vector<bool> is_template;
         const auto by_text = [](const RepeatedRun& run, int64_t text) { return run.text < text; };
         for (size_t i = begin; i < end; ++i) {

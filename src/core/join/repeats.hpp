@@ -1,10 +1,10 @@
 // Runs of words that stand in several texts, and lines that many texts begin or end with.
 //
-// A window is a run of `words` words. It is repeated if an earlier text has the same words in the same order. Few of the
-// windows need to be looked up: of the shorter runs in a window, that with the smallest hash stands for it (S. Schleimer,
-// D. S. Wilkerson, A. Aiken. Winnowing: Local Algorithms for Document Fingerprinting. SIGMOD 2003), so a window can only
-// be repeated if this run has been met in another text. Those that may be are then compared by hashes of 64 bits of all
-// their words.
+// A window is a run of `words` words. It is repeated if an earlier text has the same words in the same order. Few of
+// the windows need to be looked up: of the shorter runs in a window, that with the smallest hash stands for it (S.
+// Schleimer, D. S. Wilkerson, A. Aiken. Winnowing: Local Algorithms for Document Fingerprinting. SIGMOD 2003), so a
+// window can only be repeated if this run has been met in another text. Those that may be are then compared by hashes
+// of 64 bits of all their words.
 //
 // Texts are read three times, each time all of them in the same order: `look`, `find` (in several passes if there is
 // little memory), `places`.
@@ -21,8 +21,8 @@
 namespace sthash::join {
 
 struct RepeatSettings {
-    size_t words = 50;      // of a window
-    int filter_bits = 20;   // the filter has two times two to the power of this bits
+    size_t words = 50;     // of a window
+    int filter_bits = 20;  // the filter has two times two to the power of this bits
     size_t most_entries = size_t{1} << 20;
     size_t template_texts = 10;  // that begin or end with the same line, for it to belong to a template; 0 for none
 };

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, nullcontext
-from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated, Any
+from collections.abc import Callable
+from contextlib import ExitStack, nullcontext
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -175,7 +173,7 @@ def _with_curve(deduplicate: Callable[..., Deduplicated], *arguments: Any, **opt
 
 
 def _write(found: Deduplicated, originals: Originals, output: str | None, report: str | None) -> None:
-    from sthash.cli.output import json_line
+    from sthash.cli.output import json_line, output_file
     from sthash.sources import Document
 
     # The report appears after the output, and an old one is gone before: a report always belongs to the output.
@@ -188,26 +186,6 @@ def _write(found: Deduplicated, originals: Originals, output: str | None, report
             row = about | {"text": dropped.document.text, "of_text": None if dropped.of is None else of.text}
             notes.write(json_line(row, "utf-8").encode() + b"\n")
         originals.write(file, found.is_kept())
-
-
-@contextmanager
-def output_file(path: str | None, outdates: str | None = None) -> Iterator[IO[bytes]]:
-    """Open a new file to write, which appears when it is whole, or standard output."""
-    from sthash.duplicates.spool import naming_full_disk
-    from sthash.files import replacing
-
-    if path is None:
-        sys.stdout.flush()
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
-        return
-    with (
-        naming_full_disk(path, "write to a larger disk"),
-        replacing(Path(path), outdates=outdates) as temporary,
-        temporary.open("wb") as file,
-    ):
-        yield file
-        file.flush()
 
 
 def _show(review: Review) -> None:

@@ -8,7 +8,8 @@ import shlex
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Literal
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Literal
 
 import typer
 
@@ -299,3 +300,23 @@ def progress_bar() -> Iterator[Progress]:
 
         yield report
         finish(all_steps=True)
+
+
+@contextmanager
+def output_file(path: str | None, outdates: str | None = None) -> Iterator[IO[bytes]]:
+    """Open a new file to write, which appears when it is whole, or standard output."""
+    from sthash.duplicates.spool import naming_full_disk
+    from sthash.files import replacing
+
+    if path is None:
+        sys.stdout.flush()
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    with (
+        naming_full_disk(path, "write to a larger disk"),
+        replacing(Path(path), outdates=outdates) as temporary,
+        temporary.open("wb") as file,
+    ):
+        yield file
+        file.flush()

@@ -39,8 +39,7 @@ def overlap(
 
     The exit status is 3 if more items of a file than --allow do.
     """
-    from sthash.cli.dedup import output_file
-    from sthash.cli.output import json_line, print_json, print_table, progress_bar
+    from sthash.cli.output import json_line, output_file, print_json, print_table, progress_bar
     from sthash.duplicates import overlap as found_overlap
 
     if len(source.sources) < 2:

@@ -50,9 +50,8 @@ def remove_passages(
     threads: int | None,
 ) -> None:
     """Write all documents, without what is repeated or with marks where it is."""
-    from sthash.cli.dedup import output_file
     from sthash.cli.originals import noted, originals_for
-    from sthash.cli.output import print_table, progress_bar
+    from sthash.cli.output import output_file, print_table, progress_bar
     from sthash.duplicates import repeated_passages
     from sthash.duplicates.spool import DocumentSpool
     from sthash.sources import Origin

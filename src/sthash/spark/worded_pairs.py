@@ -19,6 +19,7 @@ from sthash import _core
 from sthash.duplicates.comparable_rows import COMMON_ITEMS, bounds_of, wording_sets
 from sthash.spark.arrow import refuse_nulls, texts
 from sthash.spark.columns import kept, quoted
+from sthash.spark.prefixes import TEXTS_AT_ONCE, folded, lists_of, ranked, sharing_prefixes
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -30,8 +31,6 @@ def worded_pairs(
     dataset: DataFrame, id_col: str, text_col: str, threshold: float, longest: int, *, keep_numbers: bool
 ) -> DataFrame:
     """Return the pairs of texts whose wording is similar enough: idA, idB, score."""
-    from sthash.spark.text_join import folded, ranked, sharing_prefixes
-
     columns = dataset.select(F.col(quoted(id_col)).alias("id"), F.col(quoted(text_col)).alias("text"))
     sets = kept(folded(_sets(columns, id_col, text_col), "main"))
     chosen = sets.where(F.col("id") == F.col("first"))
@@ -48,7 +47,6 @@ def worded_pairs(
 
 def _sets(columns: DataFrame, id_col: str, text_col: str) -> DataFrame:
     """Return the sets of each text that has words: id, main, pairs, runs; ``main`` tells copies."""
-    from sthash.spark.text_join import TEXTS_AT_ONCE, lists_of
 
     def worded(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for whole in batches:
