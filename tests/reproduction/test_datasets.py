@@ -66,6 +66,15 @@ def test_tdt2_and_its_splits(needs):
     np.testing.assert_array_equal(np.bincount(one.train_labels) + np.bincount(one.test_labels), sizes)
 
 
+def test_tdt2_as_its_page_has_it(needs, monkeypatch, tmp_path):
+    needs("tdt2.npz")
+    found = datasets.load_tdt2()
+    monkeypatch.setenv("STHASH_DATA", str(tmp_path))
+    fea = sparse.csc_matrix(found.counts)
+    scipy.io.savemat(tmp_path / "TDT2.mat", {"fea": fea, "gnd": found.labels[:, None] + 1.0})
+    assert datasets.content_digest(datasets.load_tdt2()) == datasets.content_digest(found)
+
+
 def test_other_collections_are_not_split_as_tdt2():
     few = datasets.UnsplitCounts("few", sparse.csr_array(np.eye(3)), np.arange(3))
     with pytest.raises(DatasetError, match="has 3 documents, TDT2 has 9394"):

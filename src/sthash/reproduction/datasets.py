@@ -201,7 +201,7 @@ def load_reuters21578() -> LabeledTexts:
 
 def load_reuters21578_counts() -> LabeledCounts:
     """Load the authors' term counts of Reuters-21578, in their order: 5228 train, 2057 test, 10 topics."""
-    path = find_file(["reuters21578_counts.mat"], f"{_COUNTS_SOURCE} (Reuters21578.mat)")
+    path = find_file(["reuters21578_counts.mat", "Reuters21578.mat"], f"{_COUNTS_SOURCE} (Reuters21578.mat)")
     with reading(path):
         content = scipy.io.loadmat(path)
         counts = sparse.csr_array(content["fea"])
@@ -217,18 +217,28 @@ def load_reuters21578_counts() -> LabeledCounts:
 
 def load_tdt2() -> UnsplitCounts:
     """Load term counts of TDT2: 9394 documents, 30 categories. `split_tdt2` makes the paper's splits."""
-    path = find_file(["tdt2.npz"], f"{_COUNTS_SOURCE} (TDT2.mat, its fea saved as CSR parts beside gnd)")
-    with reading(path), path.open("rb") as stream, np.load(stream, allow_pickle=False) as parts:
+    path = find_file(["tdt2.npz", "TDT2.mat"], f"{_COUNTS_SOURCE} (TDT2.mat)")
+    with reading(path):
+        counts, labels = _tdt2_of_npz(path) if path.suffix == ".npz" else _tdt2_of_mat(path)
+    _check(path, "documents", counts.shape[0], 9394)
+    _check(path, "labels", len(labels), 9394)
+    _check(path, "categories", len(np.unique(labels)), 30)
+    return UnsplitCounts("tdt2", counts, labels)
+
+
+def _tdt2_of_npz(path: Path) -> tuple[sparse.csr_array[Any], Labels]:
+    with path.open("rb") as stream, np.load(stream, allow_pickle=False) as parts:
         counts = sparse.csr_array(
             (parts["data"].astype(np.float64), parts["indices"].astype(np.int32), parts["indptr"]),
             shape=(int(parts["shape"][0]), int(parts["shape"][1])),
         )
         counts.check_format(full_check=True)
-        labels = parts["gnd"].ravel().astype(np.int64) - 1
-    _check(path, "documents", counts.shape[0], 9394)
-    _check(path, "labels", len(labels), 9394)
-    _check(path, "categories", len(np.unique(labels)), 30)
-    return UnsplitCounts("tdt2", counts, labels)
+        return counts, parts["gnd"].ravel().astype(np.int64) - 1
+
+
+def _tdt2_of_mat(path: Path) -> tuple[sparse.csr_array[Any], Labels]:
+    content = scipy.io.loadmat(path)
+    return sparse.csr_array(content["fea"], dtype=np.float64), content["gnd"].ravel().astype(np.int64) - 1
 
 
 def split_tdt2(collection: UnsplitCounts, random_state: int) -> LabeledCounts:

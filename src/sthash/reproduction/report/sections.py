@@ -324,9 +324,8 @@ def conditions_section(summary: Summary, machine: dict[str, str]) -> str:
     return (
         "## Conditions\n\n" + table(("what", "value"), rows, words=2) + "\n\nThe conditions and expected scores are "
         "data, `src/sthash/reproduction/experiments/*.yaml`. STH has the settings of the paper. Those of the other "
-        "recipes, the epochs of the stacked RBM and the rare terms of LCH were chosen on held-out training documents. "
-        "The learning rates of the stacked RBM came from earlier trials on the test queries of Reuters21578, so its "
-        "scores there may be too favorable."
+        "recipes, the rates and epochs of the stacked RBM and the rare terms of LCH were chosen on held-out training "
+        "documents, never on test queries."
     )
 
 
