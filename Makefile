@@ -117,7 +117,7 @@ libfuzzer: $(VENV)/ready ## fuzz what reads bytes in C++, guided by coverage, wi
 	  -DCMAKE_MAKE_PROGRAM="$$PWD/$(BIN)/ninja" -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_COMPILER=$(CLANG) -DSTHASH_SANITIZE=address$(COMMA)undefined && \
 	  $(BIN)/ninja -C build/libfuzzer core_fuzzer'
 	@mkdir -p build/libfuzzer/corpus
-	build/libfuzzer/core_fuzzer -max_total_time=$(FUZZ_SECONDS) $(if $(SEED),-seed=$(SEED)) -print_final_stats=1 build/libfuzzer/corpus
+	build/libfuzzer/core_fuzzer -max_total_time=$(FUZZ_SECONDS) -len_control=0 $(if $(SEED),-seed=$(SEED)) -print_final_stats=1 build/libfuzzer/corpus
 
 FUZZ_FLAGS = $(if $(SEED),--seed $(SEED)) $(if $(CASE),--case $(CASE)) $(if $(FUZZ_COUNT),--count $(FUZZ_COUNT))
 .PHONY: sanitized

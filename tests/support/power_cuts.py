@@ -32,7 +32,7 @@ from support.factories import create_collection, opened, small_segments, tables_
 from support.programs import ENVIRONMENT, command
 from support.saved_files import NAMES, SavedFiles
 
-STEPS, SAVES = 55, 11
+STEPS, SAVES = 55, 25
 SECTOR = 512
 WORDS = [word for words in TOPICS.values() for word in words]
 KINDS = ["add", "add", "add many", "upsert", "delete", "compact", "relearn", "build", "copy"]

@@ -20,7 +20,7 @@ void Checksum::update(const void* data, size_t size) {
     total_ += size;
     for (; size >= 32; size -= 32, p += 32)
         for (int lane = 0; lane < 4; ++lane) lanes_[lane] = round(lanes_[lane], load<uint64_t>(p + 8 * lane));
-    std::memcpy(rest_, p, size);
+    if (size > 0) std::memcpy(rest_, p, size);  // an empty array may have no address
     rest_size_ = size;
 }
 

@@ -29,14 +29,21 @@ struct Descriptor {
     ~Descriptor() { close(number); }
 };
 
-// The file of an index: the bytes are the header, then codes and ids. Magic, version and checksums are made right, or
-// nothing but them would be tested.
+// The file of an index: the bytes are the header, then codes and ids. Magic, version and checksums are made right, and
+// mostly what the header says of the length, too, or nothing else would be tested.
 void read_index(Bytes bytes, bool map) {
     using namespace hamming;
     constexpr size_t kHeader = 4096;
     FileHeader header{};
     std::memcpy(&header, bytes.data(), std::min(bytes.size(), sizeof header));
-    const Bytes body = bytes.size() > sizeof header ? bytes.subspan(sizeof header) : Bytes{};
+    Bytes body = bytes.size() > sizeof header ? bytes.subspan(sizeof header) : Bytes{};
+    if (header.magic[0] % 4 != 0) {
+        header.n_bits = 1 + header.n_bits % 256;
+        header.has_ids %= 2;
+        const size_t row = (header.n_bits + 63) / 64 * 8 + 8 * header.has_ids;
+        header.count = body.size() / row;
+        body = body.first(header.count * row);
+    }
     std::memcpy(header.magic, "STHHAMIX", 8);
     header.version = 1;
     const size_t codes = header.count > 4096 ? 0 : header.count * ((header.n_bits % 2048 + 63) / 64) * 8;
