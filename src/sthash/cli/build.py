@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -60,6 +61,8 @@ def build(
             **embedder.keywords(),
         ) as built,
     ):
+        if [Path(name).is_dir() for name in source.sources] == [True]:
+            built.follow(source.sources[0])
         facts = built.info()
     typer.echo(f"{collection}: {counted(facts['documents'])}", err=True)
     if 0 < facts.get("learned_on", 0) < facts["documents"]:
