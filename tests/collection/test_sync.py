@@ -88,6 +88,19 @@ def test_a_collection_that_was_built_from_the_folder(folder, tmp_path):
         assert counts(built.sync(folder)) == (0, 0, 1, 20)
 
 
+def test_what_went_between_build_and_sync(folder, tmp_path):
+    mail = "From x\nSubject: s\n\nbody {}\n\n"
+    (folder / "in.mbox").write_text(mail.format(1) + mail.format(2))
+    (folder / "a#1.txt").write_text("no mailbox")
+    with Collection.create(tmp_path / "b.sth", folder) as built:
+        (folder / "4.md").unlink()
+        (folder / "5.md").rename(folder / "new.md")
+        (folder / "in.mbox").write_text(mail.format(1))
+        (folder / "3.md").write_text("changed")
+        assert counts(built.sync(folder)) == (1, 1, 3, 20)
+        built.check()
+
+
 def test_what_cannot_be_read_stays(folder, collection):
     (folder / "image.png").write_bytes(bytes(100))
     done = collection.sync(folder)

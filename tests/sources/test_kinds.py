@@ -297,6 +297,17 @@ def test_nested_and_several_fields():
         SourceFields(text="title,tags").document(record, "record")
 
 
+def test_a_file_that_goes_while_the_folder_is_read(tmp_path):
+    for name in ("a.txt", "b.txt"):
+        (tmp_path / name).write_text(name)
+    skipped = []
+    documents = read_documents(tmp_path, on_skip=skipped.append)
+    assert next(documents).key == "a.txt"
+    (tmp_path / "b.txt").unlink()
+    assert list(documents) == []
+    assert [bad.reason for bad in skipped] == [f"{tmp_path / 'b.txt'} cannot be read (No such file or directory)."]
+
+
 def test_folders_that_cannot_be_opened(tmp_path):
     if os.geteuid() == 0:
         pytest.skip("root may open everything")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
@@ -78,6 +79,8 @@ def build(
             **embedder.keywords(),
         ) as built,
     ):
+        if [Path(name).is_dir() for name in source.sources] == [True]:
+            built.follow(source.sources[0])
         facts = built.info()
     typer.echo(f"{collection}: {counted(facts['documents'])}", err=True)
     if "advice" in facts and (0 < facts["learned_on"] < facts["documents"] or learn == "later"):

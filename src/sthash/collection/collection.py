@@ -21,7 +21,7 @@ from sthash.collection.build import builder
 from sthash.collection.build.builder import Source
 from sthash.collection.build.facts import collection_facts, learning_facts, part_sizes
 from sthash.collection.build.options import VectorOptions
-from sthash.collection.build.sync import FolderSync, Synced
+from sthash.collection.build.sync import FolderSync, Synced, remember_folder
 from sthash.collection.by_key import ByKey
 from sthash.collection.duplicates import gathered, named, settled
 from sthash.collection.file.documents import Documents, KeptDocuments, StoredDocument
@@ -191,6 +191,8 @@ class Collection(ByKey):
             if temporary is not None:
                 shutil.rmtree(temporary, ignore_errors=True)
             raise
+        if isinstance(documents, PathLike) and Path(documents).is_dir():
+            collection.follow(documents)
         if temporary is not None:
             collection._remove = weakref.finalize(collection, shutil.rmtree, temporary, ignore_errors=True)
         return collection
@@ -436,6 +438,28 @@ class Collection(ByKey):
         """Add documents in one transaction, replacing documents with the same key. Return the number of documents."""
         return self._put(documents, fields, vectors, progress, replace_keys=True)
 
+    def follow(self, folder: str | PathLike[str]) -> None:
+        """Note that all documents came from a folder, so that `sync` deletes those whose files are gone by then.
+
+        `create` does this if its documents are the path of a folder, and so does ``sth build``.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile, sthash
+        >>> from sthash.sources import read_documents
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder, "bread.md")
+        ...     _ = path.write_text("Feed the starter.")
+        ...     with sthash.Collection.create(read_documents(folder)) as notes:
+        ...         notes.follow(folder)
+        ...         _ = path.rename(pathlib.Path(folder, "dough.md"))
+        ...         done = notes.sync(folder)
+        >>> done.added, done.deleted
+        (1, 1)
+        """
+        with self._changing():
+            remember_folder(self._store, Path(folder))
+
     def sync(
         self,
         folder: str | PathLike[str],
@@ -449,7 +473,7 @@ class Collection(ByKey):
 
         New files are added, changed files replaced, and documents whose files are gone are deleted. The collection
         remembers the size, the time and a hash of each file, so files that did not change are not read again. Documents
-        that did not come from the folder stay, unless a file has the same key.
+        that did not come from the folder stay, unless a file has the same key; see `follow`.
 
         Parameters
         ----------

@@ -18,7 +18,7 @@ from sthash.sources.fields import SourceFields
 from sthash.sources.folders import folder_files, format_of
 from sthash.sources.formats import FORMATS, read_records
 from sthash.sources.origin import Origin
-from sthash.sources.records import LARGEST_RECORD, BadRecord, OnBad, refuse, too_large
+from sthash.sources.records import LARGEST_RECORD, BadRecord, OnBad, refuse, too_large, unreadable
 from sthash.sources.saved_datasets import saved_files, saved_records
 from sthash.sources.vectors import VectorCheck, VectorFile
 from sthash.tables import is_table, table_records
@@ -232,7 +232,7 @@ class _Reader:
                     self._with_vector(document, beside, str(file.path)) for document in file.documents(self.encoding)
                 ]
             except (ValueError, OSError, ImportError) as error:
-                skip(BadRecord(str(file.path), str(error)))
+                skip(unreadable(file.place, error))
                 continue
             if self.file is None or beside is not None:
                 yield from documents

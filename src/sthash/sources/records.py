@@ -40,8 +40,12 @@ def refuse(bad: BadRecord) -> None:
     raise ValueError(bad.reason)
 
 
-def too_large(place: str) -> BadRecord:
+def unreadable(place: str, error: Exception) -> BadRecord:
+    """Make the bad record of a file that cannot be read: removed by now, closed to us, damaged."""
+    reason = f"{place} cannot be read ({error.strerror})." if isinstance(error, OSError) and error.errno else str(error)
+    return BadRecord(place, reason)
+
+
+def too_large(place: str, remedy: str = "check the format of the source") -> BadRecord:
     """Make the bad record of something that is larger than `LARGEST_RECORD`."""
-    return BadRecord(
-        place, f"{place} is larger than {LARGEST_RECORD // 2**20} MiB. Split it, or check the format of the source."
-    )
+    return BadRecord(place, f"{place} is larger than {LARGEST_RECORD // 2**20} MiB. Split it, or {remedy}.")

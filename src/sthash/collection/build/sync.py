@@ -14,7 +14,9 @@ from sthash.collection.file.documents import Documents
 from sthash.collection.file.store import Store
 from sthash.sources import BadRecord, Document
 from sthash.sources.encodings import Encoding
-from sthash.sources.folders import FolderFile, folder_files
+from sthash.sources.folders import FolderFile, folder_files, format_of
+from sthash.sources.formats import SEVERAL
+from sthash.sources.records import unreadable
 
 SETTING = "synced"
 # A file that was written this short a time ago may be written again without a new time: it is read next time, too.
@@ -61,6 +63,23 @@ def _remembered(store: Store) -> dict[str, dict[str, list[Any]]]:
     return remembered
 
 
+def remember_folder(store: Store, folder: Path) -> None:
+    """Note which files of a folder the documents came from, by their keys; the next sync reads these files again."""
+    documents, files = Documents(store), dict[str, list[Any]]()
+    for key, _ in documents.names(documents.ids().tolist()).values():
+        files.setdefault(_file_of(key), [-1, -1, "", []])[3].append(key)
+    store.put_setting(SETTING, _remembered(store) | {str(folder.resolve()): files})
+
+
+def _file_of(key: str) -> str:
+    """Return the file of a document: its key, without the number of a message."""
+    name, _, number = key.rpartition("#")
+    try:
+        return name if number.isdigit() and format_of(Path(name)) in SEVERAL else key
+    except ValueError:
+        return key
+
+
 class FolderSync:
     """One run over a folder, within a transaction; the file remembers size, time, hash and keys of each file.
 
@@ -100,7 +119,7 @@ class FolderSync:
             try:
                 yield from self._changed(file)
             except (OSError, ValueError, ImportError) as error:
-                self.done.skipped.append(BadRecord(str(file.path), str(error)))
+                self.done.skipped.append(unreadable(file.place, error))
                 if file.name in self._known:
                     self._now[file.name] = self._known[file.name]
         closed = {Path(bad.place) for bad in self.done.skipped}

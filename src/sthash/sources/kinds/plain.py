@@ -15,7 +15,8 @@ _TAG = re.compile(r"</?[a-z][^<>]*>|\{\\[^{}]*\}", re.IGNORECASE)
 
 def read_text(stream: IO[bytes], name: str, encoding: Encoding) -> Iterator[dict[str, Any]]:
     """Read a file as it is."""
-    yield record(decoded(whole(stream, name), name, encoding))
+    remedy = "name it as a source of its own, with one document per line: format='lines' (--lines)"
+    yield record(decoded(whole(stream, name, remedy), name, encoding))
 
 
 def read_subtitles(stream: IO[bytes], name: str, encoding: Encoding) -> Iterator[dict[str, Any]]:

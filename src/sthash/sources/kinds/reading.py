@@ -19,11 +19,11 @@ _MOST_CONTROLS = 0.02
 _PIECES = 1 << 16
 
 
-def whole(stream: IO[bytes], name: str) -> bytes:
-    """Read a file that is one document."""
+def whole(stream: IO[bytes], name: str, remedy: str = "check the format of the source") -> bytes:
+    """Read a file that is one document; ``remedy`` says what else can be done if it is too large."""
     content = stream.read(LARGEST_RECORD + 1)
     if len(content) > LARGEST_RECORD:
-        raise ValueError(too_large(name).reason)
+        raise ValueError(too_large(name, remedy).reason)
     return content
 
 
