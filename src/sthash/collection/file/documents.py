@@ -26,6 +26,7 @@ CACHED_BYTES = 1 << 24
 PACKED_TOGETHER = 1024
 BYTES_BESIDE = 400
 BYTES_PER_METADATA_BYTE = 16
+_JSON = json.JSONEncoder(allow_nan=False)
 
 
 class AnswerTooLargeError(ValueError):
@@ -347,7 +348,7 @@ def _metadata(document: Document) -> bytes:
     if _is_nested_deeper(document.metadata, MOST_NESTED):
         raise ValueError(f"metadata of document {document.key!r} is nested more than {MOST_NESTED} deep. Flatten it.")
     try:
-        return json.dumps(document.metadata, allow_nan=False).encode("ascii")
+        return _JSON.encode(document.metadata).encode("ascii")
     except (TypeError, ValueError, RecursionError) as error:
         raise ValueError(
             f"metadata of document {document.key!r} must be JSON values ({error}). Convert or leave out the others."
