@@ -171,7 +171,10 @@ def test_settings_that_are_not_given_are_left_to_the_library():
 
 
 def test_options_have_the_names_of_the_library():
-    assert {field.name for field in fields(LearningOptions)} == {field.name for field in fields(Learning)} - {"hasher"}
+    assert {field.name for field in fields(LearningOptions)} == {field.name for field in fields(Learning)} - {
+        "hasher",
+        "when",  # of sth build alone: --learn
+    }
     for options, library in ((LanguageOptions, TextOptions), (ComparisonOptions, VectorOptions)):
         assert {field.name for field in fields(options)} < {field.name for field in fields(library)}
 

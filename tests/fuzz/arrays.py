@@ -193,6 +193,30 @@ def _scan(random: Random) -> None:
     TextVectorizer(stop_words=None, stemmer=random.choice((None, "porter"))).fit(["a word", *texts]).transform(texts)
 
 
+def _list_blocks(random: Random) -> None:
+    """Blocks of lists, put together from anything, and read from any bytes."""
+    ends = np.cumsum([0, *random.choices((0, 1, 5, 300), k=6)])
+    columns = np.sort(np.array(random.sample(range(1000), k=6), np.int32))
+    lists = columns, np.frombuffer(random.randbytes(int(ends[-1])), np.uint8), ends
+    firsts, blocks, bounds = _core.pack_list_blocks(*lists, most=random.choice((1, 20, 980)))
+    for place, first in enumerate(firsts.tolist()):
+        block = mutations.content(random, blocks[bounds[place] : bounds[place + 1]].tobytes())
+        _core.list_in_block(block, first=first, column=random.choice((first, 999, 2**31, 2**70)))
+        _core.unpack_list_block(block, first=random.choice((first, 2**31 - 1)))
+    call(random, _core.pack_list_blocks, *lists, most=20)
+
+
+def _phrases(random: Random) -> None:
+    """Phrases of any bytes, forged ones too, and texts that are packed by them."""
+    texts = [bytes(random.choices(b"abc\x00\xff", k=random.choice((0, 1, 16, 400)))) for _ in range(20)]
+    content = _core.learn_phrases(texts)
+    phrases = _core.Phrases(content)
+    for packed in phrases.pack(texts, prefix=b"", threads=2):
+        if random.random() < 0.5:
+            phrases.unpack(mutations.content(random, packed), start=random.choice((0, 1, 2**70)))
+    _core.Phrases(mutations.content(random, content)).pack(texts, prefix=b"", threads=1)
+
+
 def _counts_of_rows(random: Random) -> None:
     """Term counts as bytes, and lists of postings."""
     X = matrix(random)
@@ -311,6 +335,8 @@ CASES: dict[str, Callable[[Random], Any]] = {
     "core products_among": _products_among,
     "core vote_weights": _vote_weights,
     "core counts": _counts_of_rows,
+    "core blocks": _list_blocks,
+    "core phrases": _phrases,
     "core rerank_hits": _rerank_hits,
     "core words": _words,
 }

@@ -21,7 +21,7 @@ def info(collection: options.Path, json: options.Json = False) -> None:
     print_table(("", ""), [(name.replace("_", " "), _shown(fact)) for name, fact in shown.items()], keys=("",))
     sizes = [(name, f"{size:,}", f"{size / facts['bytes']:.0%}") for name, size in facts["parts"].items()]
     typer.echo()
-    print_table(("part", "bytes", "share"), sizes, numbers=("bytes", "share"))
+    print_table(("part", "bytes", "share"), sizes, numbers=("bytes", "share"), keys=("part",))
     if "advice" in facts:  # not where there are no codes
         typer.echo(f"\n{advice_line(facts)}")
 

@@ -255,6 +255,8 @@ def as_document(value: Any, position: int, fields: SourceFields = _USUAL_FIELDS)
     record = value if isinstance(value, Mapping) else _as_record(value)
     if record is not None:
         document = fields.document(record, f"document {position}")
+        if not document.metadata:
+            return document
         return replace(document, metadata={name: _storable(each) for name, each in document.metadata.items()})
     if not isinstance(value, Document):
         raise TypeError(f"document {position} is a {type(value).__name__}. Pass a str, a dict or a Document.")

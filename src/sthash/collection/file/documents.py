@@ -28,6 +28,7 @@ CACHED_BYTES = 1 << 24
 PACKED_TOGETHER = 1024
 BYTES_BESIDE = 400
 BYTES_PER_METADATA_BYTE = 16
+_JSON = json.JSONEncoder(allow_nan=False)
 
 
 class AnswerTooLargeError(ValueError):
@@ -370,7 +371,7 @@ def _metadata(document: Document) -> bytes:
     if _is_nested_deeper(document.metadata, MOST_NESTED):
         raise ValueError(f"metadata of document {document.key!r} is nested more than {MOST_NESTED} deep. Flatten it.")
     try:
-        return json.dumps(document.metadata, allow_nan=False).encode("ascii")
+        return _JSON.encode(document.metadata).encode("ascii")
     except (TypeError, ValueError, RecursionError) as error:
         what = "a document" if document.key is None else f"document {document.key!r}"
         field = next((name for name, value in document.metadata.items() if not _is_json(value)), None)

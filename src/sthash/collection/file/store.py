@@ -4,9 +4,10 @@ The format is named by ``application_id`` and the low byte of ``user_version``; 
 
 ``settings`` (name, content, sum)
     JSON values: how texts become words, how hash functions and cells were learned, the next id. Arrays of cells.
+    Phrases of texts.
 ``documents`` (id, key, label, metadata, text, sum)
-    Strings as UTF-8 with lone surrogates let through; metadata as a JSON object in ASCII. The text comes late, so that
-    what stands before it can be read without it.
+    Strings as UTF-8 with lone surrogates let through, most texts packed (see `phrases`); metadata as a JSON object in
+    ASCII. The text comes late, so that what stands before it can be read without it.
 ``terms`` (column, term, sum)
     The open vocabulary: each word of the documents has a column.
 ``frequencies`` (chunk, content, sum)

@@ -1,5 +1,7 @@
 """Posting lists: for each term and each form the documents that have it, in segments.
 
+A part of a segment is a block of lists of neighboring columns, and has the number of the first.
+
 A change writes no list: documents after the last segment are *pending*, and a search reads their counts. When there are
 too many of them, they become a segment. A document that is deleted stays in its lists, and is left out when they are
 read.
