@@ -30,6 +30,9 @@ NEEDS = {
 OTHERS = {
     "README.md": "tests/test_readme.py",
     "docs/databases.md": "tests/docs/test_databases.py",
+    "docs/embedders/model2vec.md": "tests/docs/test_embedders.py",
+    "docs/embedders/openai.md": "tests/docs/test_embedders.py",
+    "docs/embedders/sentence-transformers.md": "tests/docs/test_embedders.py",
     "examples/README.md": "tests/cli/test_examples.py",
 }
 WITH_CODE = [page for page in PAGES if name_of(page) not in OTHERS and blocks(page.read_text(encoding="utf-8"))]

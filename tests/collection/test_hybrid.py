@@ -48,6 +48,24 @@ def twin(collection, text, k, **options):
     return sorted(scores.items(), key=lambda pair: -pair[1])[:k]
 
 
+def test_words_that_only_the_embedder_knows_are_not_replaced(tmp_path):
+    """A query without a known word is answered by its vector, and not by words that are spelled alike."""
+    notes = {"bread": "Sourdough needs a warm kitchen.", "bike": "The brakes of the bicycle need new pads."}
+    near = {"bread": [1.0, 0.0], "bike": [0.0, 1.0], "baking": [1.0, 0.1]}
+
+    def knows(texts):
+        return [next((row for word, row in near.items() if word in text), near["bread"]) for text in texts]
+
+    rows = [near[key] for key in notes]
+    documents = [{"key": key, "text": text} for key, text in notes.items()]
+    with Collection.create(tmp_path / "c.sth", documents, vectors=rows, embedder=knows) as collection:
+        for ranking in ("auto", "cosine"):
+            hits = collection.search("baking", ranking=ranking)
+            assert (hits[0].key, hits.corrected) == ("bread", {})
+        assert collection.search("baking", ranking="bm25").corrected == {"baking": "brakes"}
+        assert collection.search("baking", correct=True)[0].key == "bike"
+
+
 @pytest.mark.parametrize("where", [None, {"label": "cats"}, {"number": {">=": 40}}])
 def test_two_rankings_become_one(opened, where):
     for text, hits in zip(QUERIES, opened.search_many(QUERIES, 10, where=where, explain=True), strict=True):

@@ -57,6 +57,9 @@ COMPONENTS = {
     "LangChain and its tests": Component(
         lambda: installed("langchain_core") and installed("langchain_tests"), "pip install 'sthash[dev]'"
     ),
+    "model2vec": Component(lambda: installed("model2vec"), "pip install 'sthash[dev]'"),
+    "OpenAI's client": Component(lambda: installed("openai"), "pip install 'sthash[dev]'"),
+    "wordllama": Component(lambda: installed("wordllama"), "pip install 'sthash[bench]'"),
     "LlamaIndex": Component(lambda: installed("llama_index"), "pip install 'sthash[llama-index]'"),
     "Matplotlib": Component(lambda: installed("matplotlib"), "pip install 'sthash[plot]'"),
     "MCP": Component(lambda: installed("mcp"), "pip install 'sthash[mcp]'"),

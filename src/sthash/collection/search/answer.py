@@ -144,7 +144,7 @@ def _answer_batch(snapshot: Snapshot, given: list[Any], options: SearchOptions, 
             for place, hits in zip(empty, _ranked_hits(snapshot, relaxed, options, allowed), strict=True):
                 answers[place] = hits
     if options.correct is None:
-        wrong = [_is_poor(query, hits) for query, hits in zip(queries, answers, strict=True)]
+        wrong = [_is_poor(snapshot, query, hits) for query, hits in zip(queries, answers, strict=True)]
     else:
         wrong = [options.correct] * len(answers)
     for hits, corrected in zip(answers, wrong, strict=True):
@@ -171,8 +171,13 @@ def _planned(snapshot: Snapshot, given: list[Any], options: SearchOptions, *, re
     return queries
 
 
-def _is_poor(query: Query, hits: Hits) -> bool:
-    """Whether words that no document has are so many of a query, or all of them, that they should be corrected."""
+def _is_poor(snapshot: Snapshot, query: Query, hits: Hits) -> bool:
+    """Whether words that no document has are so many of a query, or all of them, that they should be corrected.
+
+    An embedder may know words that no document has, so they are not replaced where vectors take part in the answer.
+    """
+    if snapshot.content is not snapshot.words and (hits.ranking in METRICS or hits.ranking == "hybrid"):
+        return False
     known = 0 if query.words is None else len(query.words.columns)
     return any(word.isalpha() for word in hits.unknown) and (not hits or len(hits.unknown) >= known)
 

@@ -69,6 +69,7 @@ class SearchOptions:
     correct : bool or None
         Whether to search for the closest known word in place of one that no document has. None does it if nothing was
         found, or if such words are at least half of the query; ``hits.corrected`` names them.
+        Not by default where an embedder takes part in the answer: it may know such words.
     syntax : {"auto", "plain", "strict"}
         How to read a text (docs/queries.md). ``plain`` reads words only. ``strict`` reads the query language; a query
         that is malformed is a ValueError, or in ``search_many`` an empty answer with an ``error``. ``auto`` reads the
