@@ -407,7 +407,7 @@ def measured_command(source: Path, target: Path) -> tuple[Timing, int]:
 
 def index(run: Run) -> None:
     """Keep an index between runs."""
-    corpus_cleaning.index_between_runs(run, list(itertools.islice(windows(run), run.choose(1_000_000, 400))))
+    corpus_cleaning.index_between_runs(run, list(itertools.islice(windows(run), run.choose(50_000, 400))))
 
 
 def passages(run: Run) -> None:
@@ -426,10 +426,10 @@ def overlaps(run: Run) -> None:
 def agreement(run: Run) -> None:
     """Compare what finds groups."""
     texts = data.vulnerabilities(run.quick)
-    corpora = {"descriptions of vulnerabilities": texts[: run.choose(40_000, 200)]}
+    corpora = {"descriptions of vulnerabilities": texts[: run.choose(10_000, 200)]}
     if not run.quick:
-        corpora["descriptions of packages"] = [text for _, text in data.records("debian_packages")][:40_000]
-        corpora["messages"] = data.news(quick=False).train
+        corpora["descriptions of packages"] = [text for _, text in data.records("debian_packages")][:10_000]
+        corpora["messages"] = data.news(quick=False).train[:5_000]
     corpus_cleaning.agreement(run, corpora)
 
 

@@ -196,7 +196,7 @@ def _show(review: Review) -> None:
             *(f"{score:.3f}", ", ".join(reasons), str(document.key), document.text),
             *(("seen before", "") if of is None else (str(of.key), of.text)),
         )
-        for (document, of, score, _), reasons in review.first
+        for (document, of, score), reasons in review.first
     ]
     if rows:
         headings = ("score", "doubts", "dropped", "its text", "kept", "text of the kept")

@@ -57,14 +57,28 @@ AT_ONCE = 1 << 15
 class Dropped(NamedTuple):
     """A dropped document, the document kept in its place, and the similarity to its nearest neighbor.
 
-    Of what an earlier run has seen, only fingerprints are left: ``of`` is then None. ``by_meaning`` says that the score
-    is a cosine of embeddings, because no text is similar enough.
+    Of what an earlier run has seen, only fingerprints are left: ``of`` is then None.
     """
 
     document: Document
     of: Document | None
     score: float
-    by_meaning: bool = False
+
+    @property
+    def by_meaning(self) -> bool:
+        """Whether the score is a cosine of embeddings, because no text is similar enough."""
+        return False
+
+
+class DroppedByMeaning(Dropped):
+    """A document that was dropped because of its embedding."""
+
+    __slots__ = ()
+
+    @property
+    def by_meaning(self) -> bool:
+        """Whether the score is a cosine of embeddings: it is."""
+        return True
 
 
 class Doubtful(NamedTuple):
@@ -179,7 +193,8 @@ class Deduplicated:
         position, kept = (int(array[place]) - self.n_seen for array in (self.choice.dropped, self.choice.kept))
         of = self.documents[kept] if kept >= 0 else None
         only_meaning = self.nearest_text is not None and self.nearest_text[position] == 0
-        return Dropped(self.documents[position], of, float(self.choice.scores[place]), bool(only_meaning))
+        kind = DroppedByMeaning if only_meaning else Dropped
+        return kind(self.documents[position], of, float(self.choice.scores[place]))
 
     def review(self, most: int = 100) -> Review:
         """Count the drops that are sure and those that are not; return the least sure ones, up to ``most``.
