@@ -1,5 +1,7 @@
 """From how many documents a collection learns, in which stages, and when to relearn."""
 
+import inspect
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -437,3 +439,27 @@ def test_codes_of_vectors_can_be_left_for_later(tmp_path):
 def test_when_must_be_known(tmp_path):
     with pytest.raises(ValueError, match=r"when.*now.*after.*later"):
         create_collection(tmp_path / "c.sth", ["a"], when="never")
+
+
+def test_a_kill_while_learning_leaves_words(tmp_path, run_python):
+    killed = """
+        import os, sys
+        sys.path.insert(0, "tests")
+        from sthash import Collection, Learning
+        from sthash.collection.build import builder
+        from support.corpus import make_documents
+        builder.SECONDS_BEFORE = 0.0
+        def report(stage, *_):
+            if stage == "embedding":
+                print("killed", flush=True)
+                os._exit(0)
+        learning = Learning(n_bits=8, n_neighbors=5, when="after")
+        Collection.create(os.environ["TARGET"], make_documents(300), learning=learning, progress=report)
+    """
+    assert "killed" in run_python(inspect.cleandoc(killed), TARGET=str(tmp_path / "c.sth"))
+    with Collection.open(tmp_path / "c.sth") as collection:
+        collection.check()
+        assert (len(collection), collection.info()["learned"]) == (300, False)
+        assert collection.search(QUERIES[0])
+        collection.relearn()
+        assert collection.info()["learned_on"] == 300
