@@ -34,7 +34,7 @@ VERSIONS = (0, 1)
 ROWS = [np.random.default_rng(seed).normal(size=(400, 12)).astype(np.float32) for seed in VERSIONS]
 TEXTS = [[f"version{seed} {text}" for text in random_texts(150, 8, seed)] for seed in VERSIONS]
 BOTH_ROWS, BOTH_TEXTS = np.concatenate([rows[:40] for rows in ROWS]), [text for texts in TEXTS for text in texts[:40]]
-SPILLED = "20000"  # bytes, so that `sth dedup` goes to the disk with what it compares
+SPILLED = "100000"  # bytes: a part of what `sth dedup` compares here, so that it goes to the disk
 
 
 def _hamming(version: int) -> HammingIndex:

@@ -34,7 +34,7 @@ def write_in_place() -> None:
 
 
 BEGUN, DONE = b"b", b"."
-LATER = 1.3
+LATER, MOST_SECONDS = 2.0, 3.0
 
 
 def _wait(reading):
@@ -88,7 +88,7 @@ def main() -> None:
         for name in NAMES:
             start = time.perf_counter()
             saved.write(name, 0, folder)
-            versions[name], seconds[name] = 0, time.perf_counter() - start
+            versions[name], seconds[name] = 0, 3 * (time.perf_counter() - start)
         if "in_place" in sys.argv[4:]:
             write_in_place()
         for kill in range(kills):
@@ -103,7 +103,8 @@ def main() -> None:
                 sys.exit(3)
             is_before = versions[name] == last
             fate[name, "before" if is_before else "after"] += 1
-            seconds[name] *= LATER if is_before else 1 / LATER  # so that there is as much of both
+            change = LATER if is_before else 1 / LATER  # so that there is as much of both
+            seconds[name] = min(seconds[name] * change, MOST_SECONDS)
             left_over += len(unfinished(folder)) > known_left
             known_left = len(unfinished(folder))
         for name in NAMES:
