@@ -1,6 +1,7 @@
 """Files of all kinds: a sentence from the middle is in the text, and what is no text is named."""
 
 import io
+import json
 import mailbox
 import os
 import sys
@@ -65,6 +66,17 @@ FILES = {
     "b.md": f"# A title #\n\n{SENTENCE}".encode(),
     "a.html": HTML.encode(),
     "b.htm": HTML.replace("<head>", '<head><meta charset="latin-1">').replace("First", "Größe").encode("latin-1"),
+    "a.ipynb": json.dumps(
+        {
+            "cells": [
+                {"cell_type": "markdown", "metadata": {}, "source": ["# A title\n", "Text"]},
+                {"cell_type": "code", "source": [f'"""{SENTENCE}"""'], "outputs": [{"data": {"image/png": "HIDDEN"}}]},
+                {"cell_type": "code", "source": "", "outputs": []},
+            ],
+            "nbformat": 4,
+        }
+    ).encode(),
+    "old.ipynb": json.dumps({"worksheets": [{"cells": [{"cell_type": "code", "input": [SENTENCE]}]}]}).encode(),
     "a.eml": MAIL.encode(),
     "a.srt": f"1\n00:00:01,000 --> 00:00:02,000\n<i>A</i>\n\n2\n00:00:03,000 --> 00:00:04,000\n{SENTENCE}\n".encode(),
     "a.vtt": f"WEBVTT HIDDEN\n\nNOTE\nHIDDEN\n\n00:01.000 --> 00:02.000\n{SENTENCE}\n".encode(),
@@ -92,7 +104,7 @@ FILES = {
         **{"OPS/two b.xhtml": f"<html><head><title>HIDDEN</title></head><p>{ESCAPED}</p></html>"},
     ),
 }
-TITLED = {"a.md", "b.md", "a.html", "b.htm", "a.eml", "a.docx", "a.odt", "a.pptx", "a.xlsx", "a.epub"}
+TITLED = {"a.ipynb", "a.md", "b.md", "a.html", "b.htm", "a.eml", "a.docx", "a.odt", "a.pptx", "a.xlsx", "a.epub"}
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -212,6 +224,9 @@ BROKEN = {
     "bad.xlsx": (zipped(**{"xl/worksheets/sheet1.xml": "<w><row>"}), r"cannot be read as \.xlsx"),
     "bad.epub": (zipped(**{"META-INF/container.xml": "<c/>"}), r"cannot be read as \.epub"),
     "text.eml": (b"just a text", "cannot be read as e-mail"),
+    "cut.ipynb": (b'{"cells": [{"cell_type": "code"', "cannot be read as a notebook"),
+    "other.ipynb": (b'{"cells": [1]}', "cannot be read as a notebook"),
+    "list.ipynb": (b"[1]", "cannot be read as a notebook"),
     "cut.gz": (b"\x1f\x8b", "damaged or cut short"),
 }
 

@@ -75,8 +75,8 @@ class SourceOptions:
         typer.Argument(
             metavar="SOURCE",
             help="Folders, of which each file is a document; files of documents (.jsonl, .json, .csv, .tsv, .parquet, "
-            ".mbox); files that are one document (text, .md, .html, .eml, .srt, .docx, .odt, .pptx, .xlsx, .epub, "
-            ".pdf); also compressed as .gz, .xz, .bz2 or .zst; - for standard input.",
+            ".mbox); files that are one document (text, .md, .html, .ipynb, .eml, .srt, .docx, .odt, .pptx, .xlsx, "
+            ".epub, .pdf); also compressed as .gz, .xz, .bz2 or .zst; - for standard input.",
             show_default=False,
         ),
     ]

@@ -49,13 +49,13 @@ def read_documents(
     sources : path, table, or iterable of them
         A path (str or path object) names a folder or a file; ``"-"`` is standard input. A file holds one document per
         JSON object (``.jsonl``; ``.json``, an array of them), per row (``.csv``, ``.tsv``, ``.parquet``) or per message
-        (``.mbox``), or else is one document: text of any kind, ``.md``, ``.html``, ``.eml``, ``.srt``, ``.docx``,
-        ``.odt``, ``.pptx``, ``.xlsx``, ``.epub`` or ``.pdf``. It may be compressed (``.gz``, ``.xz``, ``.bz2``,
-        ``.zst``). A folder holds one document per file: the path below the folder is the key, the first folder of this
-        path is the label, hidden files are skipped, and so are binary files and others that cannot be read. The title
-        of a file, the front matter of Markdown and the header of a message become metadata. A folder that
-        ``save_to_disk`` of a Hugging Face dataset wrote holds one document per row. A table is such a dataset, a pandas
-        or polars DataFrame, or anything with the Arrow stream interface, such as a pyarrow Table.
+        (``.mbox``), or else is one document: text of any kind, ``.md``, ``.html``, ``.ipynb``, ``.eml``, ``.srt``,
+        ``.docx``, ``.odt``, ``.pptx``, ``.xlsx``, ``.epub`` or ``.pdf``. It may be compressed (``.gz``, ``.xz``,
+        ``.bz2``, ``.zst``). A folder holds one document per file: the path below the folder is the key, the first
+        folder of this path is the label, hidden files are skipped, and so are binary files and others that cannot be
+        read. The title of a file, the front matter of Markdown and the header of a message become metadata. A folder
+        that ``save_to_disk`` of a Hugging Face dataset wrote holds one document per row. A table is such a dataset, a
+        pandas or polars DataFrame, or anything with the Arrow stream interface, such as a pyarrow Table.
     fields : SourceFields
         Which fields hold the key, the text and the label.
     encoding : str, optional

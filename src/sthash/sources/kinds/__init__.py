@@ -10,6 +10,7 @@ from sthash.sources.kinds.archives import read_docx, read_epub, read_odt, read_p
 from sthash.sources.kinds.html import read_html
 from sthash.sources.kinds.mail import read_mail, read_mailbox
 from sthash.sources.kinds.markdown import read_markdown
+from sthash.sources.kinds.notebook import read_notebook
 from sthash.sources.kinds.pdf import read_pdf
 from sthash.sources.kinds.plain import read_subtitles, read_text
 from sthash.sources.kinds.reading import KindReader
@@ -18,6 +19,7 @@ KINDS: dict[str, KindReader] = {
     "txt": read_text,
     "md": read_markdown,
     "html": read_html,
+    "ipynb": read_notebook,
     "eml": read_mail,
     "mbox": read_mailbox,
     "srt": read_subtitles,

@@ -21,9 +21,13 @@ def read_markdown(stream: IO[bytes], name: str, encoding: Encoding) -> Iterator[
     front = _FRONT.match(text)
     about = {} if front is None else front_matter(front.group(1))
     body = text if front is None else text[front.end() :].lstrip("\r\n")
-    heading = _HEADING.search(body)
-    title = heading.group(1) if heading is not None else None
-    yield record(body, **({"title": title} | about))
+    yield record(body, **({"title": first_heading(body)} | about))
+
+
+def first_heading(text: str) -> str | None:
+    """Return the first heading of the first level."""
+    heading = _HEADING.search(text)
+    return heading.group(1) if heading is not None else None
 
 
 def front_matter(text: str) -> dict[str, Any]:
