@@ -181,30 +181,30 @@ def test_codes_stand_for_vectors():
 def test_forged_codes_are_refused(collection):
     store = collection._store
     with store.reading():
-        settings, signs = store.setting("cells"), store.blob("cells.signs_")
+        settings, words = store.setting("cells"), store.blob("cells.words_")
     quantizer, arrays = settings["quantizer"], settings["arrays"]
-    wrong = np.full(len(signs) // 4, np.nan, dtype=np.float32).tobytes()
+    wrong = np.full(len(words) // 4, np.nan, dtype=np.float32).tobytes()
     for change, blob in (
-        ({"metric": "ip"}, signs),
-        ({"quantizer": None}, signs),
-        ({"quantizer": quantizer | {"longest": -1}}, signs),
-        ({"quantizer": quantizer | {"n_bytes": 25}}, signs),
-        ({"n_bytes": 26}, signs),
-        ({"n_columns": settings["n_columns"] + 1}, signs),
-        ({"arrays": {name: arrays[name] for name in arrays if name != "mean_"}}, signs),
-        ({"arrays": arrays | {"mean_": ["<f4", [7]]}}, signs),
-        ({"arrays": arrays | {"mean_": ["|O", [3]]}}, signs),
-        ({}, signs[:-4]),
+        ({"metric": "ip"}, words),
+        ({"quantizer": None}, words),
+        ({"quantizer": quantizer | {"longest": -1}}, words),
+        ({"quantizer": quantizer | {"n_bytes": 25}}, words),
+        ({"n_bytes": 26}, words),
+        ({"n_columns": settings["n_columns"] + 1}, words),
+        ({"arrays": {name: arrays[name] for name in arrays if name != "mean_"}}, words),
+        ({"arrays": arrays | {"mean_": ["<f4", [7]]}}, words),
+        ({"arrays": arrays | {"mean_": ["|O", [3]]}}, words),
+        ({}, words[:-4]),
         ({}, wrong),
     ):
         with store.writing():
             store.put_setting("cells", settings | change)
-            store.put("settings", "cells.signs_", blob)
+            store.put("settings", "cells.words_", blob)
         with Collection.open(collection.path, embedder=embed) as again:
             for call in (again.check, lambda again=again: again.search(key="d3")):
                 with pytest.raises(CollectionError):
                     call()
     with store.writing():
         store.put_setting("cells", settings)
-        store.put("settings", "cells.signs_", signs)
+        store.put("settings", "cells.words_", words)
     assert collection.check().documents == COUNT + 1
