@@ -22,6 +22,7 @@ FOUND = 100
 # Bytes per vector that RaBitQ stores besides the bits: with one bit per dimension, and with more.
 FACTORS_OF_RABITQ, FACTORS_OF_LONG_RABITQ = 8, 20
 OPQ_TURNS = 20
+LONG = 96  # bytes from which on it takes 5 turns only: each takes half a minute
 # Residual quantization takes 45 CPU seconds to learn 8 bytes and 90 to learn 16. Longer codes take longer, and are left
 # out here.
 MOST_RESIDUAL = 16
@@ -50,13 +51,20 @@ def described(budget: int, width: int, n: int) -> dict[str, str]:
     if whole := budget * (width // budget):
         result["FAISS OPQ"] = f"OPQ{budget}_{whole},PQ{budget}x8np"
     result["FAISS SQ, 4 bits, after PCA"] = f"PCA{min(2 * budget, width)},SQ4"
+    if 2 * budget >= width:
+        result["FAISS SQ, 8 bits, after PCA"] = f"PCA{min(budget, width)},SQ8"
+    if budget >= width:
+        result["FAISS SQ, 8 bits"] = "SQ8"
+    elif 2 * budget >= width:
+        result["FAISS SQ, 4 bits"] = "SQ4"
     if budget > FACTORS_OF_RABITQ:
         kept = min(8 * (budget - FACTORS_OF_RABITQ), width)
         result["FAISS RaBitQ after PCA"] = f"PCAR{kept},RaBitQ"
         result["FAISS IVF-RaBitQ FastScan after PCA"] = f"PCAR{kept},IVF{max(1, n // 1000)},RaBitQfs"
-    if budget > 2 * FACTORS_OF_LONG_RABITQ:
-        kept = min(4 * (budget - FACTORS_OF_LONG_RABITQ), width)
-        result["FAISS RaBitQ, 2 bits, after PCA"] = f"PCAR{kept},RaBitQ2"
+    for bits in (2, 3, 4, 6, 8) if budget > 2 * FACTORS_OF_LONG_RABITQ else ():
+        kept = min(8 * (budget - FACTORS_OF_LONG_RABITQ) // bits, width)
+        if kept == width or bits == 2:
+            result[f"FAISS RaBitQ, {bits} bits, after PCA"] = f"PCAR{kept},RaBitQ{bits}"
     if budget <= MOST_RESIDUAL:
         result["FAISS RQ"] = f"RQ{budget}x8"
     return result
@@ -66,7 +74,7 @@ def found_by_faiss(description: str, sample: Vectors, corpus: Vectors, queries: 
     """Find the 100 nearest codes of a FAISS index."""
     index = faiss.index_factory(corpus.shape[1], description, faiss.METRIC_L2)
     if description.startswith("OPQ"):
-        faiss.downcast_VectorTransform(index.chain.at(0)).niter = OPQ_TURNS
+        faiss.downcast_VectorTransform(index.chain.at(0)).niter = OPQ_TURNS if budget_of(description) < LONG else 5
     index.train(sample)
     if "RaBitQ" in description:
         index.add(corpus)
@@ -79,6 +87,11 @@ def found_by_faiss(description: str, sample: Vectors, corpus: Vectors, queries: 
         part = slice(first, first + (1 << 14))
         vectors[part] = index.sa_decode(index.sa_encode(corpus[part]))
     return nearest(vectors, queries, FOUND, -0.5 * np.einsum("ij,ij->i", vectors, vectors))
+
+
+def budget_of(description: str) -> int:
+    """Return the bytes of an index that OPQ is part of."""
+    return int(description[3:].partition("_")[0])
 
 
 def found_by_margins(codes: Any, margins: Any) -> Any:

@@ -1,12 +1,13 @@
 """Embeddings: recall per byte, what each ingredient brings, and recall against queries per second.
 
 ``recall``: the share of the true top 10 among the first 10, 30 and 100, all bytes stored per vector counted. All
-methods learn from the same 20,000 vectors. ``hamming``: plain Hamming codes of the recipe ``embeddings`` against
-PCA-ITQ. ``ablation``: codes of the quantizer with one ingredient left out. ``speed``: queries per second and processor,
-one by one and in a batch, against hnswlib, FAISS and usearch. ``million``: one million vectors. ``filters``: searches
-among all vectors, a tenth, and fewer, against hnswlib, FAISS and Chroma. ``growth``: an index that grows to ten times
-its size by single vectors, against a new one. ``collection``: a collection of 100,000 embeddings with their texts
-against Chroma.
+methods learn from the same 20,000 vectors. ``long``: the same at 96, 192 and 384 bytes. ``hamming``: plain Hamming
+codes of the recipe ``embeddings`` against PCA-ITQ. ``ablation``: codes of the quantizer with one ingredient left out.
+``speed``: queries per second and processor, one by one and in a batch, against hnswlib, FAISS, ScaNN and usearch.
+``million``: one million vectors. ``disk``: five million, built on disk. ``filters``: searches among all vectors, a
+tenth, and fewer, against hnswlib, FAISS and Chroma. ``growth``: an index that grows to ten times its size by single
+vectors, against a new one. ``collection``: collections of 243,000 and 39,000 embeddings with their texts against Chroma
+and LanceDB.
 
 MiniLM embeddings come from ``STHASH_DATA``. ``static244k`` are static embeddings of all descriptions of vulnerabilities
 and Debian packages, made here: 244,163, and 1,000 as queries. ``--vectors FILE.npy`` adds a set of your own.
@@ -43,6 +44,7 @@ MINILM, STATIC = ("20news", "debian"), "static244k"
 K = 10
 FIRST = (10, 30, 100)
 BUDGETS, QUICK_BUDGETS = (8, 16, 32, 48, 64), (16,)
+LONG_BUDGETS, QUICK_LONG_BUDGETS = (96, 192, 384), (33,)
 LEARNING = 20_000
 FILTERED = 20_000  # vectors that are searched with filters
 LENGTHS = (64, 128, 256, 384, 512)
@@ -54,11 +56,23 @@ Points = dict[str, list[tuple[int, float]]]
 
 def recall(run: Run) -> None:
     """Compare codes of the same size."""
+    points = compare_codes(run, (*MINILM, STATIC), run.choose(BUDGETS, QUICK_BUDGETS))
+    if picture := run.picture("embeddings-recall.svg"):
+        draw(points, picture)
+
+
+def long(run: Run) -> None:
+    """Compare codes of 2 to 8 bits per dimension, and those that are not learned. Sets of your own come alone."""
+    compare_codes(run, () if run.arguments.vectors else MINILM, run.choose(LONG_BUDGETS, QUICK_LONG_BUDGETS))
+
+
+def compare_codes(run: Run, names: Sequence[str], budgets: Sequence[int]) -> dict[str, Points]:
+    """Add the rows of codes of some sizes."""
     points: dict[str, Points] = {}
-    for name, corpus, queries in sets(run, (*MINILM, STATIC)):
+    for name, corpus, queries in sets(run, names):
         truth = nearest(corpus, queries, K)
         sample = corpus[:LEARNING]
-        for budget in run.choose(BUDGETS, QUICK_BUDGETS):
+        for budget in budgets:
             start = time.process_time()
             quantizer = EmbeddingQuantizer(budget, threads=1).fit(sample)
             learned = time.process_time()
@@ -66,6 +80,11 @@ def recall(run: Run) -> None:
             rate = len(corpus) / max(time.process_time() - learned, 1e-9)
             mine = shares(first_by_scores(quantizer, codes, queries), truth, corpus, queries, FIRST)
             details = {"learning, CPU seconds": learned - start, "vectors encoded per CPU second": rate}
+            if budget in (*LONG_BUDGETS, *QUICK_LONG_BUDGETS):
+                any_vectors = EmbeddingQuantizer(budget, learned=False, threads=1).fit(sample)
+                found = first_by_scores(any_vectors, any_vectors.transform(corpus), queries)
+                names_ = [f"not learned, among {first}" for first in FIRST]
+                details |= dict(zip(names_, shares(found, truth, corpus, queries, FIRST), strict=True))
             points.setdefault(name, {}).setdefault(OURS, []).append((budget, mine[0]))
             for peer, found in peers(budget, sample, corpus, queries):
                 theirs = shares(found, truth, corpus, queries, FIRST)
@@ -84,8 +103,7 @@ def recall(run: Run) -> None:
                             details=details,
                         )
                     )
-    if picture := run.picture("embeddings-recall.svg"):
-        draw(points, picture)
+    return points
 
 
 def draw(points: dict[str, Points], path: Path) -> None:
@@ -241,6 +259,12 @@ def million(run: Run) -> None:
     vector_speed.million(run, real, run.choose(1_000_000, 3000))
 
 
+def disk(run: Run) -> None:
+    """Build an index of five million vectors, real ones plus small noise, from a generator of batches within 4 GiB."""
+    real = np.vstack([np.vstack([corpus, queries]) for _, corpus, queries in sets(run, MINILM, given=False)])
+    vector_speed.from_disk(run, real, run.choose(5_000_000, 20_000))
+
+
 def filters(run: Run) -> None:
     """Compare searches among some of the vectors."""
     for name, corpus, queries in sets(run, () if run.arguments.vectors else ("debian",)):
@@ -254,8 +278,8 @@ def growth(run: Run) -> None:
 
 
 def collection(run: Run) -> None:
-    """Compare a collection of embeddings, documents included, with local vector stores."""
-    asked, wanted = run.choose(1000, 50), run.choose(100_000, 1200)
+    """Compare collections of embeddings, documents included, with local vector stores."""
+    asked, wanted = run.choose(1000, 50), run.choose(243_000, 1200)
     texts = descriptions(run.quick).texts[: wanted + asked]
     rows = Encoder().encode(texts)
     kept = np.flatnonzero(rows.any(axis=1))
@@ -264,6 +288,12 @@ def collection(run: Run) -> None:
     truth = nearest(corpus, queries, K)
     least = run.choose(5.0, None)
     vector_stores.compare_stores(run, "static embeddings", corpus, texts[asked:], queries, truth, least)
+    if not run.quick:
+        ((_, corpus, queries),) = sets(run, ("debian",), given=False)
+        texts = [f"text {number}" for number in range(len(corpus))]
+        vector_stores.compare_stores(
+            run, "MiniLM embeddings", corpus, texts, queries, nearest(corpus, queries, K), least
+        )
 
 
 # Data
@@ -299,12 +329,8 @@ def made_up(n: int, d: int) -> Vectors:
 
 
 def first_by_scores(quantizer: EmbeddingQuantizer, codes: Any, queries: Vectors) -> Any:
-    """Find the 100 largest scores of each query, from decoded vectors, as `search` does."""
-    n_books = len(quantizer.books_)
-    sums = codebooks.sums_of(codes[:, :n_books], quantizer.books_)
-    sums += codebooks.signs_of(codes[:, n_books:-1]) @ quantizer.signs_.T
-    factors, shifts = quantizer.corrections_[codes[:, -1]].T
-    return nearest(sums * factors[:, None], queries - quantizer.mean_, FIRST[-1], shifts)
+    """Find the 100 largest scores of each query."""
+    return quantizer.search(queries, codes, FIRST[-1])[0]
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -318,14 +344,16 @@ if __name__ == "__main__":
         __doc__,
         {
             "recall": recall,
+            "long": long,
             "hamming": hamming,
             "ablation": ablation,
             "speed": speed,
             "million": million,
+            "disk": disk,
             "filters": filters,
             "growth": growth,
             "collection": collection,
         },
-        peers=["faiss-cpu", "hnswlib", "usearch", "chromadb"],
+        peers=["faiss-cpu", "hnswlib", "usearch", "scann", "chromadb", "lancedb"],
         options=options,
     )

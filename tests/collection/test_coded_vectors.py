@@ -181,30 +181,30 @@ def test_codes_stand_for_vectors():
 def test_forged_codes_are_refused(collection):
     store = collection._store
     with store.reading():
-        settings, numbers = store.setting("cells"), store.blob("cells.corrections_")
+        settings, words = store.setting("cells"), store.blob("cells.words_")
     quantizer, arrays = settings["quantizer"], settings["arrays"]
-    wrong = np.full(len(numbers) // 4, np.nan, dtype=np.float32).tobytes()
+    wrong = np.full(len(words) // 4, np.nan, dtype=np.float32).tobytes()
     for change, blob in (
-        ({"metric": "ip"}, numbers),
-        ({"quantizer": None}, numbers),
-        ({"quantizer": quantizer | {"longest": -1}}, numbers),
-        ({"quantizer": quantizer | {"n_bytes": 25}}, numbers),
-        ({"n_bytes": 26}, numbers),
-        ({"n_columns": settings["n_columns"] + 1}, numbers),
-        ({"arrays": {name: arrays[name] for name in arrays if name != "mean_"}}, numbers),
-        ({"arrays": arrays | {"mean_": ["<f4", [7]]}}, numbers),
-        ({"arrays": arrays | {"mean_": ["|O", [3]]}}, numbers),
-        ({}, numbers[:-4]),
+        ({"metric": "ip"}, words),
+        ({"quantizer": None}, words),
+        ({"quantizer": quantizer | {"longest": -1}}, words),
+        ({"quantizer": quantizer | {"n_bytes": 25}}, words),
+        ({"n_bytes": 26}, words),
+        ({"n_columns": settings["n_columns"] + 1}, words),
+        ({"arrays": {name: arrays[name] for name in arrays if name != "mean_"}}, words),
+        ({"arrays": arrays | {"mean_": ["<f4", [7]]}}, words),
+        ({"arrays": arrays | {"mean_": ["|O", [3]]}}, words),
+        ({}, words[:-4]),
         ({}, wrong),
     ):
         with store.writing():
             store.put_setting("cells", settings | change)
-            store.put("settings", "cells.corrections_", blob)
+            store.put("settings", "cells.words_", blob)
         with Collection.open(collection.path, embedder=embed) as again:
             for call in (again.check, lambda again=again: again.search(key="d3")):
                 with pytest.raises(CollectionError):
                     call()
     with store.writing():
         store.put_setting("cells", settings)
-        store.put("settings", "cells.corrections_", numbers)
+        store.put("settings", "cells.words_", words)
     assert collection.check().documents == COUNT + 1

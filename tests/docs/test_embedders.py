@@ -1,4 +1,4 @@
-"""The pages about libraries and services that make embeddings run, with models from packages and a local service."""
+"""The pages about embedders run, with models from packages and a service from here."""
 
 from __future__ import annotations
 
