@@ -31,6 +31,7 @@ SCRIPTS = (
     "scaling",
     "service",
     "text_search",
+    "typed_queries",
     "weighted_search",
 )
 # They take minutes: two JVMs, processes of their own, a peer that compiles itself.

@@ -31,12 +31,15 @@ MOST_PREFERRED = 8
 STEM, FORM = 0.8, 0.2
 # For a name such as os.path.join as a whole, for the words inside RunUntilComplete, for a word without its accents, for
 # words with hyphens, and for a stop word beside other words.
-SHARES: dict[FormKind, float] = {"word": 1.0, "name": 2.0, "part": 0.5, "plain": 0.1, "compound": FORM}
-SHARES_ALONE: dict[FormKind, float] = SHARES | {"compound": 2.0}
+SHARES: dict[FormKind, float] = {"word": 1.0, "name": 0.5, "part": 0.5, "plain": 0.1, "compound": FORM}
 STOP = 0.1
+PUNCTUATION = ".,;:?!\"'()"
+# A query that is a name and nothing else: documents that have all of it come first, then those that have a name in it.
+SHARES_ALONE: dict[FormKind, float] = SHARES | {"name": 2.0, "compound": 2.0}
+WHOLE = 10.0
 # A query of more words is prose: its stop words count for nothing, and its names for less.
 FEW_WORDS = 6
-SHARES_IN_PROSE: dict[FormKind, float] = {"word": 1.0, "name": 0.5, "part": 0.2, "plain": 0.1, "compound": FORM}
+SHARES_IN_PROSE: dict[FormKind, float] = SHARES | {"name": 0.2, "part": 0.2}
 # Of longer queries, the terms say enough.
 MOST_WORDS_WITH_FORMS = 64
 # Passages that are looked at for each hit, at first: several may be of one document.
@@ -90,13 +93,16 @@ class AnalyzedQuery:
 def analyze(words: Words, texts: list[str]) -> list[AnalyzedQuery]:
     """Return the words of each text."""
     found = words.query_words.of(texts)
-    return [_weighted(own, is_one=" " not in text.strip()) for text, own in zip(texts, found, strict=True)]
+    return [_weighted(text, own) for text, own in zip(texts, found, strict=True)]
 
 
-def _weighted(words: list[QueryWord], *, is_one: bool) -> AnalyzedQuery:
-    """Return a query; ``is_one`` says that it has no spaces, so that a compound is a name."""
+def _weighted(text: str, words: list[QueryWord]) -> AnalyzedQuery:
+    """Return a query with the weights of its terms and forms."""
     n_words = sum([word.kind == "word" for word in words])
-    shares = SHARES_ALONE if is_one else SHARES if n_words <= FEW_WORDS else SHARES_IN_PROSE
+    whole, shares = -1, SHARES if n_words <= FEW_WORDS else SHARES_IN_PROSE
+    if n_words < len(words):
+        whole = _form_alone(text, words)
+        shares = SHARES_ALONE if whole >= 0 else shares
     has_content = any(word.column != STOP_WORD for word in words)
     with_forms = n_words <= MOST_WORDS_WITH_FORMS or not has_content
     stop = 1.0 if not has_content else STOP if n_words <= FEW_WORDS else 0.0
@@ -114,7 +120,7 @@ def _weighted(words: list[QueryWord], *, is_one: bool) -> AnalyzedQuery:
             share = stop
         else:
             others.append(word)
-            share = shares[word.kind]
+            share = WHOLE if word.form == whole else shares[word.kind]
         if share and with_forms and word.form_frequency:
             own = stops if word.column == STOP_WORD else forms
             own[word.form] = own.get(word.form, 0.0) + share * word.form_weight
@@ -127,6 +133,19 @@ def _weighted(words: list[QueryWord], *, is_one: bool) -> AnalyzedQuery:
         if not has_content:
             query.ignored = ()
     return query
+
+
+def _form_alone(text: str, words: list[QueryWord]) -> int:
+    """Return the form of a name that has nothing but stop words beside it, or of a compound without spaces; -1 if none.
+
+    Of longer queries, such as commands, names are less: in "tar -xf some.tar.gz" the name is not what is looked for.
+    """
+    pieces = [piece.strip(PUNCTUATION).lower() for piece in text.split()]
+    kinds: tuple[FormKind, ...] = ("name", "compound") if len(pieces) == 1 else ("name",)
+    stops = {word.word for word in words if word.column == STOP_WORD}
+    if len(pieces) > 1 and any(piece.isalnum() and piece not in stops for piece in pieces):
+        return -1
+    return next((word.form for word in words if word.kind in kinds), -1)
 
 
 def rank_by_words(
