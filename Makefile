@@ -41,7 +41,7 @@ format: $(VENV)/installed-dev ## format the code in place
 	$(BIN)/clang-format -i $(CPP)
 
 BENCHMARKS := fit graph encoding hamming weighted_search relevance text_search collection duplicates service recipes \
-  baselines labels learning_sample scaling spark milvus learn_graph learn embeddings postings
+  baselines labels learning_sample scaling spark milvus learn_graph learn embeddings postings typed_queries
 bench: $(VENV)/installed-bench $(VENV)/installed-dev ## measure against the peers, and write the README's table (five hours)
 	@missed=; for name in $(BENCHMARKS); do \
 	  echo "== benchmarks/$$name.py"; $(BIN)/python benchmarks/$$name.py || missed="$$missed $$name"; done; \
