@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +20,7 @@ from sthash.checks import check_whole
 from sthash.duplicates.comparable_rows import Shingler, bounds_of
 from sthash.duplicates.measures import check_measure
 from sthash.duplicates.passages import Passage, shared_passages
-from sthash.duplicates.spool import DocumentSpool
+from sthash.duplicates.spool import DocumentSpool, TemporaryFiles
 from sthash.progress import Progress, silent
 from sthash.sources import Document
 from sthash.text.counters import text_batches
@@ -63,7 +63,7 @@ class Leak(NamedTuple):
 
 
 @dataclass
-class Overlap:
+class Overlap(TemporaryFiles):
     """The test items that stand in training data, in order; made by `overlap`.
 
     It holds temporary files; close it, or use it in a ``with`` block.
@@ -84,16 +84,6 @@ class Overlap:
     sources: DocumentSpool = field(repr=False)
     places: Positions = field(repr=False)
     closing: ExitStack = field(repr=False)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Remove the temporary files."""
-        self.closing.close()
 
     def __len__(self) -> int:
         """Return the number of test items that stand in training data."""

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +19,7 @@ from sthash import _core
 from sthash.batches import batched
 from sthash.checks import check_whole, resolve_threads
 from sthash.checksums import decode_text, encode_text
-from sthash.duplicates.spool import RecordSpool, Spool
+from sthash.duplicates.spool import RecordSpool, Spool, TemporaryFiles
 from sthash.progress import Progress, silent
 from sthash.sizes import parse_size
 
@@ -54,7 +54,7 @@ class Repeat(NamedTuple):
 
 
 @dataclass
-class Repeats:
+class Repeats(TemporaryFiles):
     """The passages of some texts that are in earlier ones; made by `repeated_passages`.
 
     Iterating gives the position, the text and the passages of each text that has some. It holds temporary files; close
@@ -67,16 +67,6 @@ class Repeats:
     threads: int
     progress: Progress = field(repr=False)
     closing: ExitStack = field(repr=False)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Remove the temporary files."""
-        self.closing.close()
 
     @property
     def n_documents(self) -> int:

@@ -9,7 +9,7 @@ import os
 import tempfile
 from array import array
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import IO, Any, Self
 
 import numpy as np
@@ -47,7 +47,23 @@ def _write(file: IO[bytes], content: Any) -> None:
         file.flush()
 
 
-class Spool:
+class TemporaryFiles:
+    """What holds temporary files until it is closed, as a ``with`` block does."""
+
+    closing: ExitStack
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Remove the temporary files."""
+        self.closing.close()
+
+
+class Spool(TemporaryFiles):
     """A growing array of uint64, in memory up to a limit, then in a file that vanishes with it.
 
     Examples
@@ -67,12 +83,6 @@ class Spool:
         self._held = 0
         self._file: IO[bytes] | None = None
         self._size = 0
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def __len__(self) -> int:
         return self._size
@@ -107,7 +117,7 @@ class Spool:
             self._file.close()
 
 
-class RecordSpool:
+class RecordSpool(TemporaryFiles):
     """Records as bytes in a temporary file, in their order.
 
     Examples
@@ -126,12 +136,6 @@ class RecordSpool:
         self._sizes = array("q")
         self._held: list[bytes] = []
         self._held_bytes = 0
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Remove the file."""

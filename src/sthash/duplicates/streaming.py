@@ -6,7 +6,7 @@ import heapq
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -32,7 +32,7 @@ from sthash.duplicates.options import SHINGLE_WORDS, DuplicateOptions, Protect
 from sthash.duplicates.result import RULES, Documents, Pair, Rule
 from sthash.duplicates.seen import Fingerprints, SeenIndex, halved
 from sthash.duplicates.similarity_join import SimilarPairs, similar_rows
-from sthash.duplicates.spool import DocumentSpool, Spool
+from sthash.duplicates.spool import DocumentSpool, Spool, TemporaryFiles
 from sthash.progress import Progress, silent
 from sthash.sizes import parse_size
 from sthash.sources import Document
@@ -121,7 +121,7 @@ class _Settings:
 
 
 @dataclass
-class Deduplicated:
+class Deduplicated(TemporaryFiles):
     """A stream of documents without its near-duplicates; made by `deduplicate`.
 
     It holds temporary files; close it, or use it in a ``with`` block.
@@ -147,16 +147,6 @@ class Deduplicated:
     n_seen: int = 0
     meanings: Meanings | None = field(default=None, repr=False)
     nearest_text: npt.NDArray[np.float64] | None = field(default=None, repr=False)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Remove the temporary files."""
-        self.closing.close()
 
     def remember(self) -> None:
         """Add what was read to the index of what has been seen: all of it, or nothing if this fails."""

@@ -13,10 +13,13 @@ from sthash.arrays import Ids
 from sthash.checks import resolve_threads
 from sthash.collection.file.segments import Segment, Segments
 from sthash.collection.file.store import Store
+from sthash.collection.indexes.forms import END_FORMS, FIRST_FORM
 from sthash.vectors.rows import Rows
 
 # Four blocks fill a page of the file.
 BLOCK_BYTES = 980
+# Lists that are read together.
+LISTS_TOGETHER = 64
 
 
 def blocks_of(rows: Rows, ids: Ids, threads: int | None) -> Iterator[tuple[int, bytes]]:
@@ -28,25 +31,34 @@ def blocks_of(rows: Rows, ids: Ids, threads: int | None) -> Iterator[tuple[int, 
     return zip(columns.tolist(), cut_lists(packed, offsets), strict=True)
 
 
-def read_lists(
-    segments: Segments, among: Sequence[Segment], columns: Sequence[int]
-) -> Iterator[tuple[int, list[bytes]]]:
-    """Give the lists of some columns, which ascend, each in as many parts as segments have it.
-
-    Raises
-    ------
-    ValueError
-        If a block cannot be read.
-    """
-    blocks = segments.find_before(among, columns)
+def put_lists(
+    lists: _core.PostingLists,
+    columns: Sequence[int],
+    segments: Segments,
+    among: Sequence[Segment],
+    n_columns: int,
+    store: Store,
+) -> None:
+    """Read the lists of some columns, which ascend, from those segments that have them."""
     for column in columns:
-        parts = []
-        for own in blocks:
-            first = max((part for part in own if part <= column), default=None)
-            if first is not None:
-                part = _core.list_in_block(own[first], first=first, column=column)
-                parts += [] if part is None else [part]
-        yield column, parts
+        if not (0 <= column < n_columns or FIRST_FORM <= column < END_FORMS):
+            raise ValueError(f"column {column} is not that of a term. Take columns from encoded queries.")
+    for start in range(0, len(columns), LISTS_TOGETHER):
+        some = columns[start : start + LISTS_TOGETHER]
+        blocks = segments.find_before(among, some)
+        try:
+            for column in some:
+                lists.put(column, list(_parts_of(column, blocks)))
+        except ValueError as error:
+            raise store.damaged(f"a posting list cannot be read ({error})") from error
+
+
+def _parts_of(column: int, blocks: list[dict[int, bytes]]) -> Iterator[bytes]:
+    for own in blocks:
+        first = max((part for part in own if part <= column), default=None)
+        part = None if first is None else _core.list_in_block(own[first], first=first, column=column)
+        if part is not None:
+            yield part
 
 
 def unpacked_blocks(store: Store, blocks: Iterable[tuple[int, bytes]]) -> tuple[npt.NDArray[np.int64], list[bytes]]:

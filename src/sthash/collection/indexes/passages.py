@@ -19,8 +19,8 @@ from sthash.batches import batched
 from sthash.collection.file.documents import Documents
 from sthash.collection.file.segments import Segment, Segments
 from sthash.collection.file.store import MOST_IDS, Store
-from sthash.collection.indexes.forms import END_FORMS, FIRST_FORM, count_forms
-from sthash.collection.indexes.list_blocks import blocks_of, cut_lists, read_lists, unpacked_blocks
+from sthash.collection.indexes.forms import END_FORMS, count_forms
+from sthash.collection.indexes.list_blocks import blocks_of, cut_lists, put_lists, unpacked_blocks
 from sthash.collection.indexes.terms import TermTable
 from sthash.text.analyzer import WordAnalyzer
 from sthash.text.counters import WordCounter
@@ -41,8 +41,6 @@ REACH = 40
 LENGTHS = END_FORMS
 SEGMENT_BYTES = 1 << 24
 CACHED_BYTES = 1 << 28
-# Words and forms whose lists are read together.
-LISTS_TOGETHER = 64
 
 
 def passages_of(text: str) -> list[str]:
@@ -190,17 +188,8 @@ class PassageLists:
             self._lists = _core.PostingLists(self.ids, self._own_lengths)
             self._held.clear()
         lists, missing = self._lists, sorted(wanted - self._held)
-        for column in missing:
-            if not (0 <= column < n_columns or FIRST_FORM <= column < END_FORMS):
-                raise ValueError(f"column {column} is not that of a term. Take columns from encoded queries.")
-        for first in range(0, len(missing), LISTS_TOGETHER):
-            some = missing[first : first + LISTS_TOGETHER]
-            try:
-                for column, parts in read_lists(self._segments, self._all, some):
-                    lists.put(column, parts)
-                    self._held.add(column)
-            except ValueError as error:
-                raise self._store.damaged(f"a posting list of passages cannot be read ({error})") from error
+        put_lists(lists, missing, self._segments, self._all, n_columns, self._store)
+        self._held.update(missing)
         return lists
 
 

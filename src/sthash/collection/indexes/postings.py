@@ -23,8 +23,8 @@ from sthash.collection.file.documents import Documents
 from sthash.collection.file.segments import Segment, Segments
 from sthash.collection.file.store import Store
 from sthash.collection.indexes.counts import unpacked
-from sthash.collection.indexes.forms import END_FORMS, FIRST_FORM, count_forms
-from sthash.collection.indexes.list_blocks import blocks_of, read_lists, unpacked_blocks
+from sthash.collection.indexes.forms import END_FORMS, count_forms
+from sthash.collection.indexes.list_blocks import blocks_of, put_lists, unpacked_blocks
 from sthash.collection.indexes.roster import Roster
 from sthash.progress import Progress, silent
 from sthash.text.analyzer import WordAnalyzer
@@ -37,8 +37,6 @@ MOST_PENDING = 4096
 SEGMENT_BYTES = 1 << 24
 # Lists that are kept for the next search.
 CACHED_BYTES = 1 << 28
-# Lists that are read together.
-LISTS_TOGETHER = 64
 # Removed documents keep their slots in memory until there are more of them than this, and than an eighth of all.
 FEW_REMOVED = 1024
 
@@ -252,17 +250,8 @@ class PostingTable:
             self._gone = self._gone[:0]
             self._held.clear()
         lists, missing = self._lists, sorted(wanted - self._held)
-        for column in missing:
-            if not (0 <= column < n_columns or FIRST_FORM <= column < END_FORMS):
-                raise ValueError(f"column {column} is not that of a term. Take columns from encoded queries.")
-        for first in range(0, len(missing), LISTS_TOGETHER):
-            columns = missing[first : first + LISTS_TOGETHER]
-            try:
-                for column, parts in read_lists(self._segments, self._all, columns):
-                    lists.put(column, parts)
-                    self._held.add(column)
-            except ValueError as error:
-                raise self._store.damaged(f"a posting list cannot be read ({error})") from error
+        put_lists(lists, missing, self._segments, self._all, n_columns, self._store)
+        self._held.update(missing)
         if missing:
             self._full = lists.nbytes > CACHED_BYTES
         return Lists(lists, len(self._roster) + len(self._gone), self._gone)
