@@ -26,6 +26,7 @@ lint: $(VENV)/installed-dev ## check style, types and the order of the packages
 	$(BIN)/clang-format --dry-run --Werror $(CPP)
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
+	$(BIN)/hadolint deploy/Dockerfile
 	@[ ! -f tools/check_stub.py ] || $(BIN)/python tools/check_stub.py
 
 unit: $(VENV)/installed-dev ## run all tests
