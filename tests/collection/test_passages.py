@@ -182,3 +182,14 @@ def test_what_is_forged_is_refused(tmp_path, statement):
             assert len(collection.search("barl Barl elm", k=100)) <= 66
         with pytest.raises(CollectionError):
             collection.check()
+
+
+def test_texts_that_pack_well_make_no_end_of_segments(monkeypatch):
+    monkeypatch.setattr(passages, "SEGMENT_CHARACTERS", 50_000)
+    documents = [{"key": str(number), "text": "kitten " * 2000} for number in range(12)]
+    with Collection.create(documents[:5]) as collection:
+        for document in documents[5:]:
+            collection.upsert([document])
+        assert collection.check().documents == 12
+        with collection._store.reading():
+            assert 4 <= len(Segments(collection._store, passages.KIND).all()) <= 12

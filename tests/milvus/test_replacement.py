@@ -9,6 +9,7 @@ from support.components import require
 
 require("Milvus Lite")
 
+from sthash import TextModel
 from sthash.milvus import MilvusCollection, MilvusError, milvus_collection
 from support.milvus_aliases import AliasProxy
 
@@ -32,8 +33,8 @@ def test_readers_see_the_old_collection_or_the_new_one(collection, proxy, tmp_pa
     MilvusCollection.push(collection, proxy.address, "some", replace=True).close()
     (first,) = proxy.aliases.values()
     with collection.snapshot() as now:
-        old_model = now.codes.model
-    reader = MilvusCollection.open(proxy.address, "some", old_model)
+        now.codes.model.save(tmp_path / "old.model")
+    reader = MilvusCollection.open(proxy.address, "some", TextModel.load(tmp_path / "old.model"))
     before, seen, done = keys(reader.search(query)), [], threading.Event()
 
     def read():

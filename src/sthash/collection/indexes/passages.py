@@ -39,7 +39,8 @@ MOST_DOCUMENTS = MOST_IDS >> BITS
 REACH = 40
 # The part of a segment that has the lengths of its passages.
 LENGTHS = END_FORMS
-SEGMENT_BYTES = 1 << 24
+# Length of the texts of a segment. Segments merge up to this, so a merged one is written in one go.
+SEGMENT_CHARACTERS = 1 << 24
 CACHED_BYTES = 1 << 28
 
 
@@ -105,7 +106,7 @@ class PassageWriter:
         if new := [own for own in self._new if len(own)]:
             self._write(np.concatenate(new))
             self._new = []
-        self._segments.settle(0, 0, SEGMENT_BYTES, self._rewrite)
+        self._segments.settle(0, 0, SEGMENT_CHARACTERS, self._rewrite)
 
     def _rewrite(self, first: int, last: int) -> None:
         documents = [np.zeros(0, dtype=np.int64)]
@@ -116,14 +117,19 @@ class PassageWriter:
         self._write(np.unique(np.concatenate(documents)))
 
     def _write(self, documents: Ids) -> None:
-        for batch in batched(Documents(self._store).texts(documents.tolist()), length=lambda pair: len(pair[1])):
+        read = Documents(self._store).texts(documents.tolist())
+        for batch in batched(read, MOST_DOCUMENTS, length=_length, most=SEGMENT_CHARACTERS):
             ids, texts = _passages(batch)
             if not texts:
                 continue
             terms, forms = counted(self._store, texts, self._analyzer, self._threads)
             parts = [(LENGTHS, terms.sums().astype("<i4").tobytes())]
             packed = itertools.chain(blocks_of(terms, ids, self._threads), blocks_of(forms, ids, self._threads), parts)
-            self._segments.add(int(ids[0]), ids, packed)
+            self._segments.add(int(ids[0]), ids, packed, sum(map(_length, batch)))
+
+
+def _length(document: tuple[int, str]) -> int:
+    return len(document[1])
 
 
 def _passages(documents: Sequence[tuple[int, str]]) -> tuple[Ids, list[str]]:
