@@ -10,6 +10,7 @@ from support.pages import NO_PROGRAM, PAGES, blocks, name_of, runner
 
 # Blocks that cannot run here, by something that they contain. Nothing else is left out.
 NOT_RUN = {
+    "docs/tutorials/duplicates.md": {"my_model:encode": "a model of the reader's own"},
     "docs/coming-from.md": {"from txtai import": "PyTorch"},
     "docs/reproducing.md": {"sth reproduce": "the paper's corpora may not be distributed"},
     "docs/scores.md": {"ng20.tfidf.mat": "the corpora of the literature may not be distributed"},

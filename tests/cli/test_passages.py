@@ -80,7 +80,7 @@ def test_parquet(sth, tmp_path):
         (("--measure", "jaccard"), "--measure is about whole documents"),
         (("--index", "seen.idx"), "--index is about whole documents"),
         (("--min-words", "1"), "--min-words"),
-        (("--text", "id,text"), "several fields"),
+        (("--text", "id", "--text", "text"), "several fields"),
         (("--memory", "1k"), "--memory 1k is too little"),
     ],
 )

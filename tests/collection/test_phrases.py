@@ -69,8 +69,8 @@ def test_collections_give_texts_back(tmp_path, eager):
         assert all(map(is_packed, stored_texts(tmp_path / "c.sth")))
         assert list(collection) == documents[:1000]
         size = len(_core.learn_phrases([document.text.encode() for document in documents[:1000]]))
-        assert 0 < collection.info(parts=True)["parts"]["texts"] < 0.5 * sum(len(d.text) for d in documents[:1000])
-        assert collection.info(parts=True)["parts"]["settings"] > size
+        assert 0 < collection.part_sizes()["texts"] < 0.5 * sum(len(d.text) for d in documents[:1000])
+        assert collection.part_sizes()["settings"] > size
         collection.add(documents[1000:1495])
         for document in documents[1495:]:
             collection.add([document])

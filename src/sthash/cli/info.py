@@ -13,7 +13,7 @@ def info(collection: options.Path, json: options.Json = False) -> None:
     from sthash.collection import Collection
 
     with Collection.open(collection) as opened:
-        facts = opened.info(parts=True)
+        facts = {**opened.info(), "parts": opened.part_sizes()}
     if json:
         print_json(facts)
         return

@@ -380,26 +380,25 @@ class Collection(ByKey):
         """
         copy_file(self._store, Path(path), overwrite=overwrite)
 
-    def info(self, *, parts: bool = False) -> dict[str, Any]:
+    def info(self) -> dict[str, Any]:
         """Describe the contents of the file, and how its hash functions were learned.
 
         ``learned`` tells whether there are hash functions, and ``learned_on`` the number of documents they were learned
         from. The hash functions know the first ``n_terms`` of all ``words``. ``unseen_documents`` is the share of the
         documents that they were not learned from, and ``unseen_terms`` the share of the words of all documents that
         they do not know. ``advice`` recommends in one sentence whether to `relearn`.
-
-        Parameters
-        ----------
-        parts : bool, default=False
-            Whether ``parts`` is there too: a dict that says what the bytes of the file are for. ``tables`` is what
-            SQLite and checksums add. This counts all rows, which takes about a second per gigabyte.
         """
         with self.snapshot() as now:
             about = {**collection_facts(now), **learning_facts(self._store, now)}
-            size = self.path.stat().st_size
-            if parts:
-                about["parts"] = part_sizes(self._store, size)
-            return {"path": str(self.path), "bytes": size, **about}
+            return {"path": str(self.path), "bytes": self.path.stat().st_size, **about}
+
+    def part_sizes(self) -> dict[str, int]:
+        """Return what the bytes of the file are for; ``tables`` is what SQLite and checksums add.
+
+        This counts all rows, which takes about a second per gigabyte.
+        """
+        with self.snapshot():
+            return part_sizes(self._store, self.path.stat().st_size)
 
     def _repr_html_(self) -> str:
         return facts_html(self.info())
