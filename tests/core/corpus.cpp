@@ -87,12 +87,11 @@ std::vector<float> learned_margins(const Rows& rows, size_t n_terms, StopFlag& s
     expect("random hyperplanes", sides, 0x925cb737a9c4dc0e);
     std::vector<uint8_t> bits;
     for (const float side : sides) bits.push_back(side > 0);
-    const svm::Settings settings{0.5f, INFINITY, 1};
-    const std::vector<float> inverse_curvature(kTexts, 1 / 2.5f);
+    const std::vector<float> inverse_curvature(kTexts, 1 / 2.5f), diagonal(kTexts, 0.5f), upper(kTexts, INFINITY);
+    const svm::Terms terms{inverse_curvature.data(), diagonal.data(), upper.data(), 1};
     Progress progress;
     const svm::Solution bank =
-        svm::solve_bank({rows.view(), n_terms, kBits, bits.data(), inverse_curvature.data(), settings, 0.1, 30, 3},
-                        kThreads, stop, progress);
+        svm::solve_bank({rows.view(), n_terms, kBits, bits.data(), terms, 0.1, 30, 3}, kThreads, stop, progress);
     expect("weights of the machines", bank.weights, 0xd794486a7d51e7ac);
     std::vector<float> margins =
         projection::project(rows.view(), {bank.weights.data(), static_cast<ptrdiff_t>(kBits)}, kThreads, stop);
