@@ -76,10 +76,11 @@ def commands(_: str) -> str:
     import typer
 
     from sthash import cli
+    from sthash.cli.commands import GROUPS
 
     group = typer.main.get_command(cli.app)
     parts = []
-    for title, functions in cli.GROUPS.items():
+    for title, functions in GROUPS.items():
         parts.append(f"## {title}")
         for function in functions:
             name = function.__name__

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from sthash import Collection
-from sthash.cli import COMMANDS as ALL_COMMANDS
+from sthash.cli.commands import COMMANDS as ALL_COMMANDS
 from sthash.collection.build import builder
 from support.components import require
 from support.corpus import as_rows, make_documents
@@ -348,14 +348,14 @@ def test_sync(sth, tmp_path, monkeypatch):
         assert seconds == 5
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("sthash.cli.sync.time.sleep", interrupt)
+    monkeypatch.setattr("sthash.cli.commands.sync.time.sleep", interrupt)
     (tmp_path / "notes" / "d.md").write_text("Water the plants.")
     watched = sth(
         "sync", "n.sth", "notes", "--exclude", "*.png", "--watch", "--interval", "5", status=130, traceback=True
     )
     assert "1 added" in watched.err
     steps = iter([lambda: (tmp_path / "notes").rename(tmp_path / "away"), lambda: None, come_back])
-    monkeypatch.setattr("sthash.cli.sync.time.sleep", lambda _: next(steps, lambda: interrupt(5))())
+    monkeypatch.setattr("sthash.cli.commands.sync.time.sleep", lambda _: next(steps, lambda: interrupt(5))())
     watched = sth("sync", "n.sth", "notes", "--watch", status=130, traceback=True).err.splitlines()
     assert watched[1] == "waiting: notes is not a folder. Name the folder that the collection follows."
     assert watched[2].startswith("n.sth: 1 added, 0 replaced, 0 deleted, ")

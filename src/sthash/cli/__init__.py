@@ -1,4 +1,4 @@
-"""The command ``sth``: one file per command."""
+"""The command ``sth``."""
 
 from __future__ import annotations
 
@@ -11,46 +11,10 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from sthash.cli import (
-    add,
-    build,
-    check,
-    classify,
-    compact,
-    copy,
-    dedup,
-    delete,
-    demo,
-    duplicates,
-    evaluate,
-    export,
-    get,
-    info,
-    mcp,
-    overlap,
-    relearn,
-    reproduce,
-    scores,
-    search,
-    serve,
-    similar,
-    sync,
-    tune,
-    version,
-)
-from sthash.cli import list as listing
+from sthash.cli.commands import COMMANDS, GROUPS, version
 from sthash.cli.option_groups import spread
 from sthash.cli.wording import in_words_of_the_command_line
 
-# In the order in which --help lists them.
-GROUPS = {
-    "Start": (demo.demo, build.build, tune.tune),
-    "Find": (search.search, similar.similar, duplicates.duplicates, dedup.dedup, overlap.overlap, classify.classify),
-    "Inspect": (get.get, listing.list, info.info, check.check, export.export),
-    "Change": (add.add, sync.sync, delete.delete, relearn.relearn, compact.compact, copy.copy),
-    "More": (serve.serve, mcp.mcp, evaluate.evaluate, reproduce.reproduce, scores.scores, version.version),
-}
-COMMANDS = tuple(command for group in GROUPS.values() for command in group)
 EXPECTED = (
     *(OSError, ValueError, TypeError, KeyError, ImportError),
     *(MemoryError, RecursionError, ArithmeticError),

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sthash.cli import duplicates, options
+from sthash.cli import options
+from sthash.cli.commands import duplicates
 
 if TYPE_CHECKING:
     from sthash.cli.originals import Originals
