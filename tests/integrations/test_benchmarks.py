@@ -1,12 +1,11 @@
-"""A collection as the model of BEIR and MTEB, which need PyTorch: their part runs only where they are installed."""
-
-import math
+"""A collection as the model of BEIR and MTEB, measured by them; neither needs PyTorch for a model that is not of it."""
 
 import pytest
 
 from sthash import Collection
 from sthash.evaluation import rank_queries
 from sthash.integrations.benchmarks import BeirModel, MtebModel
+from support.components import require
 from support.corpus import make_documents
 from support.embedders import embed
 
@@ -43,16 +42,36 @@ def test_mteb():
 
 
 def test_the_evaluation_of_beir():
-    evaluation = pytest.importorskip("beir.retrieval.evaluation", reason="beir is not installed; pip install beir")
+    require("BEIR")
+    from beir.retrieval.evaluation import EvaluateRetrieval
+
     judged = {"q1": dict.fromkeys(expected()["q1"], 1)}
-    evaluator = evaluation.EvaluateRetrieval(BeirModel(), k_values=[5])
+    evaluator = EvaluateRetrieval(BeirModel(), k_values=[5])
     run = evaluator.retrieve(CORPUS, {"q1": QUERIES["q1"]})
     gain, *_ = evaluator.evaluate(judged, run, [5])
-    assert math.isclose(gain["NDCG@5"], 1)
+    assert gain["NDCG@5"] == pytest.approx(1)
+    wrong, *_ = evaluator.evaluate({"q1": {"not there": 1}}, run, [5])
+    assert wrong["NDCG@5"] == 0
 
 
-def test_the_protocol_of_mteb():
-    protocols = pytest.importorskip("mteb.models.models_protocols", reason="mteb is not installed; pip install mteb")
+def test_a_task_of_mteb():
+    """MTEB's own code builds the index, asks it, and scores the answers; the documents are ours."""
+    require("MTEB", "Hugging Face datasets")
+    from datasets import Dataset
+    from mteb.mocks.mock_tasks import MockRetrievalTask
+    from mteb.models.models_protocols import SearchProtocol
+
     model = MtebModel()
-    assert isinstance(model, protocols.SearchProtocol)
+    assert isinstance(model, SearchProtocol)
     assert model.mteb_model_meta.name == "sthash/collection"
+    best = {name: next(iter(found)) for name, found in expected().items() if found}
+    task = MockRetrievalTask()
+    task.load_data()
+    task.dataset["default"]["test"] |= {
+        "corpus": Dataset.from_list([{"id": key, **record} for key, record in CORPUS.items()]),
+        "queries": Dataset.from_list([{"id": name, "text": QUERIES[name]} for name in best]),
+        "relevant_docs": {name: {key: 1} for name, key in best.items()},
+        "top_ranked": None,
+    }
+    scores = task.evaluate(model, split="test", encode_kwargs={})["default"]
+    assert (scores["ndcg_at_1"], scores["mrr_at_10"]) == (1, 1)

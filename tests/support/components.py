@@ -48,6 +48,7 @@ COMPONENTS = {
     "a C compiler": Component(
         lambda: sys.platform == "linux" and shutil.which("cc") is not None, "apt-get install gcc"
     ),
+    "BEIR": Component(lambda: installed("beir") and installed("pytrec_eval"), "pip install --no-deps beir"),
     "benchmark peers": Component(lambda: all(map(installed, PEERS)), "pip install 'sthash[bench]'"),
     "Chromium": Component(lambda: chromium() is not None, "On Debian: apt-get install chromium"),
     "DuckDB": Component(lambda: installed("duckdb"), "pip install 'sthash[dev]'"),
@@ -58,6 +59,7 @@ COMPONENTS = {
         lambda: installed("langchain_core") and installed("langchain_tests"), "pip install 'sthash[dev]'"
     ),
     "model2vec": Component(lambda: installed("model2vec"), "pip install 'sthash[dev]'"),
+    "MTEB": Component(lambda: installed("mteb"), "pip install 'sthash[dev]'"),
     "OpenAI's client": Component(lambda: installed("openai"), "pip install 'sthash[dev]'"),
     "wordllama": Component(lambda: installed("wordllama"), "pip install 'sthash[bench]'"),
     "LlamaIndex": Component(lambda: installed("llama_index"), "pip install 'sthash[llama-index]'"),
