@@ -78,13 +78,12 @@ def commands(_: str) -> str:
     from sthash import cli
     from sthash.cli.commands import GROUPS
 
-    group = typer.main.get_command(cli.app)
+    group: Any = typer.main.get_command(cli.app)
     parts = []
-    for title, functions in GROUPS.items():
+    for title, names in GROUPS.items():
         parts.append(f"## {title}")
-        for function in functions:
-            name = function.__name__
-            command = group.commands[name]  # type: ignore[attr-defined]
+        for name in names:
+            command = group.get_command(None, name)
             context = command.make_context(f"sth {name}", [], resilient_parsing=True)
             parts.append(f"### sth {name}\n\n```text\n{command.get_help(context)}\n```")
     return "\n\n".join(parts)

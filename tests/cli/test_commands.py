@@ -239,7 +239,7 @@ def test_version_and_help(sth):
     assert sth().out == shown
     assert "\n  relearn " in shown
     assert "\nExamples:\n  sth demo " in shown
-    assert all(shown.count(f"\n  {command.__name__} ") == 1 for command in ALL_COMMANDS)
+    assert all(shown.count(f"\n  {name} ") == 1 for name in ALL_COMMANDS)
 
 
 def test_words_without_quotes_are_one_query(sth, built):

@@ -11,7 +11,7 @@ import pytest
 import typer
 
 from sthash import Collection, Learning, TextOptions, VectorOptions
-from sthash.cli.commands import COMMANDS
+from sthash.cli.commands import COMMANDS, function_of
 from sthash.cli.conditions import parse_conditions
 from sthash.cli.embedders import ComparisonOptions
 from sthash.cli.option_groups import spread
@@ -107,10 +107,10 @@ def test_a_closed_pipe_is_no_error_with_a_traceback_either(sth, jsonl, tmp_path)
     assert (len(result.stdout.splitlines()), result.stderr) == (1, "")
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.__name__)
-def test_every_command_has_a_file_and_help_of_its_own(sth, command):
-    name = command.__name__
-    assert command.__module__ == f"sthash.cli.commands.{name}"
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_a_file_and_help_of_its_own(sth, name):
+    command = function_of(name)
+    assert (command.__name__, command.__module__) == (name, f"sthash.cli.commands.{name}")
     shown = sth(name, "--help").out
     assert f"Usage: sth {name}" in shown
     assert command.__doc__.splitlines()[0] in " ".join(shown.split())
@@ -118,7 +118,22 @@ def test_every_command_has_a_file_and_help_of_its_own(sth, command):
 
 def test_every_file_of_the_commands_is_a_command():
     folder = Path(sys.modules["sthash.cli.commands"].__file__).parent
-    assert {path.stem for path in folder.glob("*.py")} - {"__init__"} == {command.__name__ for command in COMMANDS}
+    assert {path.stem for path in folder.glob("*.py")} - {"__init__"} == set(COMMANDS)
+
+
+def test_mistyped_commands_get_advice(sth):
+    assert "Did you mean search?" in sth("serch", status=2).err
+    assert "Try: sth --help" in sth("frobnicate", status=2).err
+    assert "Missing argument 'TEXT'. Try: sth search --help" in sth("search", "x.sth", status=2).err
+
+
+def test_a_command_imports_no_other():
+    code = (
+        "import sys; from sthash.cli import main; sys.argv[1:] = ['version']\n"
+        "try:\n    main()\nexcept SystemExit:\n    print(*(name for name in sys.modules if 'cli.commands.' in name))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.splitlines()[-1] == "sthash.cli.commands.version"
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import difflib
 import inspect
 import os
+import re
 import sys
 import warnings
 from typing import Annotated, Any
@@ -11,7 +13,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from sthash.cli.commands import COMMANDS, GROUPS, version
+from sthash.cli.commands import COMMANDS, GROUPS, function_of
 from sthash.cli.option_groups import spread
 from sthash.cli.wording import in_words_of_the_command_line
 
@@ -19,6 +21,7 @@ EXPECTED = (
     *(OSError, ValueError, TypeError, KeyError, ImportError),
     *(MemoryError, RecursionError, ArithmeticError),
 )
+LOOKS: dict[str, Any] = {"pretty_exceptions_enable": False, "rich_markup_mode": None}
 EXAMPLES = """
 Examples:
   sth demo                                     build and search a collection of Python's documentation
@@ -28,31 +31,37 @@ Examples:
 
 
 class GroupedCommands(TyperGroup):
-    """All commands, listed by what they are for."""
+    """All commands, listed by what they are for; each is made when it is asked for, because making all takes longer."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names of all commands."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return a command, or None if there is none of that name."""
+        if cmd_name not in COMMANDS:
+            return None
+        single = typer.Typer(add_completion=False, **LOOKS)
+        single.command(cmd_name)(spread(function_of(cmd_name)))
+        return typer.main.get_command(single)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the list of commands."""
-        for title, group in GROUPS.items():
+        for title, names in GROUPS.items():
             with formatter.section(title):
-                names = [command.__name__ for command in group]
-                formatter.write_dl([(name, self.commands[name].get_short_help_str(100)) for name in names])
+                formatter.write_dl([(name, self.get_command(ctx, name).get_short_help_str(100)) for name in names])
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
         """Write the examples as they are."""
         formatter.write(EXAMPLES)
 
 
-app = typer.Typer(
-    name="sth",
-    cls=GroupedCommands,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-)
+app = typer.Typer(name="sth", cls=GroupedCommands, **LOOKS)
 
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        version.version()
+        function_of("version")()
         raise typer.Exit
 
 
@@ -66,10 +75,6 @@ def every_command(
     ] = False,
 ) -> None:
     """Search documents and embeddings in one file, by words, vectors and binary codes that are learned from them."""
-
-
-for command in COMMANDS:
-    app.command()(spread(command))
 
 
 def main() -> None:
@@ -104,7 +109,10 @@ def _hint(error: Any) -> str:
     option, context = getattr(error, "option_name", ""), getattr(error, "ctx", None)
     if option.startswith("-") and not option.startswith("--") and getattr(context, "info_name", "") == "search":
         return "To exclude a word, put -- before the words: sth search COLLECTION -- cat -dog"
-    return "Try: sth --help"
+    unknown = re.match(r"No such command '(.+)'", error.format_message())
+    if unknown and (near := difflib.get_close_matches(unknown[1], COMMANDS, 1)):
+        return f"Did you mean {near[0]}?"
+    return f"Try: {getattr(context, 'command_path', None) or 'sth'} --help"
 
 
 def _warn(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
@@ -127,4 +135,4 @@ def _complain(error: object) -> None:
 
 def _option_names() -> set[str]:
     """Return the options of all commands, as Python names them."""
-    return {name for command in COMMANDS for name in inspect.signature(spread(command)).parameters}
+    return {name for command in COMMANDS for name in inspect.signature(spread(function_of(command))).parameters}

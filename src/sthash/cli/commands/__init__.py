@@ -1,42 +1,22 @@
-"""The commands of ``sth``: one file each."""
+"""The commands of ``sth``: one file each, imported when it is asked for."""
 
 from __future__ import annotations
 
-from sthash.cli.commands import (
-    add,
-    build,
-    check,
-    classify,
-    compact,
-    copy,
-    dedup,
-    delete,
-    demo,
-    duplicates,
-    evaluate,
-    export,
-    get,
-    info,
-    mcp,
-    overlap,
-    relearn,
-    reproduce,
-    scores,
-    search,
-    serve,
-    similar,
-    sync,
-    tune,
-    version,
-)
-from sthash.cli.commands import list as listing
+import importlib
+from collections.abc import Callable
 
 # In the order in which --help lists them.
 GROUPS = {
-    "Start": (demo.demo, build.build, tune.tune),
-    "Find": (search.search, similar.similar, duplicates.duplicates, dedup.dedup, overlap.overlap, classify.classify),
-    "Inspect": (get.get, listing.list, info.info, check.check, export.export),
-    "Change": (add.add, sync.sync, delete.delete, relearn.relearn, compact.compact, copy.copy),
-    "More": (serve.serve, mcp.mcp, evaluate.evaluate, reproduce.reproduce, scores.scores, version.version),
+    "Start": ("demo", "build", "tune"),
+    "Find": ("search", "similar", "duplicates", "dedup", "overlap", "classify"),
+    "Inspect": ("get", "list", "info", "check", "export"),
+    "Change": ("add", "sync", "delete", "relearn", "compact", "copy"),
+    "More": ("serve", "mcp", "evaluate", "reproduce", "scores", "version"),
 }
-COMMANDS = tuple(command for group in GROUPS.values() for command in group)
+COMMANDS = tuple(name for group in GROUPS.values() for name in group)
+
+
+def function_of(name: str) -> Callable[..., None]:
+    """Return the function of a command."""
+    function: Callable[..., None] = getattr(importlib.import_module(f"sthash.cli.commands.{name}"), name)
+    return function

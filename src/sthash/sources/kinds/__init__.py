@@ -6,27 +6,36 @@ A reader takes the stream, the name of the file (for messages) and the encoding,
 
 from __future__ import annotations
 
-from sthash.sources.kinds.archives import read_docx, read_epub, read_odt, read_pptx, read_xlsx
-from sthash.sources.kinds.html import read_html
-from sthash.sources.kinds.mail import read_mail, read_mailbox
-from sthash.sources.kinds.markdown import read_markdown
-from sthash.sources.kinds.notebook import read_notebook
-from sthash.sources.kinds.pdf import read_pdf
-from sthash.sources.kinds.plain import read_subtitles, read_text
+import importlib
+from collections.abc import Iterator
+from typing import IO, Any
+
+from sthash.sources.encodings import Encoding
 from sthash.sources.kinds.reading import KindReader
 
+
+def _reader(module: str, function: str) -> KindReader:
+    """Return a reader whose module is imported when there is a file for it; some take longer than a search."""
+
+    def read(stream: IO[bytes], name: str, encoding: Encoding) -> Iterator[dict[str, Any]]:
+        reader: KindReader = getattr(importlib.import_module(f"{__name__}.{module}"), function)
+        return reader(stream, name, encoding)
+
+    return read
+
+
 KINDS: dict[str, KindReader] = {
-    "txt": read_text,
-    "md": read_markdown,
-    "html": read_html,
-    "ipynb": read_notebook,
-    "eml": read_mail,
-    "mbox": read_mailbox,
-    "srt": read_subtitles,
-    "docx": read_docx,
-    "odt": read_odt,
-    "pptx": read_pptx,
-    "xlsx": read_xlsx,
-    "epub": read_epub,
-    "pdf": read_pdf,
+    "txt": _reader("plain", "read_text"),
+    "md": _reader("markdown", "read_markdown"),
+    "html": _reader("html", "read_html"),
+    "ipynb": _reader("notebook", "read_notebook"),
+    "eml": _reader("mail", "read_mail"),
+    "mbox": _reader("mail", "read_mailbox"),
+    "srt": _reader("plain", "read_subtitles"),
+    "docx": _reader("archives", "read_docx"),
+    "odt": _reader("archives", "read_odt"),
+    "pptx": _reader("archives", "read_pptx"),
+    "xlsx": _reader("archives", "read_xlsx"),
+    "epub": _reader("archives", "read_epub"),
+    "pdf": _reader("pdf", "read_pdf"),
 }
