@@ -49,6 +49,9 @@ class Terms(Protocol):
     def get(self, term: str, default: int = -1, /) -> int:
         """Return the column of a term."""
 
+    def find(self, terms: Sequence[str]) -> npt.NDArray[np.int32]:
+        """Return the column of each term, and −1 for those that are not in it."""
+
     def look_up(self, columns: Columns) -> tuple[TermRows, npt.NDArray[np.integer]]:
         """Return term rows, and for each entry of ``columns`` its position in them."""
 
@@ -97,6 +100,10 @@ class MemoryTerms:
     def get(self, term: str, default: int = -1, /) -> int:
         """Return the column of a term."""
         return self._column_of.get(term, default)
+
+    def find(self, terms: Sequence[str]) -> npt.NDArray[np.int32]:
+        """Return the column of each term, and −1 for those that are not in it."""
+        return np.fromiter((self._column_of.get(term, -1) for term in terms), dtype=np.int32, count=len(terms))
 
     def look_up(self, columns: Columns) -> tuple[TermRows, npt.NDArray[np.integer]]:
         """Return the rows of all terms; a column is its own position in them."""

@@ -105,7 +105,8 @@ class WordCounter:
     ----------
     analyzer : WordAnalyzer
     columns : dict of str to int, or GrowingVocabulary
-        Column of each term.
+        Column of each term; or anything with the methods of `GrowingVocabulary` that are needed: ``find``, and ``add``
+        if it grows.
     grow : bool
         Whether a term without a column gets the next free one. If not, it is ignored.
     threads : int
@@ -161,8 +162,12 @@ class WordCounter:
 
     def _look_up(self, words: list[str]) -> npt.NDArray[np.int32]:
         terms, counts = self.analyzer.terms(words)
-        if isinstance(self.columns, GrowingVocabulary):
-            return self.columns.add(terms, counts)
+        if not isinstance(self.columns, dict):
+            if self._grow:
+                return self.columns.add(terms, counts)
+            columns = np.full(len(words), -1, dtype=np.int32)
+            columns[counts] = self.columns.find(list(itertools.compress(terms, counts)))
+            return columns
         if self._grow:
             for term in dict.fromkeys(itertools.compress(terms, counts)):
                 self.columns.setdefault(term, len(self.columns))

@@ -17,7 +17,7 @@ from sthash.batches import batched
 from sthash.checks import check_choice, check_positive, check_whole
 from sthash.collection.file.connection import CollectionError
 from sthash.collection.file.store import Store
-from sthash.collection.indexes.terms import TermTable, find_column, next_column
+from sthash.collection.indexes.terms import TermTable, find_columns, next_column
 from sthash.model import Margins, Model, TextModel, VectorModel
 from sthash.model.linear import check_settings
 from sthash.model.scatter import Scatter
@@ -128,8 +128,15 @@ class StoredTerms:
 
     def get(self, term: str, default: int = -1, /) -> int:
         """Return the column of a term."""
-        column = find_column(self._store, term)  # words that came after learning have later columns
-        return default if column is None or not 0 <= column < self._size else column
+        column = int(self.find([term])[0])
+        return default if column < 0 else column
+
+    def find(self, terms: Sequence[str]) -> npt.NDArray[np.int32]:
+        """Return the column of each term, and −1 for those that the model does not have."""
+        known = find_columns(self._store, list(dict.fromkeys(terms)))
+        columns = np.fromiter((known.get(term, -1) for term in terms), dtype=np.int64, count=len(terms))
+        columns[columns >= self._size] = -1  # words that came after learning have later columns
+        return np.maximum(columns, -1).astype(np.int32)
 
     def look_up(self, columns: Columns) -> tuple[TermRows, npt.NDArray[np.integer]]:
         """Return the rows of the terms in ``columns``, and for each entry its position in them."""
@@ -150,8 +157,8 @@ class StoredTerms:
         return self._read(used.tolist()), position
 
     def _read(self, columns: list[int]) -> TermRows:
-        rows = (row for column in columns for row in self._store.rows("weights", "WHERE column = ?", (column,)))
-        return self._joined(rows, len(columns))
+        rows = {row[0]: row for row in self._store.rows_at("weights", columns)}
+        return self._joined((rows[column] for column in columns if column in rows), len(columns))
 
     def names(self, columns: Sequence[int]) -> list[str]:
         """Return the terms of some columns."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 import numpy as np
@@ -14,6 +15,8 @@ from sthash.collection.file.store import Store
 FREQUENCY_CHUNK = 256
 MOST_TERMS = 1 << 30
 LEAST_BYTES = 16  # that a word takes in a file
+# Words that are looked up in one query.
+TERMS_OF_QUERY = 500
 # More names than this are read in one pass over the table.
 MANY_NAMES = 2000
 # Among which those that are spelled like another word are looked for.
@@ -27,7 +30,7 @@ class TermTable:
     ----------
     store : Store
     grow : bool
-        Whether `setdefault` may append words. They are in the file after `flush`.
+        Whether `add` may append words. They are in the file after `flush`.
     """
 
     def __init__(self, store: Store, *, grow: bool = False) -> None:
@@ -43,26 +46,33 @@ class TermTable:
         """Return the column of a word."""
         if self._known is not None and term in self._known:
             return self._known[term]
-        column = find_column(self._store, term)
-        if column is None:
-            return default
-        if not 0 <= column < self._size:
-            raise self._store.damaged("a term has a column that is out of range")
-        if self._known is not None:
-            self._known[term] = column
-        return column
+        return self._columns([term]).get(term, default)
 
-    def setdefault(self, term: str, column: int, /) -> int:
-        """Return the column of a word; one that is new gets ``column``, which must be the next."""
-        found = self.get(term)
-        if found >= 0:
-            return found
+    def find(self, terms: Sequence[str]) -> npt.NDArray[np.int32]:
+        """Return the column of each word, and −1 for those that no document has had."""
+        known = self._columns(list(dict.fromkeys(terms)))
+        return np.fromiter((known.get(term, -1) for term in terms), dtype=np.int32, count=len(terms))
+
+    def add(self, terms: Sequence[str], counted: npt.NDArray[np.bool_]) -> npt.NDArray[np.int32]:
+        """Return the column of each word that is counted, and −1 for the others; those that are new are appended."""
         if self._known is None:
             raise TypeError("this table does not grow.")
-        self._known[term] = column
-        self._new.append((column, encode_text(term)))
-        self._size += 1
-        return column
+        known = self._known
+        wanted = dict.fromkeys(itertools.compress(terms, counted))
+        known |= self._columns([term for term in wanted if term not in known])
+        for term in wanted:
+            if term not in known:
+                known[term] = self._size
+                self._new.append((self._size, encode_text(term)))
+                self._size += 1
+        columns = (known[term] if own else -1 for term, own in zip(terms, counted, strict=True))
+        return np.fromiter(columns, dtype=np.int32, count=len(terms))
+
+    def _columns(self, terms: Sequence[str]) -> dict[str, int]:
+        found = find_columns(self._store, terms)
+        if any(not 0 <= column < self._size for column in found.values()):
+            raise self._store.damaged("a term has a column that is out of range")
+        return found
 
     def flush(self) -> None:
         """Write the words that are new."""
@@ -99,14 +109,19 @@ class TermTable:
             raise self._store.damaged("a term cannot be read") from error
 
 
-def find_column(store: Store, term: str) -> int | None:
-    """Return the column of a word, if some document has had it."""
-    wanted = encode_text(term)
-    for column, name in store.rows("terms", "WHERE term = ?", (wanted,)):
-        if name != wanted:  # SQLite trusts its index of the terms, which has no checksums
-            raise store.damaged("the index of the terms does not fit them")
-        return int(column)
-    return None
+def find_columns(store: Store, terms: Sequence[str]) -> dict[str, int]:
+    """Return the columns of those words that some document has had."""
+    found = {}
+    for start in range(0, len(terms), TERMS_OF_QUERY):
+        wanted = {encode_text(term): term for term in terms[start : start + TERMS_OF_QUERY]}
+        marks = ", ".join("?" * len(wanted))
+        for column, name in store.rows("terms", f"WHERE term IN ({marks})", tuple(wanted)):
+            if (
+                name not in wanted or wanted[name] in found
+            ):  # SQLite trusts its index of the terms, which has no checksums
+                raise store.damaged("the index of the terms does not fit them")
+            found[wanted[name]] = int(column)
+    return found
 
 
 def count_terms(store: Store, *, exactly: bool = False) -> int:

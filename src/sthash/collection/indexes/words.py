@@ -286,8 +286,7 @@ class Words:
     def columns_of(self, words: list[str]) -> tuple[Columns, npt.NDArray[np.int32], npt.NDArray[np.bool_]]:
         """Return the columns of words, -1 for those that no document has; their frequencies; which are counted."""
         terms, counted = self.analyzer.terms(words)
-        columns = np.array([self.terms.get(term) for term in terms], dtype=np.int32)
-        columns[~counted] = -1
+        columns = np.where(counted, self.terms.find(terms), np.int32(-1))
         frequencies = np.zeros(len(columns), dtype=np.int32)
         held = np.flatnonzero(columns >= 0)
         frequencies[held] = self.frequencies(columns[held])
