@@ -75,7 +75,7 @@ package: $(VENV)/installed-release ## build the sdist, from it the wheel, and tr
 	@rm -rf dist
 	$(QUIETLY) "building the sdist and the wheel" $(BIN)/python -m build --outdir dist .
 	@$(TAG) dist/*.whl
-	@$(PYTHON) tools/try_wheel.py dist/wheels --constraints constraints.txt
+	@$(PYTHON) tools/try_wheel.py dist/wheels --constraints constraints.txt --serve
 
 # The versions of Python that are on this machine; those that are named in PYTHONS must be.
 PYTHONS ?= $(shell for python in python3.11 python3.12 python3.13 python3.14 python3.14t; do \
@@ -164,6 +164,7 @@ $(VENV)/installed-dev: $(VENV)/installed
 	@for extra in $(EXTRAS); do \
 	  QUIETLY_LINES=$$([ "$$CI" ] && echo 40 || echo 1) tools/quietly "installing the extra $$extra (pip)" $(PIP) "sthash[$$extra]" || [ -z "$$CI" ] || exit 1; \
 	done
+	$(QUIETLY) "installing BEIR, without the models that need PyTorch (pip)" $(PIP) --no-deps beir
 	@touch $@
 
 $(VENV)/installed-bench: $(VENV)/installed

@@ -1,7 +1,8 @@
-"""Try the wheel of a folder as a user would: PYTHON tools/try_wheel.py FOLDER [--constraints FILE] [--test].
+"""Try the wheel of a folder as a user would: PYTHON tools/try_wheel.py FOLDER [--constraints FILE] [--serve] [--test].
 
 Installs the wheel that fits this Python into an empty environment, runs the demo there, and measures the import. With
-``--test`` it also runs the tests that the workflow runs (`tool.cibuildwheel` in pyproject.toml). Works on every system.
+``--serve`` it installs the extra `serve`, too, and waits for the first page of `sth serve`. With ``--test`` it also
+runs the tests that the workflow runs (`tool.cibuildwheel` in pyproject.toml). Works on every system.
 """
 
 from __future__ import annotations
@@ -11,12 +12,15 @@ import os
 import re
 import shlex
 import shutil
+import socket
 import subprocess
 import sys
 import sysconfig
 import tempfile
 import time
 import tomllib
+import urllib.error
+import urllib.request
 import venv
 import zipfile
 from pathlib import Path
@@ -24,6 +28,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 MOST_BYTES = 5e6
 MOST_SECONDS = 0.1
+MOST_SECONDS_OF_SERVICE = 60
 IMPORTS = 7
 TIMER = "import time; start = time.process_time(); import sthash; print(time.process_time() - start)"
 
@@ -55,6 +60,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--constraints", type=Path)
+    parser.add_argument("--serve", action="store_true")
     parser.add_argument("--test", action="store_true")
     given = parser.parse_args()
     versions = {wheel.name.split("-")[1] for wheel in given.folder.glob("sthash-*.whl")}
@@ -74,13 +80,18 @@ def main() -> None:
         limits = ["-c", str(given.constraints.resolve())] if given.constraints else []
         install = [python, "-m", "pip", "install", "--quiet", *limits]
         # Nothing is compiled: all that sthash needs comes in wheels, too.
-        wheels = ["--only-binary", ":all:", "--find-links", str(given.folder.resolve()), f"sthash=={wanted}"]
-        run("installing the wheel", [*install, *wheels], empty)
+        name = f"sthash[serve]=={wanted}" if given.serve else f"sthash=={wanted}"
+        wheels = ["--only-binary", ":all:", "--find-links", str(given.folder.resolve()), name]
+        run(f"installing the wheel (pip install '{name}')", [*install, *wheels], empty)
         version = run("", [str(programs / "sth"), "version"], empty).strip()
         installed = run("", [python, "-m", "pip", "list", "--format=freeze"], empty)
         if version.split()[1] != wanted or f"sthash=={wanted}" not in installed.split():
             sys.exit(f"This should be sthash {wanted}. `sth version` says {version!r}, and pip says:\n{installed}")
-        run("running the demo", [str(programs / "sth"), "demo"], empty)
+        run("running the demo (sth demo python.sth)", [str(programs / "sth"), "demo", "python.sth"], empty)
+        run("one search (sth search python.sth …)", [str(programs / "sth"), "search", "python.sth", "a queue"], empty)
+        if given.serve:
+            seconds = first_page([str(programs / "sth"), "serve", "python.sth", "--port"], empty)
+            say(f"  serving the first page (sth serve python.sth): {seconds:.1f} s")
         seconds = min(float(run("", [python, "-c", TIMER], empty)) for _ in range(IMPORTS))
         say(f"  import: {seconds:.3f} CPU seconds, the best of {IMPORTS}")
         if seconds >= MOST_SECONDS:
@@ -127,8 +138,30 @@ def run(what: str, command: list[str], folder: Path, **settings: str) -> str:
     if done.returncode != 0:
         sys.exit(f"{shlex.join(command)} failed:\n{done.stdout[-5000:]}")
     if what:
-        say(f"  {what}: {time.monotonic() - start:.0f} s")
+        say(f"  {what}: {time.monotonic() - start:.1f} s")
     return done.stdout
+
+
+def first_page(command: list[str], folder: Path) -> float:
+    """Start a service, and return the seconds until it has answered with its page."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    start = time.monotonic()
+    log = folder / "serve.log"
+    with log.open("wb") as output:
+        service = subprocess.Popen([*command, str(port)], cwd=folder, stdout=output, stderr=output)  # noqa: S603
+    try:
+        while time.monotonic() - start < MOST_SECONDS_OF_SERVICE and service.poll() is None:
+            try:
+                with urllib.request.urlopen(f"http://127.0.0.1:{port}/") as answer:
+                    if b"<html" in answer.read():
+                        return time.monotonic() - start
+            except urllib.error.URLError:
+                time.sleep(0.05)
+    finally:
+        service.terminate()
+        service.wait()
+    sys.exit(f"{shlex.join([*command, str(port)])} gives no page:\n{log.read_text(errors='replace')}")
 
 
 def say(text: str) -> None:
