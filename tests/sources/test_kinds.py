@@ -119,6 +119,41 @@ def test_every_kind(tmp_path, name):
     assert (alone.text, alone.metadata) == (document.text, document.metadata)
 
 
+STATED = {
+    "a.xml": ('<?xml version="1.0" encoding="shift_jis"?><a>こんにちは</a>', "shift_jis"),
+    "a.py": ("#!/usr/bin/python\n# -*- coding: koi8-r -*-\nx = 'привет'\n", "koi8-r"),
+    "a.vim": ('" vim: set fileencoding=cp1250 : č\n', "cp1250"),
+    "wrong.py": ("# -*- coding: latin-1 -*-\nx = 'größer'\n", "utf-8"),
+    "a.html": ('<meta charset="cp1253"><p>καλημέρα</p>', "cp1253"),
+}
+
+
+@pytest.mark.parametrize("name", STATED)
+def test_files_are_read_in_the_encoding_that_they_state(tmp_path, name):
+    text, encoding = STATED[name]
+    (tmp_path / name).write_bytes(text.encode(encoding))
+    (document,) = read_documents(tmp_path)
+    assert document.text in text
+    assert document.text
+
+
+@pytest.mark.parametrize("stated", ["base64", "rot13", "zlib", "undefined", "idna", "utf-16", "no-such-encoding"])
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.html", b"<meta charset=%s><p>gr\xf6\xdfer"),
+        ("a.py", b"# coding: %s\n'gr\xf6\xdfer'"),
+        ("a.xml", b"<?xml version='1.0' encoding='%s'?><a>gr\xf6\xdfer</a>"),
+    ],
+)
+def test_a_stated_encoding_that_is_none_of_texts_skips_the_file_at_most(tmp_path, name, content, stated):
+    (tmp_path / name).write_bytes(content % stated.encode())
+    (tmp_path / "b.txt").write_text("good")
+    skipped = []
+    assert "b.txt" in [document.key for document in read_documents(tmp_path, on_skip=skipped.append)]
+    assert all("is not UTF-8" in bad.reason for bad in skipped)
+
+
 def test_order_and_metadata(tmp_path):
     for name, content in FILES.items():
         (tmp_path / name).write_bytes(content)
@@ -225,8 +260,8 @@ BROKEN = {
     "bad.epub": (zipped(**{"META-INF/container.xml": "<c/>"}), r"cannot be read as \.epub"),
     "text.eml": (b"just a text", "cannot be read as e-mail"),
     "cut.ipynb": (b'{"cells": [{"cell_type": "code"', "cannot be read as a notebook"),
-    "other.ipynb": (b'{"cells": [1]}', "cannot be read as a notebook"),
-    "list.ipynb": (b"[1]", "cannot be read as a notebook"),
+    "other.ipynb": (b'{"cells": [1]}', "is JSON, but not that of a notebook"),
+    "list.ipynb": (b"[1]", "is JSON, but not that of a notebook"),
     "cut.gz": (b"\x1f\x8b", "damaged or cut short"),
 }
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import codecs
 import re
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from typing import IO, Any
 
 from sthash.sources.encodings import Encoding
-from sthash.sources.kinds.reading import Pieces, decoded, record, squeezed, whole
+from sthash.sources.kinds.reading import Pieces, decoded, record, squeezed, stated, whole
 
 _HIDDEN = {"script", "style", "noscript", "template", "svg", "math", "object", "iframe", "select", "textarea"}
 _INLINE = {
@@ -24,20 +23,8 @@ _SPACES = re.compile(r"\s+")
 def read_html(stream: IO[bytes], name: str, encoding: Encoding) -> Iterator[dict[str, Any]]:
     """Read a page, in the encoding that it states unless one is given."""
     content = whole(stream, name)
-    title, text = html_text(decoded(content, name, _stated(content, encoding)))
+    title, text = html_text(decoded(content, name, stated(content, encoding, _CHARSET)))
     yield record(text, title=title)
-
-
-def _stated(content: bytes, encoding: Encoding) -> Encoding:
-    found = _CHARSET.search(content[:2048]) if encoding.detect else None
-    if found is None or b"\0" in content[:2048]:
-        return encoding
-    try:
-        name = codecs.lookup(found.group(1).decode()).name
-    except LookupError:
-        return encoding
-    # Browsers read Latin-1 as Windows-1252. Pages often state another encoding than UTF-8, though they are UTF-8.
-    return Encoding(("utf-8", {"iso8859-1": "cp1252", "ascii": "cp1252"}.get(name, name)), detect=True)
 
 
 def html_text(markup: str) -> tuple[str, str]:

@@ -18,8 +18,10 @@ def read_notebook(stream: IO[bytes], name: str, encoding: Encoding) -> Iterator[
         notebook = json.loads(text)
         sheets = notebook.get("worksheets", [notebook])  # which notebooks had before version 4
         cells = [(cell["cell_type"], _source(cell)) for sheet in sheets for cell in sheet["cells"]]
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise ValueError(f"{name} cannot be read as a notebook ({error!r}). Open and save it again.") from error
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{name} cannot be read as a notebook ({error}). Open and save it again.") from error
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"{name} is JSON, but not that of a notebook. Rename it to .json.") from error
     title = next((found for kind, source in cells if kind == "markdown" and (found := first_heading(source))), None)
     yield record("\n\n".join(source for _, source in cells if source), title=title)
 

@@ -7,16 +7,21 @@ from collections.abc import Iterator
 from typing import IO, Any
 
 from sthash.sources.encodings import Encoding
-from sthash.sources.kinds.reading import decoded, record, squeezed, whole
+from sthash.sources.kinds.reading import decoded, record, squeezed, stated, whole
 
+# In the declaration of XML, or in one of the first two lines: of Python, Emacs and Vim.
+_CODING = re.compile(
+    rb"\A(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*?\bencoding\s*=\s*[\"']|(?:[^\n]*\n)?[^\n]*?coding[:=]\s*)([A-Za-z0-9_.-]+)"
+)
 _CUE = re.compile(r"\s*(\d+:)?\d+:\d+[.,]\d+ *-->")
 _TAG = re.compile(r"</?[a-z][^<>]*>|\{\\[^{}]*\}", re.IGNORECASE)
 
 
 def read_text(stream: IO[bytes], name: str, encoding: Encoding) -> Iterator[dict[str, Any]]:
-    """Read a file as it is."""
+    """Read a file as it is, in the encoding that it states, as XML and source code do, unless one is given."""
     remedy = "name it as a source of its own, with one document per line: format='lines' (--lines)"
-    yield record(decoded(whole(stream, name, remedy), name, encoding))
+    content = whole(stream, name, remedy)
+    yield record(decoded(content, name, stated(content, encoding, _CODING)))
 
 
 def read_subtitles(stream: IO[bytes], name: str, encoding: Encoding) -> Iterator[dict[str, Any]]:

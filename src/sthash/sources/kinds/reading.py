@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import codecs
 import io
+import re
 from collections.abc import Callable, Iterator
 from typing import IO, Any
 
@@ -15,6 +17,8 @@ _HEAD_BYTES = 8192
 # Of the bytes of a text: tabs, line ends, form feeds, backspaces and escapes are the control characters that logs have.
 _CONTROLS = bytes(set(range(32)) - {8, 9, 10, 12, 13, 27}) + b"\x7f"
 _MOST_CONTROLS = 0.02
+# Where the encoding is stated, if anywhere.
+_STATED_WITHIN = 2048
 # Strings that are joined to one, which takes less memory.
 _PIECES = 1 << 16
 
@@ -37,6 +41,27 @@ def decoded(content: bytes, name: str, encoding: Encoding) -> str:
         return found.decode(plain)
     except UnicodeDecodeError as error:
         raise ValueError(found.problem(name, plain, 0, error)) from error
+
+
+def stated(content: bytes, encoding: Encoding, pattern: re.Pattern[bytes]) -> Encoding:
+    """Return the encoding that a file states itself, by a pattern for its name; the given one where that decides.
+
+    Files often state another encoding than UTF-8 though they are UTF-8, so that is tried first.
+    """
+    head = content[:_STATED_WITHIN]
+    found = pattern.search(head) if encoding.detect else None
+    if found is None or b"\0" in head:
+        return encoding
+    try:
+        name = codecs.lookup(found[1].decode()).name
+        # Not all codecs are of text; and what states an encoding in ASCII is not in another one, such as UTF-16.
+        is_possible = b"text".decode(name) == "text"
+    except (LookupError, ValueError):
+        return encoding
+    if not is_possible:
+        return encoding
+    # Browsers read Latin-1 as Windows-1252.
+    return Encoding(("utf-8", {"iso8859-1": "cp1252", "ascii": "cp1252"}.get(name, name)), detect=True)
 
 
 def is_binary(content: bytes) -> bool:
