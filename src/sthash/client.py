@@ -96,6 +96,10 @@ class Client(ByKey):
     def __exit__(self, *exception: object) -> None:
         self.close()
 
+    def __repr__(self) -> str:
+        name = self._http.params.get("collection")
+        return f"Client({str(self._http.base_url)!r}{f', collection={name!r}' if name else ''})"
+
     @property
     def n_bits(self) -> int:
         """Number of bits of a code."""

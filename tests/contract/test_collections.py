@@ -28,7 +28,10 @@ def test_documents(still, file):
     assert list(still) == list(still.export()) == list(file)
     for document in ODD:
         assert document.key in still
-        assert still.get(document.key) == document
+        assert still.get(document.key) == still.get(document.key, None) == still[document.key] == document
+    assert still.get("nothing", None) is None
+    assert still.get("nothing", default="none") == "none"
+    assert repr(still).startswith(type(still).__name__ + "(")
     assert "nothing" not in still
     assert "" not in still
     assert 7 not in still

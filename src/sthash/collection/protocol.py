@@ -17,7 +17,9 @@ from sthash.sources import Document, FieldNames
 class DocumentCollection(Protocol):
     """A file (`Collection`), a service (`Client`), or Milvus (`MilvusCollection`): the same methods.
 
-    They give the same answers, as far as an engine stores what a method needs; otherwise they raise a ValueError.
+    They give the same answers, as far as an engine stores what a method needs; otherwise they raise a ValueError. Only
+    `Collection` has what concerns the file as such, or folders beside it: ``relearn``, ``sync``, ``follow``, ``check``,
+    ``compact``, ``copy_to`` and ``part_sizes``.
     """
 
     @property
@@ -33,8 +35,8 @@ class DocumentCollection(Protocol):
     def __iter__(self) -> Iterator[Document]:
         """Iterate over all documents, as `export` does."""
 
-    def get(self, key: str, /) -> Document:
-        """Return the document with this key; raise KeyError if there is none."""
+    def get(self, key: str, default: Any = ..., /) -> Any:
+        """Return the document with this key; if there is none, the default, or KeyError if none is given."""
 
     def __getitem__(self, key: str, /) -> Document:
         """Return the document with this key; raise KeyError if there is none."""

@@ -179,6 +179,9 @@ class MilvusCollection(ByKey):
     def __exit__(self, *exception: object) -> None:
         self.close()
 
+    def __repr__(self) -> str:
+        return f"MilvusCollection({self._table.name!r})"
+
     @property
     def n_bits(self) -> int:
         """Number of bits of a code."""
