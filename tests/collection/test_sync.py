@@ -1,12 +1,15 @@
 """A collection that follows a folder."""
 
+import hashlib
 import os
 import time
+from pathlib import Path
 
 import pytest
 
 from sthash import Collection
 from sthash.collection import CollectionError
+from sthash.sources import read_documents
 
 
 @pytest.fixture
@@ -86,6 +89,30 @@ def test_a_collection_that_was_built_from_the_folder(folder, tmp_path):
         assert counts(built.sync(folder)) == (0, 1, 0, 20)
         (folder / "4.md").unlink()
         assert counts(built.sync(folder)) == (0, 0, 1, 20)
+
+
+def test_files_that_are_as_they_were_built_are_not_read(folder, tmp_path, monkeypatch):
+    hashed = []
+    digest = hashlib.file_digest
+    monkeypatch.setattr(
+        "sthash.collection.build.sync.hashlib.file_digest",
+        lambda stream, kind: hashed.append(Path(stream.name).name) or digest(stream, kind),
+    )
+    other = folder.parent / "other.md"
+    other.write_text("it looks older, but was moved here later")
+    age(folder.parent)
+    with Collection.create(tmp_path / "b.sth", read_documents(folder)) as built:
+        built.follow(folder, since=time.time() + 10)  # as if the files had been there long before
+        assert counts(built.sync(folder)) == (0, 0, 0, 21)
+        assert hashed == []
+        (folder / "4.md").write_text("changed after the build")
+        assert counts(built.sync(folder)) == (0, 1, 0, 20)
+        assert hashed == ["4.md"]
+    with Collection.create(tmp_path / "c.sth", read_documents(folder)) as built:
+        other.replace(folder / "3.md")
+        built.follow(folder, since=time.time())  # its time of writing is old, but not the one of its move
+        assert counts(built.sync(folder)) == (0, 1, 0, 20)
+        assert built["3.md"].text.endswith("moved here later")
 
 
 def test_what_went_between_build_and_sync(folder, tmp_path):

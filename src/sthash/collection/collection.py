@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+import time
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -172,6 +173,7 @@ class Collection(ByKey):
                 f"{target} exists already. Pass overwrite=True (--overwrite) to replace it, or add to it."
             )
         made, text = None if embedder is None else Embedder.of(embedder), fields.get("text")
+        started = time.time()
         try:
             builder.build(
                 target,
@@ -192,7 +194,7 @@ class Collection(ByKey):
                 shutil.rmtree(temporary, ignore_errors=True)
             raise
         if isinstance(documents, PathLike) and Path(documents).is_dir():
-            collection.follow(documents)
+            collection.follow(documents, since=started)
         if temporary is not None:
             collection._remove = weakref.finalize(collection, shutil.rmtree, temporary, ignore_errors=True)
         return collection
@@ -437,10 +439,17 @@ class Collection(ByKey):
         """Add documents in one transaction, replacing documents with the same key. Return the number of documents."""
         return self._put(documents, fields, vectors, progress, replace_keys=True)
 
-    def follow(self, folder: str | PathLike[str]) -> None:
+    def follow(self, folder: str | PathLike[str], *, since: float | None = None) -> None:
         """Note that all documents came from a folder, so that `sync` deletes those whose files are gone by then.
 
         `create` does this if its documents are the path of a folder, and so does ``sth build``.
+
+        Parameters
+        ----------
+        folder : path
+        since : float, optional
+            When the first file was read, as `time.time` says it. The next `sync` then reads only files that may have
+            changed since; without it, all of them.
 
         Examples
         --------
@@ -457,7 +466,7 @@ class Collection(ByKey):
         (1, 1)
         """
         with self._changing():
-            remember_folder(self._store, Path(folder))
+            remember_folder(self._store, Path(folder), since)
 
     def sync(
         self,

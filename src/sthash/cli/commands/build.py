@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
@@ -60,6 +61,7 @@ def build(
     from sthash.model.learning import TIMES
 
     check_choice("learn", learn, TIMES)
+    started = time.time()
 
     with (
         vectors.documents(source, beside=collection, metric=comparison.metric or "cosine") as documents,
@@ -80,7 +82,7 @@ def build(
         ) as built,
     ):
         if [Path(name).is_dir() for name in source.sources] == [True]:
-            built.follow(source.sources[0])
+            built.follow(source.sources[0], since=started)
         facts = built.info()
     typer.echo(f"{collection}: {counted(facts['documents'])}", err=True)
     if "advice" in facts and (0 < facts["learned_on"] < facts["documents"] or learn == "later"):

@@ -63,12 +63,29 @@ def _remembered(store: Store) -> dict[str, dict[str, list[Any]]]:
     return remembered
 
 
-def remember_folder(store: Store, folder: Path) -> None:
-    """Note which files of a folder the documents came from, by their keys; the next sync reads these files again."""
+def remember_folder(store: Store, folder: Path, since: float | None) -> None:
+    """Note which files of a folder the documents came from, by their keys.
+
+    The next sync reads those again that may have changed ``since`` they were read, or all of them.
+    """
     documents, files = Documents(store), dict[str, list[Any]]()
     for key, _ in documents.names(documents.ids().tolist()).values():
-        files.setdefault(_file_of(key), [-1, -1, "", []])[3].append(key)
+        name = _file_of(key)
+        if name not in files:
+            files[name] = [*_unchanged(Path(folder, name), since), "", []]
+        files[name][3].append(key)
     store.put_setting(SETTING, _remembered(store) | {str(folder.resolve()): files})
+
+
+def _unchanged(path: Path, since: float | None) -> tuple[int, int]:
+    """Return size and time of a file that was not written, moved or replaced since then; (-1, -1) of another one."""
+    try:
+        about = path.stat()
+    except (OSError, ValueError):  # it is gone, or the key is no path
+        return -1, -1
+    latest = max(about.st_mtime_ns, about.st_ctime_ns)
+    is_known = since is not None and latest < int(since * 1e9) - _RECENT
+    return (about.st_size, about.st_mtime_ns) if is_known else (-1, -1)
 
 
 def _file_of(key: str) -> str:
