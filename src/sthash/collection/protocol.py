@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, Protocol, Self, Unpack
+from typing import Any, Protocol, Self, TypeVar, Unpack, overload
 
 from sthash.codes import Codes
 from sthash.collection.search.hits import Hits
@@ -12,6 +12,8 @@ from sthash.collection.search.votes import Prediction, Voting
 from sthash.duplicates import DuplicateKeywords, Duplicates
 from sthash.progress import Progress
 from sthash.sources import Document, FieldNames
+
+D = TypeVar("D")
 
 
 class DocumentCollection(Protocol):
@@ -35,8 +37,11 @@ class DocumentCollection(Protocol):
     def __iter__(self) -> Iterator[Document]:
         """Iterate over all documents, as `export` does."""
 
-    def get(self, key: str, default: Any = ..., /) -> Any:
-        """Return the document with this key; if there is none, the default, or KeyError if none is given."""
+    @overload
+    def get(self, key: str) -> Document: ...
+
+    @overload
+    def get(self, key: str, default: D) -> Document | D: ...
 
     def __getitem__(self, key: str, /) -> Document:
         """Return the document with this key; raise KeyError if there is none."""
