@@ -13,6 +13,7 @@ import pytest
 from sthash import Collection
 from sthash.cli.commands import COMMANDS as ALL_COMMANDS
 from sthash.collection.build import builder
+from sthash.extras import install_command
 from support.components import require
 from support.corpus import as_rows, make_documents
 
@@ -403,6 +404,16 @@ def test_bad_records_are_skipped(sth, built, tmp_path):
         assert [row["place"] for row in skipped] == [f"bad.jsonl, line {number}" for number in (2, 3, 4)]
         assert all(row["reason"].startswith(row["place"]) for row in skipped)
     assert "skipped" not in sth("add", built, "-", "--skip-bad", stdin='{"text": "good"}').err
+
+
+def test_a_package_that_several_files_need_is_named_once(sth, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pypdf", None)
+    (tmp_path / "docs").mkdir()
+    for name in ("a.pdf", "b.pdf", "c.txt"):
+        (tmp_path / "docs" / name).write_text("text")
+    counted, advice, _ = sth("build", "c.sth", "docs").err.splitlines()
+    assert counted.startswith("2 files were skipped")
+    assert advice == f"PDF needs pypdf. Install it: {install_command('files')}."
 
 
 def test_patterns_and_encodings_of_folders(sth, tmp_path):

@@ -26,6 +26,16 @@ def start(*words, **environment):
     )
 
 
+@pytest.mark.parametrize("missing", ["starlette", "fastapi", "uvicorn", "httptools", "prometheus_client"])
+def test_without_the_extra_it_says_how_to_install_it(path, missing):
+    code = f"import sys; sys.modules[{missing!r}] = None; from sthash.cli import main; main()"
+    words = [sys.executable, "-c", code, "serve", str(path)]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 1
+    assert "[serve]" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
 def test_it_serves_logs_and_ends(path):
     with start(path, "--port", 0, STHASH_READ_KEY="from-the-environment") as process:
         try:

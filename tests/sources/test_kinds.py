@@ -259,6 +259,7 @@ BROKEN = {
     "bad.xlsx": (zipped(**{"xl/worksheets/sheet1.xml": "<w><row>"}), r"cannot be read as \.xlsx"),
     "bad.epub": (zipped(**{"META-INF/container.xml": "<c/>"}), r"cannot be read as \.epub"),
     "text.eml": (b"just a text", "cannot be read as e-mail"),
+    "other.sth": (b"SQLite format 3\0" + bytes(100), "is a collection, not a source"),
     "cut.ipynb": (b'{"cells": [{"cell_type": "code"', "cannot be read as a notebook"),
     "other.ipynb": (b'{"cells": [1]}', "is JSON, but not that of a notebook"),
     "list.ipynb": (b"[1]", "is JSON, but not that of a notebook"),
@@ -278,7 +279,7 @@ def test_what_cannot_be_read_is_named_and_the_rest_is_read(tmp_path):
     (document,) = read_documents(tmp_path, on_skip=skipped.append)
     assert document.text == SENTENCE
     reasons = {os.path.basename(bad.place): bad.reason for bad in skipped}  # noqa: PTH119
-    links = {"loop": "is a link to a folder", "circle": "is a link to a file that is not there", "pipe": "is no file"}
+    links = {"loop": "is a link to a folder", "circle": "is a link that leads to no file", "pipe": "is no file"}
     links["dangling.txt"] = links["circle"]
     assert set(reasons) == set(BROKEN) | set(links)
     assert all(text in reasons[name] for name, text in links.items())

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from sthash.sources import BadRecord
 
 
+# In the reason of a file that needs a package.
+INSTALL = "Install it: "
+
+
 class SkippedRecords:
     """A file of JSON lines, made when the first record is skipped; no file that exists is written over.
 
@@ -27,6 +31,7 @@ class SkippedRecords:
         self.records = self.files = 0
         self._beside = beside
         self._file: IO[str] | None = None
+        self._advice: dict[str, None] = {}
 
     def __call__(self, bad: BadRecord) -> None:
         """Take note of a record."""
@@ -37,6 +42,9 @@ class SkippedRecords:
         """Take note of a file of a folder."""
         self._write(bad)
         self.files += 1
+        advice = bad.reason.removeprefix(f"{bad.place}: ")
+        if INSTALL in advice:  # the same for all files of a kind
+            self._advice[advice] = None
 
     def _write(self, bad: BadRecord) -> None:
         self._file = self._file or self._new_file()
@@ -62,6 +70,8 @@ class SkippedRecords:
             listed = " and ".join(f"{count:,} {what}{'' if count == 1 else 's'}" for count, what in counts if count)
             verb = "was" if self.files + self.records == 1 else "were"
             typer.echo(f"{listed} {verb} skipped: {self._file.name} says which and why", err=True)
+            for advice in self._advice:
+                typer.echo(advice, err=True)
 
 
 @contextmanager

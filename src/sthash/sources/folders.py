@@ -103,7 +103,7 @@ def _is_file(entry: os.DirEntry[str], on_skip: OnBad) -> bool:
     if is_folder:
         reason = "is a link to a folder, which is not followed. Name the folder itself."
     elif entry.is_symlink():
-        reason = "is a link to a file that is not there. Correct or remove it."
+        reason = "is a link that leads to no file. Correct or remove it."
     else:
         reason = "is no file that can be read."
     on_skip(BadRecord(entry.path, f"{entry.path} {reason}"))

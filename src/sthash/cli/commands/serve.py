@@ -56,8 +56,15 @@ def serve(
 
     Other users of this machine can see the command line, so pass keys in the environment variables.
     """
-    from sthash.serve import Settings
-    from sthash.serve.limits import Limits
+    try:
+        from sthash.serve import Settings
+        from sthash.serve import serve as run
+        from sthash.serve.limits import Limits
+        from sthash.serve.logs import log_to_standard_streams
+    except ImportError as error:
+        raise ImportError(
+            f"sth serve needs packages that are missing ({error}). Run: {install_command('serve')}"
+        ) from error
 
     settings = Settings(
         Path(source),
@@ -74,13 +81,6 @@ def serve(
         workers=workers,
         **embedder.keywords(),
     )
-    try:
-        from sthash.serve import serve as run
-        from sthash.serve.logs import log_to_standard_streams
-    except ImportError as error:
-        raise ImportError(
-            f"sth serve needs packages that are missing ({error}). Run: {install_command('serve')}"
-        ) from error
 
     def ready(address: str) -> None:
         typer.echo(f"{source} is served at {address}  (Ctrl-C ends it)", err=True)
