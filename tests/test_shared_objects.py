@@ -3,6 +3,7 @@
 On a Python without the GIL this is a stress test of the whole module; with it, of what runs while it is released.
 """
 
+import subprocess
 import sys
 import threading
 
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 from sthash import Collection, Deduplicator, HammingIndex, Learning, TextModel, VectorIndex, near_duplicates
+from support.programs import ENVIRONMENT
 
 THREADS = 8
 ROUNDS = 6
@@ -80,6 +82,35 @@ def test_readers_and_writers_of_a_collection(tmp_path, texts):
         assert len(shared) == len(texts) + 2 * ROUNDS
         assert {hit.key for hit in shared.search("own0", k=100)} == {f"own0-{turn}" for turn in range(ROUNDS)}
         shared.check()
+
+
+BESIDE_A_WRITER = """
+import sys, threading
+from sthash import Collection
+
+sys.setswitchinterval(1e-5)
+with Collection.open(sys.argv[1]) as shared:
+    with shared.snapshot() as now:
+        model = now.codes.model
+    expected = model.encode(["word1 word2 word9"]).codes.tobytes()
+    writes = [[{"key": f"{turn}-{n}", "text": f"new{turn} word{n}"} for n in range(20)] for turn in range(60)]
+    writer = threading.Thread(target=lambda: [shared.add(write) for write in writes])
+    writer.start()
+    encoded = 0
+    while writer.is_alive():
+        assert model.encode([f"unseen{encoded} word1 word2 word9"]).codes.tobytes() == expected
+        assert len(model.terms.names(range(20))) == 20
+        encoded += 1
+    writer.join()
+    assert len(shared) == 1600 and encoded > 0
+"""
+
+
+def test_a_model_that_was_taken_from_a_snapshot(tmp_path, texts):
+    """Threads in one connection wait for each other forever, one with the GIL: so in a process of its own."""
+    Collection.create(tmp_path / "c.sth", texts, learning=Learning(n_bits=16)).close()
+    program = [sys.executable, "-c", BESIDE_A_WRITER, str(tmp_path / "c.sth")]
+    subprocess.run(program, env=ENVIRONMENT, check=True, timeout=240)
 
 
 def test_models_and_indexes(texts):

@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from sthash import Collection, Document, TextVectorizer
+from sthash import Collection, CollectionError, Document, TextVectorizer
 from sthash.batches import batched
 from sthash.codes import pack
 from sthash.collection import SearchOptions, ids_where
@@ -124,6 +124,18 @@ def test_the_version_grows_with_every_change(collection):
         with pytest.raises(KeyError):
             collection.delete("nobody")
         assert collection.version == seen[-1]
+
+
+def test_a_snapshot_ends_with_its_statement(tmp_path):
+    """Another thread may be in the file by then, in another state of it."""
+    with create_collection(tmp_path / "c.sth", make_documents(60), n_bits=8, n_neighbors=6) as collection:
+        with collection.snapshot() as now:
+            rest = now.documents.texts()
+            next(rest)
+        for use in (lambda: next(rest), lambda: now.documents.get(0), lambda: now.encode(["a comet"])):
+            with pytest.raises(CollectionError, match="outside of a snapshot"):
+                use()
+        assert collection.search("comet")
 
 
 def test_relearn_keeps_what_is_not_given(tmp_path):

@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 import sthash
-from sthash import Collection, Learning, SelfTaughtHashing, TextModel, TextVectorizer, VectorModel
+from sthash import Collection, CollectionError, Learning, SelfTaughtHashing, TextModel, TextVectorizer, VectorModel
 from sthash.checksums import row_checksum
 from sthash.model.scatter import Scatter
 from sthash.model_file import ModelFileError
@@ -98,6 +98,33 @@ def test_the_model_of_a_collection_leaves_it_whole(tmp_path):
         np.testing.assert_array_equal(now.codes.table.codes, codes)
         assert now.codes.model.fingerprint == fingerprint
         assert other.check().documents == 300
+
+
+def test_the_model_of_a_collection_can_be_kept(tmp_path):
+    """It outlives its snapshot, also when documents come; other hash functions in the file are not taken for it."""
+    documents = make_documents(300)
+    texts = [document.text for document in documents]
+    with create_collection(tmp_path / "a.sth", documents, n_bits=16, n_neighbors=10) as collection:
+        with collection.snapshot() as now:
+            model, codes = now.codes.model, now.codes.table.codes.copy()
+        some = next(iter(model.terms))
+        collection.add(make_documents(40, first=300))
+        collection.compact()
+        assert next(iter(model.terms)) == some
+        np.testing.assert_array_equal(model.encode(texts).codes, codes)
+        fingerprint = model.fingerprint
+        model.save(tmp_path / "model")
+        assert TextModel.load(tmp_path / "model").fingerprint == fingerprint
+        collection.relearn()
+        for use in (lambda: model.encode(["a comet"]), lambda: model.save(tmp_path / "no"), lambda: list(model.terms)):
+            with pytest.raises(CollectionError, match="no longer has the hash functions of this model"):
+                use()
+            with collection.snapshot(), pytest.raises(CollectionError, match="Take the model from a new snapshot"):
+                use()
+        with collection.snapshot() as now:
+            assert now.codes.model.encode(texts).codes.shape == codes.shape
+    with pytest.raises(CollectionError, match="closed"):
+        model.encode(["a comet"])
 
 
 def test_a_fingerprint_is_that_of_settings_and_terms(parts):

@@ -257,7 +257,9 @@ class Collection(ByKey):
     def snapshot(self) -> Iterator[Snapshot]:
         """Read one state of the file; concurrent changes are not visible.
 
-        Other threads that use the same object wait until the ``with`` statement ends.
+        Other threads that use the same object wait until the ``with`` statement ends. Afterwards, or in another thread,
+        the snapshot raises `CollectionError`. A model that was taken from it may be kept, until the collection is
+        learned again.
         """
         with self._store.reading():
             version = self._store.version()

@@ -26,7 +26,7 @@ def export_documents(store: Store) -> Iterator[Document]:
             known = phrases.all_known(own)
         last = 0
         while True:
-            with own.lock, own.clear_errors():
+            with own.alone():
                 # By the row numbers of the copy: ids may have gaps.
                 page = list(own.rows("documents", "WHERE rowid > ? ORDER BY rowid LIMIT 1000", (last,)))
             if not page:

@@ -98,6 +98,8 @@ class Store:
         Whoever uses the store holds it.
     openings : int
         How often the path was opened.
+    transactions : int
+        How many have begun.
     """
 
     connection: sqlite3.Connection
@@ -107,7 +109,8 @@ class Store:
     def __init__(self, path: str | PathLike[str], mode: str = "rw", wait: float = WAIT_SECONDS) -> None:
         self.path = Path(path)
         self.lock = threading.RLock()
-        self.openings = 0
+        self.openings = self.transactions = 0
+        self._inside: int | None = None  # the thread whose transaction it is
         self.mode, self._wait = mode, wait
         self._read_only = mode == "ro"
         self._own_changes = self._last_version = 0
@@ -148,6 +151,7 @@ class Store:
 
     def _lay_out(self) -> None:
         # Nobody sees the file before it is whole, and nobody else may build it at the same time.
+        self._inside = threading.get_ident()
         self.connection.execute("PRAGMA locking_mode = EXCLUSIVE")
         self.connection.execute("PRAGMA journal_mode = OFF")
         self.connection.execute("BEGIN EXCLUSIVE")
@@ -197,7 +201,7 @@ class Store:
 
     def leave_to_parent(self) -> None:
         """Forget the connection, and who holds the lock, in a forked process."""
-        self.lock = threading.RLock()
+        self.lock, self._inside = threading.RLock(), None
         if self._file is not None:
             _of_parent.append(self.connection)
             self._file = None
@@ -249,7 +253,7 @@ class Store:
                 yield
                 return
             self._make_ready()
-            self.connection.execute("BEGIN")
+            self._begin("BEGIN")
             try:
                 yield
             finally:
@@ -263,7 +267,7 @@ class Store:
         forks.give_way()
         with self.lock, self.clear_errors():
             self._make_ready()
-            self.connection.execute("BEGIN IMMEDIATE")
+            self._begin("BEGIN IMMEDIATE")
             try:
                 # First of all, so that page 1 comes first in the journal.
                 before = self._user_version()
@@ -272,12 +276,47 @@ class Store:
                 check_time()
                 with time_limit(None):  # a commit must not be cut short
                     self.connection.execute("COMMIT")
+                self._inside = None
                 self._own_changes += 1
             except BaseException:
                 self._end("ROLLBACK")
                 raise
 
+    def _begin(self, how: str) -> None:
+        self.connection.execute(how)
+        self._inside = threading.get_ident()
+        self.transactions += 1
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Keep other threads out, without a transaction: for what no other connection can change."""
+        with self.lock, self.clear_errors():
+            self._inside = threading.get_ident()
+            try:
+                yield
+            finally:
+                self._inside = None
+
+    @property
+    def is_inside(self) -> bool:
+        """Whether the calling thread is in a transaction, and so may run statements."""
+        return self._inside == threading.get_ident()
+
+    def _own(self) -> sqlite3.Connection:
+        """Return the connection to the thread whose transaction it is.
+
+        Two threads inside one connection may wait for each other forever: one has SQLite's lock and waits for the
+        GIL, the other has the GIL.
+        """
+        if self._inside != threading.get_ident():
+            raise CollectionError(
+                f"{self.path} is read outside of a snapshot. Use what a snapshot has within its `with` statement, and "
+                "in the thread that entered it."
+            )
+        return self.connection
+
     def _end(self, how: str) -> None:
+        self._inside = None
         # A full disk or an unreadable file ends the transaction by itself.
         if not self._in_transaction:
             return
@@ -302,13 +341,13 @@ class Store:
 
     def version(self) -> int:
         """Return a number that grows with every change of the file, by this connection or another one."""
-        changes_of_others: int = self.connection.execute("PRAGMA data_version").fetchone()[0]
+        changes_of_others: int = self._own().execute("PRAGMA data_version").fetchone()[0]
         self._last_version = changes_of_others + self._own_changes
         return self._last_version
 
     def origin(self) -> tuple[int, int]:
         """Return what changes when the whole file is replaced, in place or by another one."""
-        return self.openings, int(self.connection.execute("PRAGMA schema_version").fetchone()[0])
+        return self.openings, int(self._own().execute("PRAGMA schema_version").fetchone()[0])
 
     @property
     def n_bytes(self) -> int:
@@ -324,7 +363,7 @@ class Store:
     def put(self, table: str, *values: Any) -> None:
         """Insert a row, replacing one with the same first column."""
         marks = ", ".join("?" * (len(values) + 1))
-        self.connection.execute(f"INSERT OR REPLACE INTO {table} VALUES ({marks})", self._summed(values))  # noqa: S608
+        self._own().execute(f"INSERT OR REPLACE INTO {table} VALUES ({marks})", self._summed(values))  # noqa: S608
 
     def _summed(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
         checksum = row_checksum(values)
@@ -333,26 +372,27 @@ class Store:
 
     def execute(self, statement: str, arguments: tuple[Any, ...] = ()) -> sqlite3.Cursor:
         """Run a statement."""
-        return self.connection.execute(statement, arguments)
+        return self._own().execute(statement, arguments)
 
     def execute_many(self, statement: str, arguments: list[tuple[Any, ...]]) -> None:
         """Run a statement once per row of arguments."""
-        self.connection.executemany(statement, arguments)
+        self._own().executemany(statement, arguments)
 
     def value(self, query: str) -> Any:
         """Return the one value that a query gives."""
-        return self.connection.execute(query).fetchone()[0]
+        return self._own().execute(query).fetchone()[0]
 
     def put_many(self, table: str, rows: Sequence[tuple[Any, ...]]) -> None:
         """Insert new rows."""
         if rows:
             marks = ", ".join("?" * (len(rows[0]) + 1))
-            self.connection.executemany(f"INSERT INTO {table} VALUES ({marks})", map(self._summed, rows))  # noqa: S608
+            self._own().executemany(f"INSERT INTO {table} VALUES ({marks})", map(self._summed, rows))  # noqa: S608
 
     def rows(self, table: str, condition: str = "", arguments: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
         """Return checked rows, without their sums; ``condition`` is what follows the table's name in the SELECT."""
-        for row in self.connection.execute(f"SELECT * FROM {table} {condition}", arguments):  # noqa: S608
+        for row in self._own().execute(f"SELECT * FROM {table} {condition}", arguments):  # noqa: S608
             yield self.checked(table, row)
+            self._own()
 
     def rows_at(self, table: str, numbers: Collection[int]) -> Iterator[tuple[Any, ...]]:
         """Return those of some rows that exist, in one query: by ascending number, which is their first column."""
@@ -378,7 +418,7 @@ class Store:
 
     def has_setting(self, name: str) -> bool:
         """Whether there is a setting with this name."""
-        return self.connection.execute("SELECT 1 FROM settings WHERE name = ?", (name,)).fetchone() is not None
+        return self._own().execute("SELECT 1 FROM settings WHERE name = ?", (name,)).fetchone() is not None
 
     def setting(self, name: str) -> Any:
         """Return a setting's value."""

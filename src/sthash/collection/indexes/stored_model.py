@@ -7,6 +7,7 @@ longer to import than a search takes, are not needed.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,7 @@ MANY_TERMS = 2000
 WHOLE_SHARE = 16
 # Bytes of weights of terms that are kept, before they are forgotten.
 CACHED_BYTES = 1 << 24
+BATCH = 10_000  # terms that are read in one transaction
 LARGEST = 1e30  # of the values of an intercept; larger ones are not learned
 
 
@@ -72,7 +74,13 @@ def _text_model(store: Store, settings: dict[str, Any], n_bits: int, threads: in
     scatter = Scatter(**settings["random_weights"])
     check_positive("weight", scatter.weight, or_zero=True)
     check_whole("seed", scatter.seed, least=0)
-    return TextModel(settings, StoredTerms(store, n_terms, n_bits), threads=threads)
+    return TextModel(settings, StoredTerms(store, n_terms, n_bits, _identity(settings)), threads=threads)
+
+
+def _identity(settings: dict[str, Any]) -> list[Any]:
+    """Return what the settings of other hash functions do not have."""
+    names = ("generation", "n_terms", "n_bits", "n_documents", "mean_length", "intercept", "random_weights")
+    return [settings.get(name) for name in names]
 
 
 def _dense_weights(store: Store, n_rows: int, n_bits: int) -> npt.NDArray[np.float32]:
@@ -114,17 +122,42 @@ def query_margins(model: Model, raw: Rows) -> Margins:
 
 
 class StoredTerms:
-    """The terms of a model in its file: the first columns. They are looked up one by one, or read whole if many."""
+    """The terms of a model in its file: the first columns. They are looked up one by one, or read whole if many.
 
-    def __init__(self, store: Store, size: int, n_bits: int) -> None:
+    Outside of a snapshot, each method reads in a transaction of its own, as long as the file has the same model.
+    """
+
+    def __init__(self, store: Store, size: int, n_bits: int, identity: list[Any]) -> None:
         self._store = store
         self._size = size
         self._n_bits = n_bits
+        self._identity = identity
+        self._version, self._transaction = store.version(), store.transactions
         self._whole: TermRows | None = None
         self._cached = CachedRows(n_bits)
 
     def __len__(self) -> int:
         return self._size
+
+    def _reading(self) -> AbstractContextManager[None]:
+        """Read from the file, which must have the same model still."""
+        if self._store.is_inside and self._transaction == self._store.transactions:
+            return nullcontext()  # most often so, and for each word of a query
+        return self._reading_again()
+
+    @contextmanager
+    def _reading_again(self) -> Iterator[None]:
+        with self._store.reading():
+            version = self._store.version()
+            if version != self._version and (
+                not self._store.has_setting(SETTING) or _identity(self._store.setting(SETTING)) != self._identity
+            ):
+                raise CollectionError(
+                    f"{self._store.path} no longer has the hash functions of this model: it was learned again, or "
+                    "replaced. Take the model from a new snapshot, or save it before the change."
+                )
+            self._version, self._transaction = version, self._store.transactions
+            yield
 
     def get(self, term: str, default: int = -1, /) -> int:
         """Return the column of a term."""
@@ -133,13 +166,18 @@ class StoredTerms:
 
     def find(self, terms: Sequence[str]) -> npt.NDArray[np.int32]:
         """Return the column of each term, and −1 for those that the model does not have."""
-        known = find_columns(self._store, list(dict.fromkeys(terms)))
+        with self._reading():
+            known = find_columns(self._store, list(dict.fromkeys(terms)))
         columns = np.fromiter((known.get(term, -1) for term in terms), dtype=np.int64, count=len(terms))
         columns[columns >= self._size] = -1  # words that came after learning have later columns
         return np.maximum(columns, -1).astype(np.int32)
 
     def look_up(self, columns: Columns) -> tuple[TermRows, npt.NDArray[np.integer]]:
         """Return the rows of the terms in ``columns``, and for each entry its position in them."""
+        with self._reading():
+            return self._look_up(columns)
+
+    def _look_up(self, columns: Columns) -> tuple[TermRows, npt.NDArray[np.integer]]:
         if self._whole is None and len(columns) <= MANY_TERMS:
             cached = self._cached
             if cached.nbytes > CACHED_BYTES:
@@ -162,16 +200,24 @@ class StoredTerms:
 
     def names(self, columns: Sequence[int]) -> list[str]:
         """Return the terms of some columns."""
-        return TermTable(self._store).names(columns)
+        with self._reading():
+            return TermTable(self._store).names(columns)
 
     def __iter__(self) -> Iterator[Term]:
-        own = "WHERE column < ? ORDER BY column"
-        names = self._store.rows("terms", own, (self._size,))
-        weights = self._store.rows("weights", own, (self._size,))
-        for (column, name), (other, frequency, content) in zip(names, weights, strict=False):
-            if column != other:
-                raise self._store.damaged("terms and weights are not of the same columns")
-            yield Term(column, name, frequency, content)
+        for start in range(0, self._size, BATCH):  # no transaction stays open while the caller does something else
+            yield from self._terms(start, min(start + BATCH, self._size))
+
+    def _terms(self, start: int, end: int) -> list[Term]:
+        own = "WHERE column >= ? AND column < ? ORDER BY column"
+        with self._reading():
+            names = list(self._store.rows("terms", own, (start, end)))
+            weights = list(self._store.rows("weights", own, (start, end)))
+        if [row[0] for row in names] != [row[0] for row in weights]:
+            raise self._store.damaged("terms and weights are not of the same columns")
+        return [
+            Term(column, name, frequency, content)
+            for (column, name), (_, frequency, content) in zip(names, weights, strict=True)
+        ]
 
     def checksums(self) -> Iterator[int]:
         """Iterate over the checksums of all terms in the order of their columns."""
