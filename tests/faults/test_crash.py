@@ -19,8 +19,8 @@ def run(folder, kills, seed, *more):
 
 
 @pytest.mark.parametrize("part", range(2))
-def test_killed_writers_lose_nothing(tmp_path, part):
-    result = run(tmp_path, -(-KILLS // 2), part)
+def test_killed_writers_lose_nothing(memory_path, part):
+    result = run(memory_path, -(-KILLS // 2), part)
     assert result.returncode == 0, result.stdout + result.stderr
     assert result.stdout.startswith("survived")
     assert result.stdout.split("in tables: ")[1].split() == sorted(TABLES)
@@ -30,9 +30,9 @@ def test_killed_writers_lose_nothing(tmp_path, part):
 
 
 @pytest.mark.parametrize("variant", ["apart", "renamed", "trusting"])
-def test_the_harness_can_fail(tmp_path, variant):
+def test_the_harness_can_fail(memory_path, variant):
     """A store that is broken on purpose is found out."""
-    result = run(tmp_path, 3000, 0, variant)  # it takes 150 kills or so, rarely 500
+    result = run(memory_path, 3000, 0, variant)  # it takes 150 kills or so, rarely 500
     # Where the damage is read at once, the writer ends by itself.
     said = result.stdout + result.stderr
     lost = result.returncode in (3, 4) and said.startswith(("LOST", "LEFT"))

@@ -20,16 +20,16 @@ def run(folder, cuts, seed, *more):
 
 
 @pytest.mark.parametrize("part", range(2))
-def test_power_cuts_lose_nothing(tmp_path, part):
-    result = run(tmp_path, -(-CUTS // 2), part)
+def test_power_cuts_lose_nothing(memory_path, part):
+    result = run(memory_path, -(-CUTS // 2), part)
     assert result.returncode == 0, result.stdout + result.stderr
     assert result.stdout.startswith("survived")
     assert result.stdout.split("in tables: ")[1].split() == sorted(TABLES)
     sys.stdout.write(result.stdout)
 
 
-def test_the_simulation_can_fail(tmp_path):
+def test_the_simulation_can_fail(memory_path):
     """A store that does not wait for the end of its journal is found out."""
-    result = run(tmp_path, 400, 0, "broken")
+    result = run(memory_path, 400, 0, "broken")
     assert result.returncode == 3, result.stdout + result.stderr
     assert result.stdout.startswith("LOST")

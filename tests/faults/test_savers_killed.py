@@ -19,8 +19,8 @@ def run(folder, kills, *more):
     return subprocess.run(harness, env=ENVIRONMENT, capture_output=True, text=True, check=False, timeout=120 + kills)
 
 
-def test_killed_savers_leave_a_whole_file(tmp_path):
-    result = run(tmp_path, KILLS)
+def test_killed_savers_leave_a_whole_file(memory_path):
+    result = run(memory_path, KILLS)
     assert result.returncode == 0, result.stdout + result.stderr
     fates = dict(re.findall(r"(\w+) (\d+\+\d+)", result.stdout))
     assert set(fates) == set(NAMES)
@@ -30,8 +30,8 @@ def test_killed_savers_leave_a_whole_file(tmp_path):
     sys.stdout.write(result.stdout)
 
 
-def test_the_harness_can_fail(tmp_path):
+def test_the_harness_can_fail(memory_path):
     """A writer that changes the file in its place is found out."""
-    result = run(tmp_path, 2000, "in_place")
+    result = run(memory_path, 2000, "in_place")
     assert result.returncode == 3, result.stdout + result.stderr
     assert result.stdout.startswith("LOST")

@@ -5,8 +5,8 @@ import subprocess
 from support.programs import ENVIRONMENT, command
 
 
-def test_killed_syncs_lose_nothing(tmp_path):
-    harness = command("sync_kill_harness", tmp_path, 10, 3)
+def test_killed_syncs_lose_nothing(memory_path):
+    harness = command("sync_kill_harness", memory_path, 10, 3)
     result = subprocess.run(harness, env=ENVIRONMENT, capture_output=True, text=True, check=False, timeout=300)
     assert result.returncode == 0, result.stdout + result.stderr
     assert result.stdout.startswith("survived ")

@@ -41,7 +41,7 @@ def main() -> None:
         begun = time.monotonic()
         seconds = max((ends - begun) / (len(targets) - place), 1.0)
         if target == "http":
-            failed |= not run_http(seconds, seed)
+            failed |= not run_http(seconds, seed, arguments.count)
             continue
         alone = arguments.case is not None
         report = run(
@@ -61,11 +61,11 @@ def main() -> None:
     sys.exit(failed)
 
 
-def run_http(seconds: float, seed: int) -> bool:
+def run_http(seconds: float, seed: int, count: int | None) -> bool:
     """Send fuzzed requests; say whether all went well."""
     from support import http_fuzzer
 
-    report = http_fuzzer.run(seconds, seed)
+    report = http_fuzzer.run(seconds, seed, max_requests=count)
     say(f"http: {report}")
     for failure in report.failures:
         say(f"  {failure}")

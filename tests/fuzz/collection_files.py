@@ -85,7 +85,7 @@ def make_collections(folder: Path) -> None:
 def case(random: Random, folder: Path, scratch: Path) -> str:
     """Change a collection, then use it in every way."""
     path = scratch / "c.sth"
-    source = random.choice(sorted(folder.glob("*.sth")))
+    source = random.choice(mutations.seeds(folder))
     for leftover in scratch.glob("c.sth*"):
         leftover.unlink()
     shutil.copyfile(source, path)

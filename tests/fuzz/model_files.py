@@ -79,7 +79,7 @@ def case(random: Random, folder: Path, scratch: Path) -> str:
     """Change a model file, load it, and use it."""
     path = scratch / "model"
     by_kind: dict[str, list[Path]] = {}
-    for file in sorted(folder.iterdir()):
+    for file in mutations.seeds(folder):
         by_kind.setdefault(file.name.partition("-")[0], []).append(file)
     kind = random.choice([*by_kind])
     shutil.copyfile(random.choice(by_kind[kind]), path)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import struct
+from functools import cache
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -15,6 +17,12 @@ ODD_VALUES: tuple[Any, ...] = (
     *(None, True, False, 0, -1, 1, 2**31, 2**63, -(2**63), 10**30, 0.5, -0.0, 1e300, float("inf"), float("nan")),
     *("", "x", "\ud800", "../../x", [], {}, [[]], [None], {"": None}, ["a", "a"], [0] * 100, "9" * 5000),
 )
+
+
+@cache
+def seeds(folder: Path) -> list[Path]:
+    """The files that a target has prepared, in order. They stay as they are, so they are listed once."""
+    return sorted(folder.iterdir())
 
 
 def number(random: Random, value: int) -> int:

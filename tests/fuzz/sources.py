@@ -58,7 +58,7 @@ def prepare(folder: Path) -> None:
 
 def case(random: Random, folder: Path, scratch: Path) -> str:
     """Change a file, and read it whole, or without its bad documents."""
-    original = random.choice(sorted(folder.iterdir()))
+    original = random.choice(mutations.seeds(folder))
     path = scratch / original.name
     content = original.read_bytes()
     packed = PACKED.get(path.suffix)
