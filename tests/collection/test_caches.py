@@ -7,7 +7,7 @@ import pytest
 
 from sthash import Collection
 from sthash.collection.file import documents as document_table
-from sthash.collection.indexes import query_words, stored_model
+from sthash.collection.indexes import counts, query_words, stored_model, words
 from support.factories import create_collection
 
 TEXTS = [
@@ -37,6 +37,36 @@ def test_answers_are_the_same_cold_and_warm(path, monkeypatch):
     assert [hits.unknown for hits in again] == [hits.unknown for hits in first]
     assert first[4].unknown == ("größe",)
     assert first[5].ignored == ("the",)
+
+
+def test_vectors_are_read_ahead_a_few_at_a_time(path, monkeypatch):
+    """No search reads all of them, and what was read stays when a time limit ends a search."""
+    monkeypatch.setattr(words, "READ_AHEAD", 6)
+    monkeypatch.setattr(words, "ROWS_TOGETHER", 3)
+    read, load = [], counts.load_counts
+
+    def counted(store, ids, *arguments):
+        if len(read) == 3:
+            read.append(None)
+            raise TimeoutError
+        read.append(ids.tolist())
+        return load(store, ids, *arguments)
+
+    with Collection.open(path) as collection, collection.snapshot() as now:
+        with Collection.open(path) as other, other.snapshot() as then:
+            expected = then.words.vectors()
+        for number in now.ids[:12].tolist():
+            now.words.vectors(np.array([number]))  # half of them; from now on it pays to read ahead
+        monkeypatch.setattr(words, "load_counts", counted)
+        now.words.vectors(np.array([0]))
+        with pytest.raises(TimeoutError):
+            now.words.vectors(np.array([0]))
+        for _ in range(4):
+            now.words.vectors(np.array([0]))
+        ahead = [ids for ids in read if ids is not None and len(ids) > 1]
+        assert ahead == [[first, first + 1, first + 2] for first in range(0, len(TEXTS), 3)]
+        own = now.words.vectors(now.ids)
+        np.testing.assert_array_equal(own.to_scipy().toarray(), expected.to_scipy().toarray())
 
 
 def test_a_hit_is_its_owners(path):

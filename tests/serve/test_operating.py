@@ -1,5 +1,6 @@
 """What an operator needs: life and readiness, keys that change, proxies, logs, metrics, several processes."""
 
+import asyncio
 import hashlib
 import json
 import logging
@@ -17,10 +18,11 @@ import httpx2
 import pytest
 
 from sthash.deadline import check_time
-from sthash.serve import Key, Settings, read_routes
+from sthash.serve import Key, Limits, Settings, read_routes, searcher
 from sthash.serve import batcher as batches
 from sthash.serve.fair import FairQueue
 from sthash.serve.logs import JsonFormatter
+from sthash.serve.workers import Worker
 
 STH = Path(sys.executable).with_name("sth")
 READ, OTHER, WRITE = "read-secret", "other-secret", "write-secret"
@@ -105,6 +107,36 @@ def test_searches_do_not_wait_for_a_slow_one(path, app_of, monkeypatch):
         release.set()
         assert [one.result().status_code for one in slow] == [200, 200]
     assert len(slow[1].result().json()["answers"]) == 10
+
+
+def test_what_all_searches_need_is_read_among_the_quick_ones(path, monkeypatch):
+    """A search that has to read something first is cut short; later ones must not be cut short for ever."""
+    monkeypatch.setattr(searcher, "QUICK_SECONDS", 0.05)
+    monkeypatch.setattr(searcher, "CLEARLY_QUICK_SECONDS", 0.3)
+    workers = [Worker(name, path, 9, Limits()) for name in ("quick", "slow")]
+    search, have_read, ran = searcher.Searcher(*workers, 30.0), set(), []
+
+    def job(snapshot):
+        place = threading.current_thread().name
+        ran.append(place)
+        if place not in have_read:
+            for _ in range(100):
+                check_time()
+                time.sleep(0.01)
+            have_read.add(place)
+
+    async def ask():
+        await search.run(len)  # from now on the state is known
+        for _ in range(20):
+            ran.clear()
+            await search.run(job)
+            if ran == ["sthash-quick_0"]:
+                return True
+        return False
+
+    assert asyncio.run(ask())
+    for worker in workers:
+        worker.close()
 
 
 def test_requests_wait_for_their_turn_before_they_are_refused(path, app_of, monkeypatch, wait_until):

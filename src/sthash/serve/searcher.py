@@ -2,6 +2,7 @@
 
 No plan knows beforehand how long a search will take: a phrase of common words reads thousands of documents. So each
 search begins among the quick ones, with little time. One that does not make it begins anew among the slow requests.
+If it is quick there, then the quick worker lacks what a search reads once for all later ones, and gets the time for it.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from sthash.serve.workers import Worker
 
 Result = TypeVar("Result")
 QUICK_SECONDS = 0.5
+# A search that the slow worker answers in so little time took long in the quick one because that had to read something.
+CLEARLY_QUICK_SECONDS = QUICK_SECONDS / 5
 # If this process has computed for less than this share of the time, the machine is busy, and a search gets more time.
 BUSY_SHARE, BUSY_FACTOR = 0.5, 4.0
 
@@ -85,6 +88,10 @@ class Searcher:
 
         def snapped(collection: Collection) -> Result:
             with collection.snapshot() as snapshot:
-                return job(snapshot)
+                start = time.perf_counter()
+                result = job(snapshot)
+            if may_wait and time.perf_counter() - start < CLEARLY_QUICK_SECONDS:
+                self._version = None  # the next one may read it, as in a state that is new
+            return result
 
         return await self._slow.run(snapped, may_wait=may_wait)

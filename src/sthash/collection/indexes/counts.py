@@ -82,9 +82,15 @@ def stored_counts(store: Store, ids: Ids) -> Iterator[tuple[int, bytes]]:
         yield from store.rows_at("counts", part)
 
 
-def load_counts(store: Store, ids: Ids, n_columns: int, *, whole: bool, threads: int | None = None) -> Iterator[Rows]:
-    """Read the counts of some ids, which ascend, some at a time; ``whole`` says that these are all there are."""
-    rows = store.rows("counts", "ORDER BY id") if whole else stored_counts(store, ids)
+def counts_between(store: Store, first: int, last: int) -> Iterator[tuple[int, bytes]]:
+    """Iterate over the ids and packed counts from one id to another one."""
+    return store.rows("counts", "WHERE id BETWEEN ? AND ? ORDER BY id", (first, last))
+
+
+def load_counts(
+    store: Store, ids: Ids, n_columns: int, rows: Iterable[tuple[int, bytes]], threads: int | None = None
+) -> Iterator[Rows]:
+    """Unpack the stored rows of some ids, which must be these, some at a time."""
     contents = (content for _, content in rows)
     count = 0
     for part in batched(contents, ROWS_TOGETHER):

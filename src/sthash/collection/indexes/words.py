@@ -26,7 +26,9 @@ from sthash.collection.file.segments import Segments
 from sthash.collection.file.store import Store
 from sthash.collection.indexes import passages, postings
 from sthash.collection.indexes.counts import (
+    ROWS_TOGETHER,
     CurrentWeights,
+    counts_between,
     load_counts,
     put_counts,
     stored_counts,
@@ -60,6 +62,8 @@ from sthash.vectors.rows import Rows
 SETTING = "words"
 # Settings that `Collection.info` shows.
 SHOWN = ("weighting", "language", "stemmer", "fold_accents")
+# Documents whose vectors a search reads for later ones, at least: about five milliseconds.
+READ_AHEAD = 1024
 
 
 def typical(mean: float) -> float:
@@ -92,6 +96,8 @@ class Words:
         self._lengths = Records(store, LENGTHS, 4)
         self._vectors: Rows | None = None
         self._read_singly = 0
+        self._parts: list[Rows] = []  # the vectors of the first documents, until all are read
+        self._n_read = 0
         self._growing: WordCounter | None = None
 
     @cached_property
@@ -334,8 +340,9 @@ class Words:
 
     def of_stored(self, ids: Ids) -> Iterator[Rows]:
         """Iterate over the term counts of documents, whose ids ascend, some at a time."""
-        whole = len(ids) == len(self)
-        return load_counts(self._store, ids, len(self.terms), whole=whole, threads=self._threads)
+        store, whole = self._store, len(ids) == len(self)
+        rows = store.rows("counts", "ORDER BY id") if whole else stored_counts(store, ids)
+        return load_counts(store, ids, len(self.terms), rows, self._threads)
 
     def compared(self, raw: Rows) -> Rows:
         """Return term counts as unit rows; terms that are in no document now are left out."""
@@ -345,15 +352,33 @@ class Words:
     def vectors(self, ids: Ids | None = None) -> Rows:
         """Return the unit vectors of some documents, whose ids ascend, or of all.
 
-        They are read one by one for as long as few have been asked for, then all at once.
+        They are read one by one for as long as few have been asked for. Then each call reads some more, until all are
+        in memory: no search takes much longer than others, and what was read stays if a time limit ends it.
         """
-        ids = self.ids if ids is None else ids
+        if ids is None or len(ids) == len(self):
+            if self._vectors is None:
+                self._read_on(len(self))
+            assert self._vectors is not None  # noqa: S101
+            return self._vectors
         self._read_singly += len(ids)
         if self._vectors is None and 2 * self._read_singly > len(self):
-            self._vectors = weighted_rows(self.of_stored(self.ids), self._weights, self.n_columns)
+            self._read_on(max(READ_AHEAD, 2 * len(ids)))
         if self._vectors is not None:
-            return self._vectors if len(ids) == len(self) else self._vectors.at(np.searchsorted(self.ids, ids))
+            return self._vectors.at(np.searchsorted(self.ids, ids))
         return weighted_rows(self.of_stored(ids), self._weights, self.n_columns)
+
+    def _read_on(self, count: int) -> None:
+        """Read the vectors of so many more documents, in the order of their ids."""
+        end = min(self._n_read + count, len(self))
+        while self._n_read < end:
+            ids = self.ids[self._n_read : min(self._n_read + ROWS_TOGETHER, end)]
+            rows = counts_between(self._store, int(ids[0]), int(ids[-1]))
+            counts = load_counts(self._store, ids, len(self.terms), rows, self._threads)
+            self._parts.append(weighted_rows(counts, self._weights, self.n_columns))
+            self._n_read += len(ids)
+        if self._n_read == len(self):
+            self._vectors = Rows.stacked(self._parts or [Rows.empty(self.n_columns)])
+            self._parts = []
 
     def unit_vectors(self) -> Rows:
         """Return the unit vectors of all documents."""
