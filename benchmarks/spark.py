@@ -266,6 +266,10 @@ def rows(run: Run) -> None:
             "spark.executor.memory": f"{EXECUTOR_MIB}m",
             "spark.driver.memory": "2g",
             "spark.sql.shuffle.partitions": run.choose("32", "2"),
+            # On a machine that does other things, too, a silent executor is not a lost one.
+            "spark.worker.timeout": "1200",
+            "spark.network.timeout": "1200s",
+            "spark.executor.heartbeatInterval": "60s",
         }
         for key, value in settings.items():
             builder = builder.config(key, value)
