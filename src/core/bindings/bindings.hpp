@@ -121,6 +121,7 @@ void interruptible_unless(bool brief, Work&& work) {
     work(stop);
 }
 
+void bind_checksums(nb::module_& module);
 void bind_text(nb::module_& module);
 void bind_graph(nb::module_& module);
 void bind_svm(nb::module_& module);

@@ -34,6 +34,7 @@ NB_MODULE(_core, module) {
     });
     module.def("set_time_limit", &Deadline::set, nb::arg("seconds").none());
     bind_views(module);
+    bind_checksums(module);
     bind_text(module);
     bind_graph(module);
     bind_svm(module);

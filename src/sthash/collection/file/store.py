@@ -44,7 +44,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from sthash.checksums import row_checksum
+from sthash import _core
 from sthash.collection.file import forks
 from sthash.collection.file.connection import (
     READ_ONLY,
@@ -243,19 +243,19 @@ class Store:
         return self._file is not None and self.connection.in_transaction
 
     @contextmanager
-    def reading(self) -> Iterator[None]:
-        """Read one state of the file; concurrent commits are not visible."""
+    def reading(self) -> Iterator[bool]:
+        """Read one state of the file; concurrent commits are not visible. Yield whether this begins a transaction."""
         if not self._in_transaction:
             check_time()
             forks.give_way()
         with self.lock, self.clear_errors():
             if self._in_transaction:
-                yield
+                yield False
                 return
             self._make_ready()
             self._begin("BEGIN")
             try:
-                yield
+                yield True
             finally:
                 self._end("COMMIT")
 
@@ -366,7 +366,7 @@ class Store:
         self._own().execute(f"INSERT OR REPLACE INTO {table} VALUES ({marks})", self._summed(values))  # noqa: S608
 
     def _summed(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
-        checksum = row_checksum(values)
+        checksum = _core.row_checksum(values)
         self._digest = (self._digest * 31 + checksum) & 0xFFFFFFFF
         return (*values, checksum)
 
@@ -410,7 +410,7 @@ class Store:
     def check_sum(self, table: str, row: tuple[Any, ...]) -> None:
         """Refuse a row whose sum is not right, or that has a value of which there is none."""
         try:
-            right = row_checksum(row[:-1]) == row[-1]
+            right = _core.row_checksum(row[:-1]) == row[-1]
         except TypeError:
             right = False
         if not right:
