@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import lzma
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +23,7 @@ Labels = npt.NDArray[np.int64]
 
 QUERIES, QUICK_QUERIES = 1000, 50
 QUICK_TEXTS, TOPICS, WORDS = 700, 7, 900
+TEXTS_TOGETHER, LONGEST_TEXT = 100_000, 45
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n\s*\n")
 
 
@@ -113,6 +114,22 @@ def passages(quick: bool, number: int) -> list[str]:
             break
     kept = list(found)
     return [kept[place] for place in rng.permutation(len(kept))[:number].tolist()]
+
+
+def short_texts(quick: bool, count: int) -> Iterator[str]:
+    """Give any number of short texts: runs of 12 to 44 words that begin anywhere in all raw corpora, drawn at random.
+
+    The corpora have 18 million words, so from a million texts on the texts overlap, and the vocabulary hardly grows.
+    """
+    texts = made_up_texts() if quick else [*descriptions(quick).texts, *news(quick).train]
+    content = " ".join(" ".join(text.split()) for text in texts).encode()
+    starts = np.flatnonzero(np.frombuffer(content, dtype=np.uint8) == ord(" ")) + 1
+    rng = np.random.default_rng(0)
+    for done in range(0, count, TEXTS_TOGETHER):
+        some = min(TEXTS_TOGETHER, count - done)
+        first, words = rng.integers(0, len(starts) - LONGEST_TEXT, some), rng.integers(12, LONGEST_TEXT, some)
+        for begin, end in zip(starts[first].tolist(), starts[first + words].tolist(), strict=True):
+            yield content[begin : end - 1].decode()
 
 
 def sentences(quick: bool) -> Descriptions:

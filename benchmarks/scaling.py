@@ -2,7 +2,9 @@
 
 Part ``million``: a collection of a million sentences, learned from samples of several sizes and from all. Time per
 stage, memory, what the codes find, and how fast it answers. Part ``changes``: the first search after a change, against
-the one before it, at two sizes. Part ``plan``: bytes of indexes and files, how alike real
+the one before it, at two sizes. Parts ``texts-2m`` to ``texts-20m``: 2 to 20 million short texts, the first beside
+tantivy; ``texts-5m-all`` learns from as many as time and memory allow. Part ``codes-100m``: an index of a
+hundred million codes. Part ``plan``: bytes of indexes and files, how alike real
 codes are, speed of a task.
 
 tools/scaling_plan.py reads the results of ``million``. It has those of ``plan`` as `Measured`: put them there when they
@@ -21,6 +23,8 @@ import numpy as np
 import numpy.typing as npt
 
 import data
+import many_codes
+import short_texts
 from harness import OURS, Row, Run, compare, figure, main
 from library import nearest_neighbors
 from sthash import Collection, HammingIndex, Learning
@@ -253,5 +257,17 @@ def measure_codes(run: Run, codes: data.Codes) -> None:
             run.add(figure(f"close-{at}", "pairs within the radius", close, "share", setting=setting))
 
 
+PARTS = {
+    "million": million,
+    "changes": changes,
+    "texts-2m": partial(short_texts.measure, count=2_000_000),
+    "texts-5m": partial(short_texts.measure, count=5_000_000, with_peer=False),
+    "texts-5m-all": partial(short_texts.measure, count=5_000_000, sample_size=None, with_peer=False),
+    "texts-10m": partial(short_texts.measure, count=10_000_000, with_peer=False),
+    "texts-20m": partial(short_texts.measure, count=20_000_000, with_peer=False),
+    "codes-100m": many_codes.measure,
+    "plan": measure,
+}
+
 if __name__ == "__main__":
-    main(__file__, __doc__, {"million": million, "changes": changes, "plan": measure})
+    main(__file__, __doc__, PARTS, peers=["tantivy"])

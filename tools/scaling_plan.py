@@ -2,15 +2,16 @@
 
 Run it without arguments. Each figure is a function of what was measured (`Measured`, by benchmarks/scaling.py and
 benchmarks/encoding.py) and of what is assumed (`Assumed`). The table of a million documents and the speed of learning
-come from the results of benchmarks/scaling.py, part ``million``, if they are there; the stages on Spark from those of
-benchmarks/spark.py, part ``rows``. tests/test_scaling_plan.py checks that the page has the figures of this file.
+come from the results of benchmarks/scaling.py, part ``million``, if they are there; the tables of short texts and of
+codes from its other parts; the stages on Spark from those of benchmarks/spark.py, part ``rows``.
+tests/test_scaling_plan.py checks that the page has the figures of this file.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -21,6 +22,7 @@ from pages import table, with_block
 PAGE = Path(__file__).parents[1] / "docs" / "scaling.md"
 RESULTS = PAGE.parents[1] / "benchmarks" / "results" / "scaling-million.json"
 STAGES_ON_SPARK = RESULTS.with_name("spark-rows.json")
+TEXTS = ("texts-2m", "texts-5m", "texts-5m-all", "texts-10m", "texts-20m")
 LEARNED_PER_SECOND = 8_000.0  # until a million documents have been measured
 STAGES = ("graph", "embedding", "bits", "hash functions")
 MARK = "<!-- {} of the plan: made by tools/scaling_plan.py -->"
@@ -100,6 +102,72 @@ def stage_rows() -> Iterator[list[str]]:
             bytes_(details["MB shuffled"] * 1e6),
             f"{details['MiB driver'] / 1024:.1f} GiB",
         ]
+
+
+def rows_of(part: str) -> dict[str, dict[str, Any]]:
+    """Rows of a part of benchmarks/scaling.py by their names; empty if it was not measured."""
+    path = RESULTS.with_name(f"scaling-{part}.json")
+    if not path.exists():
+        return {}
+    result = json.loads(path.read_text(encoding="utf-8"))
+    if result["quick"]:
+        raise ValueError(f"{path} is of a quick run, which means nothing. Run: python benchmarks/scaling.py {part}")
+    return {row["id"]: row for row in result["rows"]}
+
+
+def text_rows() -> list[list[str]]:
+    """Columns of the table of short texts, one per part that was measured, after the names of the rows."""
+    columns = [[""], ["build, by the clock"], ["build, processor time"], ["memory of the build, at its peak"]]
+    columns += [["file, per text"], ["without codes and hash functions"], ["a process opens it and answers once"]]
+    columns += [
+        ["resident after 600 queries"],
+        ["typed query, first 300 of a process"],
+        ["typed query, the same again"],
+    ]
+    columns += [["`add` of one text"], ["next search, same process: processor time"]]
+    columns += [["next search, another process: processor time"], ["a warm search: processor time"]]
+
+    def peers(row: dict[str, Any], shown: Callable[[float], str]) -> str:
+        return shown(row["ours"]) + (f" (tantivy {shown(row['theirs'])})" if row["theirs"] else "")
+
+    measured = False
+    for part in TEXTS:
+        rows = rows_of(part)
+        if not rows:
+            continue
+        measured = True
+        build, setting = rows["build"]["details"], rows["build"]["setting"]
+        their_cpu = f" (tantivy {build['their CPU s']:,.0f} s)" if "their CPU s" in build else ""
+        values = [
+            f"{setting['documents']:,}, learned on {build['learned on']:,}",
+            peers(rows["build"], lambda value: f"{value:,.0f} s"),
+            f"{build['CPU s']:,.0f} s{their_cpu}",
+            f"{build['GiB peak']:.1f} GiB",
+            f"{sum(rows['file']['details'].values()):.0f} bytes",
+            peers(rows["file"], lambda value: f"{value:.0f} bytes"),
+            f"{rows['open']['ours']:,.0f} ms",
+            f"{rows['open']['details']['MiB']:,.0f} MiB",
+            peers(rows["first"], lambda value: f"{value:.1f} ms"),
+            peers(rows["warm"], lambda value: f"{value:.1f} ms"),
+            f"{rows['change-add']['ours']:.0f} ms",
+            f"{rows['change-same']['details']['CPU ms']:.1f} ms",
+            f"{rows['change-another']['details']['CPU ms']:.1f} ms",
+            f"{rows['change-warm']['details']['CPU ms']:.1f} ms",
+        ]
+        for column, value in zip(columns, values, strict=True):
+            column.append(value)
+    return columns if measured else []
+
+
+def code_rows() -> list[list[str]]:
+    """Rows of the table of an index of many codes."""
+    rows = rows_of("codes-100m")
+    shown = [["what", "figure", "processor time"]] if rows else []
+    for row in rows.values():
+        cpu = row["details"].get("CPU s"), row["details"].get("CPU ms")
+        spent = f"{cpu[0]:.1f} s" if cpu[0] is not None else f"{cpu[1]:.2f} ms" if cpu[1] is not None else ""
+        shown.append([row["what"], f"{row['ours']:,.3g} {row['unit']}", spent])
+    return shown
 
 
 @dataclass(frozen=True)
@@ -284,6 +352,9 @@ def filled(page: str) -> str:
     page = with_block(page, MARK.format("Table 0"), MARK.format("End of Table 0"), content)
     content = table(stage_rows()) if stages_on_spark() else "*Not measured yet.*"
     page = with_block(page, MARK.format("Table 3"), MARK.format("End of Table 3"), content)
+    for name, content_rows in (("Table 4", text_rows()), ("Table 5", code_rows())):
+        content = table(iter(content_rows)) if content_rows else "*Not measured yet.*"
+        page = with_block(page, MARK.format(name), MARK.format(f"End of {name}"), content)
     for name, rows in (("Table 1", plan_rows(measured, assumed)), ("Table 2", join_rows(measured, assumed))):
         page = with_block(page, MARK.format(name), MARK.format(f"End of {name}"), table(rows))
     return page
