@@ -1,10 +1,16 @@
-"""Amounts of memory as people write them: `parse_size` reads them, `format_size` writes them."""
+"""Amounts of memory: as people write them (`parse_size`, `format_size`), and the default limit (`default_memory`)."""
 
 from __future__ import annotations
 
+import os
 import re
 from numbers import Integral
+from pathlib import Path
 
+# Files with the memory limit of a container, in the two versions of cgroups.
+_CONTAINER_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
+_UNKNOWN_MACHINE = 8 << 30
+MOST_UNASKED_BYTES = 4 << 30
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*(?:([KMGT])(i?))?B?", re.IGNORECASE | re.ASCII)
 
 
@@ -54,3 +60,29 @@ def format_size(count: float) -> str:
         if count >= size:
             return f"{count / size:.2g} {unit}" if count < 10 * size else f"{count / size:,.0f} {unit}"
     return f"{max(count / 1024, 1):.0f} KiB"
+
+
+def machine_bytes() -> int:
+    """Return the memory of the machine, or of the container that this process is in."""
+    try:
+        found = [int(os.sysconf("SC_PHYS_PAGES")) * int(os.sysconf("SC_PAGE_SIZE"))]
+    except (AttributeError, OSError, ValueError):
+        return _UNKNOWN_MACHINE
+    for name in _CONTAINER_LIMITS:
+        try:
+            found.append(int(Path(name).read_text(encoding="ascii")))
+        except (OSError, ValueError):  # there is none, or it is "max"
+            continue
+    return min(found)
+
+
+def default_memory() -> int:
+    """Return the bytes that a task may take unless it is told: a quarter of the machine's, and at most 4 GiB.
+
+    Examples
+    --------
+    >>> from sthash.sizes import default_memory
+    >>> default_memory() <= 4 * 2**30
+    True
+    """
+    return min(machine_bytes() // 4, MOST_UNASKED_BYTES)

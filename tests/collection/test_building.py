@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from sthash import Collection, CollectionError, Document, Learning, TextVectorizer, classify, near_duplicates
+from sthash.collection.file.segments import Segments
+from sthash.collection.indexes import postings
 from sthash.files import unfinished
 from support.corpus import QUERIES, found, make_documents, twin_search
 
@@ -20,6 +22,23 @@ def test_keys_are_numbers_where_there_are_none(tmp_path):
 def test_same_input_same_file(built, tmp_path):
     Collection.create(tmp_path / "again.sth", make_documents(300), learning=Learning(n_bits=16, n_neighbors=10)).close()
     assert (tmp_path / "again.sth").read_bytes() == built.read_bytes()
+
+
+def test_lists_are_written_in_segments(built, tmp_path, monkeypatch):
+    monkeypatch.setattr(postings, "MOST_PENDING", 50)
+    monkeypatch.setattr(postings, "SEGMENT_BYTES", 600)
+    learning = Learning(n_bits=16, n_neighbors=10)
+    with Collection.create(tmp_path / "c.sth", make_documents(300), learning=learning) as collection:
+        with collection.snapshot() as now:
+            segments = Segments(now._store, postings.KIND).all()
+            assert sum(segment.size for segment in segments) == len(now) == 300
+        assert len(segments) > 3
+        assert max(segment.bytes for segment in segments) <= 600
+        collection.check()
+        with Collection.open(built) as whole:
+            for query in QUERIES:
+                hits = [[(hit.key, hit.score) for hit in searched.search(query, 9)] for searched in (collection, whole)]
+                assert hits[0] == hits[1]
 
 
 def test_learns_on_a_sample(tmp_path):

@@ -7,7 +7,7 @@ import pytest
 
 from sthash import Collection
 from sthash.collection.file import documents as document_table
-from sthash.collection.indexes import counts, query_words, stored_model, words
+from sthash.collection.indexes import counts, postings, query_words, stored_model, words
 from support.factories import create_collection
 
 TEXTS = [
@@ -67,6 +67,19 @@ def test_vectors_are_read_ahead_a_few_at_a_time(path, monkeypatch):
         assert ahead == [[first, first + 1, first + 2] for first in range(0, len(TEXTS), 3)]
         own = now.words.vectors(now.ids)
         np.testing.assert_array_equal(own.to_scipy().toarray(), expected.to_scipy().toarray())
+
+
+def test_answers_are_the_same_when_no_list_is_kept(path, monkeypatch):
+    with Collection.open(path) as roomy, Collection.open(path) as other:
+        monkeypatch.setattr(postings, "MOST_PENDING", 3)
+        for n in range(8):
+            want = [roomy.search(query, 5) for query in QUERIES]
+            with monkeypatch.context() as context:
+                context.setattr(postings, "default_memory", lambda: 0)
+                assert [other.search(query, 5) for query in QUERIES] == want
+                assert len(other._loaded.words.postings._held) < 12
+            other.add([{"key": f"new{n}", "text": f"a cat with bones number{n}"}])
+            roomy.delete(str(2 * n))
 
 
 def test_a_hit_is_its_owners(path):

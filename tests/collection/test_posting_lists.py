@@ -55,6 +55,32 @@ def test_pending_documents_are_added(lists_first):
         lists.put_counts(np.array([0, 1]), np.array([0], np.int32), np.array([1], np.int32), corpus.ids[:1])
 
 
+def test_lists_that_were_let_go_come_back_with_pending_documents():
+    corpus = make_corpus(WINDOW + 500, [0.3, 0.01, 0.9], gaps=2)
+    cut = WINDOW + 100
+    lists, packed = _core.PostingLists(corpus.ids, corpus.lengths), corpus.packed(0, cut)
+    empty = lists.nbytes
+    for column in range(3):
+        lists.put(column, [packed[column]])
+    lists.put_counts(*corpus.rows(cut), corpus.ids[cut:])
+    query = ([0, 1, 2], [1, 2, 3])
+    lists.positions(2)
+    first = ask(lists, [query], 30, corpus.mean_length)
+    whole = lists.nbytes
+    assert lists.evict(1 << 30, first=int(corpus.ids[cut])).tolist() == []
+    assert lists.document_frequency(1) == np.count_nonzero(corpus.counts[:, 1])
+    # The search has asked for the heaviest term first; column 1 was asked for again.
+    gone = lists.evict(0, first=int(corpus.ids[cut])).tolist()
+    assert gone == [2, 0, 1]
+    assert not any(map(lists.holds, range(3)))
+    assert lists.nbytes - empty < (whole - empty) / 2  # pending documents stay
+    for column in range(3):
+        lists.put(column, [packed[column]])
+        assert lists.positions(column).tolist() == np.flatnonzero(corpus.counts[:, column]).tolist()
+    again = ask(lists, [query], 30, corpus.mean_length)
+    assert [part.tolist() for part in again] == [part.tolist() for part in first]
+
+
 def test_pending_documents_that_are_not_live_are_left_out():
     lists = _core.PostingLists(np.array([5, 9]), np.array([1, 1], np.int32))
     rows = np.array([0, 1, 2, 3]), np.array([7, 7, 7], np.int32), np.array([1, 2, 3], np.int32)

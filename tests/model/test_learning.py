@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from sthash import Learning, SelfTaughtHashing
+from sthash import Learning, SelfTaughtHashing, sizes
 from sthash.hashing import cost as learner
-from sthash.model import learning
-from sthash.model.learning import CorpusSize, Cost, format_seconds, machine_bytes
+from sthash.model.learning import CorpusSize, Cost, format_seconds
+from sthash.sizes import machine_bytes
 
 
 class Linear(Learning):
@@ -93,17 +93,17 @@ def test_settings_of_another_type():
 def test_the_memory_of_a_container_counts(tmp_path, monkeypatch):
     assert machine_bytes() > 1 << 26
     limit = tmp_path / "memory.max"
-    monkeypatch.setattr(learning, "_CONTAINER_LIMITS", (str(limit), str(tmp_path / "none")))
+    monkeypatch.setattr(sizes, "_CONTAINER_LIMITS", (str(limit), str(tmp_path / "none")))
     whole = machine_bytes()
     limit.write_text("50000000\n")
     assert machine_bytes() == 50_000_000
     assert Learning().most_bytes == 12_500_000
     limit.write_text(f"{1 << 40}\n")
-    monkeypatch.setattr(learning.os, "sysconf", lambda name: 1 << 21)
+    monkeypatch.setattr(sizes.os, "sysconf", lambda name: 1 << 21)
     assert Learning().most_bytes == 4 << 30
     assert Learning(memory="8GiB").most_bytes == 8 << 30
     monkeypatch.undo()
-    monkeypatch.setattr(learning, "_CONTAINER_LIMITS", (str(limit), str(tmp_path / "none")))
+    monkeypatch.setattr(sizes, "_CONTAINER_LIMITS", (str(limit), str(tmp_path / "none")))
     limit.write_text("max\n")
     assert machine_bytes() == whole
 

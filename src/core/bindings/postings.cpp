@@ -209,6 +209,12 @@ void bind_postings(nb::module_& module) {
         .def("compact", [](PostingLists& lists) { return array_of([&] { return lists.compact(); }); })
         .def("forget_packed", &PostingLists::forget_packed, nb::call_guard<nb::gil_scoped_release>())
         .def("pack", &pack_all)
+        .def(
+            "evict",
+            [](PostingLists& lists, size_t most, int64_t first) {
+                return array_of([&] { return lists.evict(most, first); });
+            },
+            nb::arg("most"), nb::kw_only(), nb::arg("first"))
         .def("holds", &PostingLists::holds, nb::arg("column"), nb::call_guard<nb::gil_scoped_release>())
         .def("document_frequency", &frequency, nb::arg("column"))
         .def("document_frequencies", &frequencies, nb::arg("columns"))

@@ -28,11 +28,43 @@ void PostingList::close() {
         blocks_.push_back({kNoWindow, static_cast<uint32_t>(offsets_.size()), 0});
 }
 
+namespace {
+
+// Leaves room for a few more values: documents that are added must not move all that are there.
+template <class Value>
+void give_back(std::vector<Value>& values) {
+    const size_t room = values.size() / 32 + 8;
+    if (values.capacity() <= values.size() + 2 * room) return;
+    std::vector<Value> kept;
+    kept.reserve(values.size() + room);
+    kept.insert(kept.end(), values.begin(), values.end());
+    values.swap(kept);
+}
+
+// The `count` largest values, in any order; some of the others may be among them.
+std::vector<float> largest(const std::vector<float>& values, size_t count) {
+    std::vector<float> best;
+    best.reserve(4 * count);
+    float least = 0;
+    for (float value : values) {
+        if (value <= least) continue;
+        best.push_back(value);
+        if (best.size() < 4 * count) continue;
+        std::nth_element(best.begin(), best.begin() + static_cast<ptrdiff_t>(count) - 1, best.end(), std::greater<>());
+        best.resize(count);
+        least = best.back();
+    }
+    return best;
+}
+
+}  // namespace
+
 void PostingList::shrink() {
-    blocks_.shrink_to_fit();
-    offsets_.shrink_to_fit();
-    counts_.shrink_to_fit();
-    large_counts_.shrink_to_fit();
+    if (blocks_.empty()) return;
+    give_back(blocks_);
+    give_back(offsets_);
+    give_back(counts_);
+    give_back(large_counts_);
 }
 
 int64_t PostingList::last() const {
@@ -54,11 +86,39 @@ bool PostingList::contains(int32_t position) const {
     return std::binary_search(offsets_.begin() + block->first, offsets_.begin() + std::next(block)->first, offset);
 }
 
+bool PostingList::remove(int32_t position) {
+    const uint32_t window = static_cast<uint32_t>(position) / kWindow;
+    const auto offset = static_cast<uint16_t>(static_cast<uint32_t>(position) % kWindow);
+    const auto block = std::ranges::lower_bound(blocks_, window, {}, &PostingBlock::window);
+    if (block == blocks_.end() || block->window != window) return false;
+    const uint32_t first = block->first, last = std::next(block)->first;
+    const auto found = std::lower_bound(offsets_.begin() + first, offsets_.begin() + last, offset);
+    if (found == offsets_.begin() + last || *found != offset) return false;
+    const auto posting = static_cast<uint32_t>(found - offsets_.begin());
+    auto large = std::ranges::lower_bound(large_counts_, posting, {}, &LargeCount::posting);
+    if (counts_[posting] == 255) large = large_counts_.erase(large);
+    for (; large != large_counts_.end(); ++large) --large->posting;
+    offsets_.erase(found);
+    counts_.erase(counts_.begin() + posting);
+    if (posting < impacts_.size()) impacts_.erase(impacts_.begin() + posting);
+    // The largest impact of the block stays as a bound.
+    for (auto later = std::next(block); later != blocks_.end(); ++later) --later->first;
+    if (last - first == 1) blocks_.erase(block);
+    return true;
+}
+
+void PostingList::free_from(std::span<const int32_t> positions) {
+    bool any = false;
+    for (int32_t position : positions) any = remove(position) || any;
+    if (any && !impacts_.empty()) rank();
+}
+
 void PostingList::prepare(const Bm25& scoring, std::span<const int32_t> lengths) {
     // What was prepared before and has only grown keeps its impacts.
     const size_t known = scoring_ == scoring ? impacts_.size() : 0;
+    if (known == 0) impacts_ = {};
+    impacts_.reserve(offsets_.capacity());
     impacts_.resize(size());
-    if (known == 0) impacts_.shrink_to_fit();
     scoring_ = scoring;
     const double base = scoring.k1 * (1 - scoring.b);
     const double per_word = scoring.mean_length > 0 ? scoring.k1 * scoring.b / scoring.mean_length : 0;
@@ -67,24 +127,40 @@ void PostingList::prepare(const Bm25& scoring, std::span<const int32_t> lengths)
     auto first_new =
         std::ranges::upper_bound(blocks_.begin(), std::prev(blocks_.end()), known, {}, &PostingBlock::first);
     if (first_new != blocks_.begin()) --first_new;
+    const auto impact = [&](double count, double length) {
+        return static_cast<float>(count * (scoring.k1 + 1) / (count + base + per_word * length));
+    };
+    // Most documents are short, and have a term once or twice. A few lookups cost less than to fill a table for them.
+    constexpr int32_t kCounts = 4, kLengths = 256;
+    std::vector<float> table;
+    if (size() - known > 4 * kCounts * kLengths) {
+        table.reserve(kCounts * kLengths);
+        for (int32_t count = 0; count < kCounts; ++count)
+            for (int32_t length = 0; length < kLengths; ++length) table.push_back(impact(count, length));
+    }
     for (PostingBlock* block = std::to_address(first_new); block->window != kNoWindow; ++block) {
         const int32_t* length = lengths.data() + block->window * kWindow;
-        if (block->first >= known) block->most = 0;
+        float most = block->first >= known ? 0 : block->most;
         for (uint32_t i = std::max(block->first, static_cast<uint32_t>(known)); i < block[1].first; ++i) {
-            const double count = counts_[i] < 255 ? counts_[i] : (large++)->count;
-            const double impact = count * (scoring.k1 + 1) / (count + base + per_word * length[offsets_[i]]);
-            impacts_[i] = static_cast<float>(impact);
-            block->most = std::max(block->most, impacts_[i]);
+            const int32_t own = length[offsets_[i]];
+            if (!table.empty() && counts_[i] < kCounts && own < kLengths)
+                impacts_[i] = table[static_cast<size_t>(counts_[i] * kLengths + own)];
+            else
+                impacts_[i] = impact(counts_[i] < 255 ? counts_[i] : (large++)->count, own);
+            most = std::max(most, impacts_[i]);
         }
+        block->most = most;
     }
     // Postings that come later only raise these, so they stay right as bounds.
-    if (known > 0 && size() - ranked_ <= ranked_ / 8) return;
+    if (known == 0 || size() < ranked_ || size() - ranked_ > ranked_ / 8) rank();
+}
+
+void PostingList::rank() {
     ranked_ = size();
-    std::vector<float> best;
+    std::vector<float> best = largest(impacts_, kRanks.front());
     impact_at_rank_ = {};
-    if (size() >= kRanks.back()) best = impacts_;
     for (size_t i = 0; i < kRanks.size(); ++i) {
-        if (size() < kRanks[i]) continue;
+        if (best.size() < kRanks[i]) continue;
         const auto at = best.begin() + static_cast<ptrdiff_t>(kRanks[i]) - 1;
         std::nth_element(best.begin(), at, best.end(), std::greater<>());
         impact_at_rank_[i] = *at;

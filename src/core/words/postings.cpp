@@ -10,6 +10,8 @@ namespace {
 
 // Even 10,000 such weights, times the largest impact, are finite.
 constexpr float kMostWeight = 1e30f;
+// So many documents are taken out of a list one by one; for more, it is made anew.
+constexpr size_t kFewRemoved = 64;
 constexpr size_t kMostDocuments = std::numeric_limits<int32_t>::max();
 constexpr const char* kMisplaced = "a document of put_counts comes before the end of the list";
 
@@ -155,6 +157,7 @@ PostingLists::PostingLists(std::span<const int64_t> ids, std::span<const int32_t
     dead_.resize(ids.size());
     if (!ids.empty()) last_id_ = ids.back();
     n_words_ = std::accumulate(lengths.begin(), lengths.end(), int64_t{0});
+    extend_runs(0);
 }
 
 void PostingLists::Packed::append(int64_t id, int32_t count) {
@@ -165,34 +168,41 @@ void PostingLists::Packed::append(int64_t id, int32_t count) {
     last = id;
 }
 
+// Takes note of the documents from a position on.
+void PostingLists::extend_runs(size_t from) {
+    for (size_t position = from; position < ids_.size(); ++position)
+        if (position == 0 || ids_[position] != ids_[position - 1] + 1)
+            runs_.push_back({ids_[position], static_cast<int64_t>(position)});
+}
+
 // The position of an id, or -1 if no document has it. Ids must come in ascending order, with the same `hint`.
 int64_t PostingLists::position_of(int64_t id, size_t& hint) const {
-    // Ids are distinct, so this id is at most as far from the last one as the ids are from each other. Few ids
-    // are missing as a rule, so it is looked for from there to the left, in steps that double.
-    if (hint >= ids_.size()) return -1;
-    if (id < ids_[hint]) return -1;
-    const auto gap = static_cast<uint64_t>(id - ids_[hint]);
-    size_t high = gap < ids_.size() - hint ? hint + gap : ids_.size() - 1, low = high;
-    for (size_t step = 1; ids_[low] > id; step *= 2) {
-        high = low;
-        low = low - hint > step ? low - step : hint;
+    // Ids are distinct, and few are missing as a rule. So there are few runs, and they stay in the cache.
+    if (hint + 1 < runs_.size() && id >= runs_[hint + 1].id) {
+        size_t low = hint + 1, high = low + 1;  // the run is in [low, high)
+        for (size_t step = 1; high < runs_.size() && id >= runs_[high].id; step *= 2) {
+            low = high;
+            high = std::min(low + step, runs_.size());
+        }
+        const auto begin = runs_.begin();
+        hint = static_cast<size_t>(std::ranges::upper_bound(begin + static_cast<ptrdiff_t>(low),
+                                                            begin + static_cast<ptrdiff_t>(high), id, {}, &IdRun::id) -
+                                   begin) -
+               1;
     }
-    const auto begin = ids_.begin();
-    const auto found = ids_[low] == id ? begin + static_cast<ptrdiff_t>(low)
-                                       : std::lower_bound(begin + static_cast<ptrdiff_t>(low),
-                                                          begin + static_cast<ptrdiff_t>(high) + 1, id);
-    if (found == ids_.end()) {
-        hint = ids_.size();
-        return -1;
-    }
-    hint = static_cast<size_t>(found - begin);
-    return *found == id ? found - begin : -1;
+    if (hint >= runs_.size() || id < runs_[hint].id) return -1;
+    const int64_t end = hint + 1 < runs_.size() ? runs_[hint + 1].position : static_cast<int64_t>(ids_.size());
+    const int64_t offset = id - runs_[hint].id;
+    return offset < end - runs_[hint].position ? runs_[hint].position + offset : -1;
 }
 
 // The list of a column that is not held, from its parts and what is packed here.
 PostingList PostingLists::decoded(int32_t column, std::vector<std::span<const uint8_t>> parts) const {
     if (const auto own = packed_.find(column); own != packed_.end()) parts.push_back(own->second.content);
     PostingList list;
+    size_t bytes = 0;  // at least one per posting
+    for (const std::span<const uint8_t> part : parts) bytes += part.size();
+    PostingList::Writer writer(list, std::min(bytes, ids_.size()));
     int64_t last = -1;
     size_t hint = 0;
     for (const std::span<const uint8_t> part : parts) try {
@@ -202,13 +212,12 @@ PostingList PostingLists::decoded(int32_t column, std::vector<std::span<const ui
                 last = reader.number;
                 const int64_t position = position_of(reader.number, hint);
                 if (position >= 0 && dead_[static_cast<size_t>(position)] == 0)
-                    list.append(static_cast<int32_t>(position), reader.count);
+                    writer.write(static_cast<uint32_t>(position), reader.count);
             }
         } catch (const std::invalid_argument& error) {
             refuse_column(column, error.what());
         }
-    list.close();
-    list.shrink();
+    writer.finish();
     return list;
 }
 
@@ -225,7 +234,8 @@ void PostingLists::put(int32_t column, const std::vector<std::span<const uint8_t
     const std::unique_lock lock(mutex_);
     if (lists_.contains(column)) return;
     if (changes_ != seen) list = decoded(column, parts);
-    lists_.emplace(column, Held{std::move(list), removed_.size()});
+    lists_.try_emplace(column, std::move(list), removed_.size())
+        .first->second.used.store(clock_.fetch_add(1) + 1, std::memory_order_relaxed);
     packed_.erase(column);
 }
 
@@ -313,6 +323,7 @@ void PostingLists::add(const CountsView& rows, std::span<const int64_t> ids, std
     dead_.resize(ids_.size());
     last_id_ = ids.back();
     n_words_ = std::accumulate(lengths.begin(), lengths.end(), n_words_);
+    extend_runs(ids_.size() - ids.size());
     append(rows, positions);
 }
 
@@ -364,6 +375,8 @@ std::vector<int32_t> PostingLists::compact() {
         });
     ids_.swap(ids);
     lengths_.swap(lengths);
+    runs_.clear();
+    extend_runs(0);
     dead_.assign(ids_.size(), 0);
     removed_.clear();
     lists_.swap(lists);
@@ -388,6 +401,34 @@ void PostingLists::forget_packed() {
     ++changes_;
 }
 
+std::vector<int32_t> PostingLists::evict(size_t most, int64_t first) {
+    const std::unique_lock lock(mutex_);
+    size_t bytes = 0;
+    std::vector<std::pair<uint64_t, int32_t>> order;
+    for (const auto& [column, held] : lists_) {
+        bytes += held.list.nbytes();
+        order.emplace_back(held.used.load(std::memory_order_relaxed), column);
+    }
+    std::vector<int32_t> evicted;
+    if (bytes <= most) return evicted;
+    std::ranges::sort(order);
+    const auto begin = std::ranges::lower_bound(ids_, first) - ids_.begin();
+    for (const auto& [used, column] : order) {
+        if (bytes <= most) break;
+        const auto found = lists_.find(column);
+        bytes -= found->second.list.nbytes();
+        Packed rest;
+        found->second.list.each_from(static_cast<int32_t>(begin), [&](int32_t position, int32_t count) {
+            rest.append(ids_[static_cast<size_t>(position)], count);
+        });
+        if (!rest.content.empty()) packed_[column] = std::move(rest);
+        lists_.erase(found);
+        evicted.push_back(column);
+    }
+    ++changes_;
+    return evicted;
+}
+
 bool PostingLists::holds(int32_t column) const {
     const std::shared_lock lock(mutex_);
     return lists_.contains(column);
@@ -398,6 +439,7 @@ PostingLists::Held& PostingLists::held(int32_t column) {
     if (found == lists_.end())
         throw std::invalid_argument("The postings of column " + std::to_string(column) +
                                     " are not in memory. Put them there first.");
+    found->second.used.store(clock_.fetch_add(1) + 1, std::memory_order_relaxed);
     return found->second;
 }
 
@@ -405,7 +447,9 @@ PostingLists::Held& PostingLists::held(int32_t column) {
 void PostingLists::settle(Held& held) const {
     const std::span<const int32_t> removed = std::span(removed_).subspan(held.settled);
     const auto has = [&](int32_t position) { return held.list.contains(position); };
-    if (removed.size() > held.list.size() || std::ranges::any_of(removed, has)) {
+    if (removed.size() <= kFewRemoved)
+        held.list.free_from(removed);
+    else if (removed.size() > held.list.size() || std::ranges::any_of(removed, has)) {
         PostingList list;
         held.list.each([&](int32_t position, int32_t count) {
             if (dead_[static_cast<size_t>(position)] == 0) list.append(position, count);
@@ -515,7 +559,8 @@ std::vector<int32_t> PostingLists::lengths() const {
 
 size_t PostingLists::nbytes() const {
     const std::shared_lock lock(mutex_);
-    size_t bytes = ids_.size() * (sizeof(int64_t) + sizeof(int32_t) + 1) + removed_.size() * sizeof(int32_t);
+    size_t bytes = ids_.size() * (sizeof(int64_t) + sizeof(int32_t) + 1) + removed_.size() * sizeof(int32_t) +
+                   runs_.size() * sizeof(IdRun);
     for (const auto& [column, held] : lists_) bytes += held.list.nbytes();
     for (const auto& [column, packed] : packed_) bytes += sizeof(Packed) + packed.content.capacity();
     return bytes;

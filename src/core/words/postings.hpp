@@ -1,6 +1,7 @@
 // Postings: for each term the documents that have it, and the exact search for the best of them by BM25.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <optional>
 #include <shared_mutex>
@@ -86,6 +87,11 @@ class PostingLists {
     // Forgets the lists that are not held: from now on, parts have what they had.
     void forget_packed();
 
+    // Lets go of the lists that have not been asked for the longest, until all take at most `most` bytes. Documents
+    // from the id `first` on are in no part of a list: their postings stay here. Returns the columns that are held no
+    // longer.
+    std::vector<int32_t> evict(size_t most, int64_t first);
+
     bool holds(int32_t column) const;
 
     // Positions of the documents that have a column, ascending. Throws if the column is not held, as all that follow.
@@ -115,12 +121,22 @@ class PostingLists {
         void append(int64_t id, int32_t count);
     };
 
-    // A list that is held, and how many of removed_ it has been freed from.
-    struct Held {
-        PostingList list;
-        size_t settled = 0;
+    // Documents whose ids follow one another, up to the position of the next run.
+    struct IdRun {
+        int64_t id, position;
     };
 
+    // A list that is held, how many of removed_ it has been freed from, and when it was last asked for.
+    struct Held {
+        Held() = default;
+        Held(PostingList own, size_t freed) : list(std::move(own)), settled(freed) {}
+
+        PostingList list;
+        size_t settled = 0;
+        std::atomic<uint64_t> used{0};
+    };
+
+    void extend_runs(size_t from);
     int64_t position_of(int64_t id, size_t& hint) const;
     template <class Visit>
     void each_live(std::span<const uint8_t> content, Visit&& visit) const;
@@ -139,11 +155,13 @@ class PostingLists {
     mutable std::shared_mutex mutex_;  // of all that follows
     std::vector<int64_t> ids_;
     std::vector<int32_t> lengths_;
+    std::vector<IdRun> runs_;       // of ids_
     std::vector<uint8_t> dead_;     // one per position
     std::vector<int32_t> removed_;  // positions, in the order in which they were removed since the last `compact`
     int64_t last_id_ = -1;          // the greatest that was ever here
     int64_t n_words_ = 0;
-    uint64_t changes_ = 0;  // of documents
+    uint64_t changes_ = 0;            // of documents
+    std::atomic<uint64_t> clock_{0};  // how often a list was asked for
     std::unordered_map<int32_t, Held> lists_;
     std::unordered_map<int32_t, Packed> packed_;  // of columns that are not held
 };

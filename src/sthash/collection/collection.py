@@ -261,8 +261,10 @@ class Collection(ByKey):
         the snapshot raises `CollectionError`. A model that was taken from it may be kept, until the collection is
         learned again.
         """
-        with self._store.reading():
+        with self._store.reading() as begins:
             version = self._store.version()
+            if begins:
+                self._loaded.words.trim()
             if self._current is None or self._current.version != version:
                 self._current = Snapshot(
                     self._store,

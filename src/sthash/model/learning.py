@@ -7,14 +7,12 @@ cores; see docs/scaling.md.
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
 from sthash.checks import check_choice, check_positive, check_whole
 from sthash.index.hamming import MAX_BITS
-from sthash.sizes import format_size, parse_size
+from sthash.sizes import default_memory, format_size, parse_size
 
 if TYPE_CHECKING:
     from sthash.hashing import SelfTaughtHashing
@@ -34,11 +32,6 @@ ROW_BYTES, WEIGHT_BYTES = 16, 8
 FEWEST_DOCUMENTS = 1000
 MOST_SCATTER = 1e6  # far beyond use; weights are float32
 LAST_SEED = 2**32 - 1  # of NumPy
-# Files with the memory limit of a container, in the two versions of cgroups.
-_CONTAINER_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
-_UNKNOWN_MACHINE = 8 << 30
-# Learning takes no more than this unless it is allowed to.
-MOST_UNASKED_BYTES = 4 << 30
 
 
 @dataclass(frozen=True)
@@ -144,7 +137,7 @@ class Learning:
     @property
     def most_bytes(self) -> int:
         """Most memory that learning may take."""
-        return min(machine_bytes() // 4, MOST_UNASKED_BYTES) if self.memory is None else int(self.memory)
+        return default_memory() if self.memory is None else int(self.memory)
 
     def with_default(self, recipe: Recipe) -> Learning:
         """Return the same settings with ``recipe`` if they name none."""
@@ -237,20 +230,6 @@ def _rounded_down(count: int) -> int:
     """Round down to two digits, so that a few documents more or less change nothing."""
     unit = int(10 ** max(len(str(count)) - 2, 0))
     return count // unit * unit
-
-
-def machine_bytes() -> int:
-    """Return the memory of the machine, or of the container that this process is in."""
-    try:
-        found = [int(os.sysconf("SC_PHYS_PAGES")) * int(os.sysconf("SC_PAGE_SIZE"))]
-    except (AttributeError, OSError, ValueError):
-        return _UNKNOWN_MACHINE
-    for name in _CONTAINER_LIMITS:
-        try:
-            found.append(int(Path(name).read_text(encoding="ascii")))
-        except (OSError, ValueError):  # there is none, or it is "max"
-            continue
-    return min(found)
 
 
 def format_seconds(seconds: float) -> str:

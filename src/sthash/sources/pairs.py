@@ -13,6 +13,8 @@ from sthash.sources.vectors import VectorCheck, is_vector_file, open_vectors, un
 from sthash.tables import column_texts, dataset_records, is_column, is_table
 from sthash.vectors.metric import Metric
 
+_RECORDS = (str, dict, Document)
+
 
 def open_documents(documents: Any, **fields: Unpack[FieldNames]) -> Iterator[Document]:
     """Give checked documents, whatever they are passed as.
@@ -60,7 +62,7 @@ def _checked(documents: Iterable[Any], fields: SourceFields) -> Iterator[Documen
     position = 0
     for value in documents:
         # Most values are texts and dictionaries, so these are checked first.
-        if not isinstance(value, str | dict | Document) and (isinstance(value, os.PathLike) or is_table(value)):
+        if not isinstance(value, _RECORDS) and (isinstance(value, os.PathLike) or is_table(value)):
             from sthash.sources.reader import read_documents
 
             for document in read_documents(value, fields):

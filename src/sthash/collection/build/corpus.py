@@ -1,11 +1,13 @@
 """The documents that a collection learns from: added batch by batch, then sampled, and encoded by what was learned.
 
-Each text is scanned once: its term counts are kept until all are written, as long as they fit into `KEPT_BYTES`.
+Each text is scanned once: the counts of its terms and forms are kept until all are written, as long as they fit into
+`KEPT_BYTES`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -17,13 +19,15 @@ from sthash.collection.file.documents import Documents
 from sthash.collection.file.store import Store
 from sthash.collection.indexes.cells import Cells
 from sthash.collection.indexes.codes import Codes
+from sthash.collection.indexes.counts import PackedRows
 from sthash.collection.indexes.entries import Entries
+from sthash.collection.indexes.forms import END_FORMS, count_forms
 from sthash.collection.indexes.words import Words
 from sthash.model import Model, TextModel, VectorModel
 from sthash.model.inner_products import InnerProducts
 from sthash.model.learning import CorpusSize
 from sthash.progress import Progress
-from sthash.text.analyzer import check_stemmer, resolve_stop_words
+from sthash.text.analyzer import WordAnalyzer, check_stemmer, resolve_stop_words
 from sthash.vectors.rows import Rows
 
 if TYPE_CHECKING:
@@ -72,7 +76,7 @@ class TextCorpus:
         self._store = store
         self._counter = CorpusCounter(vectorizer)
         self._vectorizer = vectorizer
-        self._kept: list[tuple[Ids, Any]] | None = []
+        self._kept: list[tuple[Ids, Any, PackedRows]] | None = []
         self._bytes = self._n_documents = 0
         self._most_bytes = min(KEPT_BYTES, memory // 4)
         self._first: dict[str, int] = {}
@@ -101,14 +105,17 @@ class TextCorpus:
         }
 
     def put(self, entries: Entries) -> None:
-        """Count the terms of texts."""
+        """Count the terms and the forms of texts."""
         self._n_documents += len(entries.ids)
         counts = self._counter.add(entries.texts)
-        self._bytes += counts.data.nbytes + counts.indices.nbytes + counts.indptr.nbytes
+        if self._kept is None:
+            return
+        forms = PackedRows.of(self._forms(entries.texts))
+        self._bytes += counts.data.nbytes + counts.indices.nbytes + counts.indptr.nbytes + forms.nbytes
         if self._bytes > self._most_bytes:
             self._kept = None
-        if self._kept is not None:
-            self._kept.append((entries.ids, counts))
+        else:
+            self._kept.append((entries.ids, counts, forms))
 
     def finish(self) -> None:
         """Settle the vocabulary of the model; TooFewDocumentsError if it is empty."""
@@ -146,7 +153,7 @@ class TextCorpus:
                 if chosen.any():
                     yield self._vectorizer.transform(batch[place][1] for place in np.flatnonzero(chosen))
             return
-        for numbers, counts in self._kept:
+        for numbers, counts, _ in self._kept:
             chosen = np.isin(numbers, ids, assume_unique=True)
             if chosen.any():
                 yield self._counter.rows(counts if chosen.all() else counts[chosen])
@@ -183,8 +190,8 @@ class TextCorpus:
         known = codes.model.terms if codes is not None and isinstance(codes.model, TextModel) else None
         column_of = self._columns(self._first or known)
         words.clear(sorted(column_of, key=column_of.__getitem__))
-        for ids, rows in self._counted(column_of):
-            words.put_rows(ids, rows)
+        for ids, rows, forms in self._counted(column_of):
+            words.put_rows(ids, rows, forms)
             if codes is not None:
                 codes.put(ids, rows)
             done += len(ids)
@@ -206,20 +213,29 @@ class TextCorpus:
             column_of |= {name: column for column, name in enumerate(known.names(range(first)))}
         return column_of
 
-    def _counted(self, column_of: dict[str, int]) -> Iterator[tuple[Ids, Rows]]:
-        """Iterate over the counts of all documents in the columns of the file."""
+    def _forms(self, texts: list[str]) -> Rows:
+        return count_forms(texts, self._analyzer, self._vectorizer.threads)
+
+    @cached_property
+    def _analyzer(self) -> WordAnalyzer:
+        known = self.word_settings()
+        return WordAnalyzer(frozenset(known["stop_words"]), known["stemmer"], known["fold_accents"])
+
+    def _counted(self, column_of: dict[str, int]) -> Iterator[tuple[Ids, Rows, Rows]]:
+        """Iterate over the counts of all documents in the columns of the file, and over their forms."""
         if self._kept is None:
             counter = self._counter.frozen(column_of)
             for batch in batched(Documents(self._store).counted_texts(), length=lambda pair: len(pair[1])):
-                counts = counter.count([text for _, text in batch])
-                yield np.array([number for number, _ in batch], dtype=np.int64), Rows.of(counts)
+                texts = [text for _, text in batch]
+                counts = Rows.of(counter.count(texts))
+                yield np.array([number for number, _ in batch], dtype=np.int64), counts, self._forms(texts)
             return
         from sthash.text.vocabulary import take_columns
 
         names = self._counter.totals.terms.tolist()
         columns = np.fromiter((column_of[name] for name in names), dtype=np.int32, count=len(names))
-        for ids, provisional in self._kept:
-            yield ids, Rows.of(take_columns(provisional, columns, len(column_of)))
+        for ids, provisional, forms in self._kept:
+            yield ids, Rows.of(take_columns(provisional, columns, len(column_of))), forms.rows(END_FORMS)
 
 
 class VectorCorpus:

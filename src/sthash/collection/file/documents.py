@@ -26,6 +26,8 @@ MOST_NESTED = 100
 # of decoded metadata relative to its size in the file.
 CACHED_BYTES = 1 << 24
 PACKED_TOGETHER = 1024
+# Keys that are looked for in one query.
+KEYS_TOGETHER = 500
 BYTES_BESIDE = 400
 BYTES_PER_METADATA_BYTE = 16
 _JSON = json.JSONEncoder(allow_nan=False)
@@ -150,7 +152,9 @@ class Documents:
             rows.append((number, key, label, _metadata(document), encode_text(document.text)))
         self._store.put_setting("next", noted | {"id": first + len(documents), "key": automatic})
         position_of = {row[1]: position for position, row in enumerate(rows)}
-        present = {row[1]: found for row in rows if (found := self._find(row[1])) is not None}
+        # An automatic key is greater than any that has been a number.
+        given_keys = [row[1] for row, document in zip(rows, documents, strict=True) if document.key is not None]
+        present = self._find_many(given_keys)
         if not replace and (present or len(position_of) < len(rows)):
             clash = next(row[1] for place, row in enumerate(rows) if row[1] in present or position_of[row[1]] != place)
             if present.get(clash, since) < since:
@@ -223,6 +227,19 @@ class Documents:
         if self._store.execute("SELECT key FROM documents WHERE id = ?", row).fetchone() != (key,):
             raise self._store.damaged("the index of the keys does not fit the documents")
         return int(row[0])
+
+    def _find_many(self, keys: list[bytes]) -> dict[bytes, int]:
+        """Return the ids of those of some keys that are there."""
+        found = dict[bytes, int]()
+        for start in range(0, len(keys), KEYS_TOGETHER):
+            some = keys[start : start + KEYS_TOGETHER]
+            among = ", ".join("?" * len(some))
+            rows = self._store.execute(f"SELECT key FROM documents WHERE key IN ({among})", tuple(some))  # noqa: S608
+            for (key,) in rows.fetchall():
+                number = self._find(key)
+                if number is not None:
+                    found[key] = number
+        return {key: found[key] for key in keys if key in found}
 
     def get(self, number: int) -> Document:
         """Return a document by its id."""
@@ -368,6 +385,8 @@ def _size_of(row: tuple[Any, ...]) -> int:
 
 
 def _metadata(document: Document) -> bytes:
+    if not document.metadata:
+        return b"{}"
     if _is_nested_deeper(document.metadata, MOST_NESTED):
         raise ValueError(f"metadata of document {document.key!r} is nested more than {MOST_NESTED} deep. Flatten it.")
     try:

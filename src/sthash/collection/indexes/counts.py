@@ -54,11 +54,37 @@ class CurrentWeights:
         return term_weights(rows.indptr, position, rows.values, self.weighting, statistics)
 
 
-def put_counts(store: Store, ids: Iterable[int], rows: Rows, threads: int | None = None) -> None:
-    """Write the counts of documents."""
-    packed_rows, offsets = _core.pack_counts(rows.indptr, rows.columns, rows.values, threads=resolve_threads(threads))
-    content, bounds = packed_rows.tobytes(), offsets.tolist()
+@dataclass(frozen=True)
+class PackedRows:
+    """Rows of counts as bytes: row i is ``content[offsets[i] : offsets[i + 1]]``."""
+
+    content: npt.NDArray[np.uint8]
+    offsets: npt.NDArray[np.int64]
+
+    @classmethod
+    def of(cls, rows: Rows, threads: int | None = None) -> PackedRows:
+        """Pack rows."""
+        return cls(*_core.pack_counts(rows.indptr, rows.columns, rows.values, threads=resolve_threads(threads)))
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes in memory."""
+        return self.content.nbytes + self.offsets.nbytes
+
+    def rows(self, n_columns: int, threads: int | None = None) -> Rows:
+        """Unpack them."""
+        workers = resolve_threads(threads)
+        return Rows.sparse(
+            *_core.unpack_counts(self.content, self.offsets, n_columns=n_columns, threads=workers), n_columns
+        )
+
+
+def put_counts(store: Store, ids: Iterable[int], rows: Rows, threads: int | None = None) -> npt.NDArray[np.int64]:
+    """Write the counts of documents; return where each ends among the bytes of all, after a 0."""
+    packed = PackedRows.of(rows, threads)
+    content, bounds = packed.content.tobytes(), packed.offsets.tolist()
     store.put_many("counts", [(number, content[bounds[i] : bounds[i + 1]]) for i, number in enumerate(ids)])
+    return packed.offsets
 
 
 def unpacked(store: Store, contents: list[bytes], n_columns: int, threads: int | None = None) -> Rows:

@@ -69,6 +69,11 @@ class LoadedWords:
         assert held is not None  # noqa: S101
         return held.values
 
+    def trim(self) -> None:
+        """Keep memory bounded; not while anybody searches."""
+        if self._state is not None:
+            self.postings.trim()
+
     def follow(self, store: Store, n_columns: int, analyzer: WordAnalyzer, threads: int) -> None:
         """Bring everything to the present state of the file, within a transaction of the caller's."""
         now, known = state_of(store), self._state

@@ -10,7 +10,8 @@ read.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +28,7 @@ from sthash.collection.indexes.forms import END_FORMS, count_forms
 from sthash.collection.indexes.list_blocks import blocks_of, put_lists, unpacked_blocks
 from sthash.collection.indexes.roster import Roster
 from sthash.progress import Progress, silent
+from sthash.sizes import default_memory
 from sthash.text.analyzer import WordAnalyzer
 from sthash.vectors.rows import Rows
 
@@ -35,8 +37,8 @@ MOST_PENDING = 4096
 # A segment is indexed in memory: the packed counts of its documents take at most this many bytes, and about twenty
 # times as many while they are turned into lists.
 SEGMENT_BYTES = 1 << 24
-# Lists that are kept for the next search.
-CACHED_BYTES = 1 << 28
+# Lists that are kept for the next search take at most this part of `default_memory`.
+CACHED_PART = 4
 # Removed documents keep their slots in memory until there are more of them than this, and than an eighth of all.
 FEW_REMOVED = 1024
 
@@ -101,6 +103,75 @@ def _pieces(store: Store, first: int, last: int) -> Iterator[tuple[Ids, list[byt
         size += len(content)
     if ids:
         yield np.array(ids, dtype=np.int64), contents
+
+
+class ListWriter:
+    """Turns the counts and forms of new documents into segments while they are at hand, so that nothing is read again.
+
+    The lists of a segment are made on a thread of their own, while the next documents come.
+
+    Parameters
+    ----------
+    store : Store
+    threads : int or None
+    """
+
+    def __init__(self, store: Store, threads: int | None) -> None:
+        self._store = store
+        self._threads = threads
+        self._buffer: list[tuple[Ids, Rows, Rows]] = []
+        self._size = 0
+        self._making: tuple[Ids, int, Future[list[tuple[int, bytes]]]] | None = None
+        self._worker: ThreadPoolExecutor | None = None
+
+    def put(self, ids: Ids, terms: Rows, forms: Rows, bounds: npt.NDArray[np.int64]) -> None:
+        """Take documents, whose ids ascend and are greater than all before; ``bounds`` are those of packed terms."""
+        first = 0
+        while first < len(ids):
+            ends = bounds[first + 1 :] - bounds[first]
+            fitting = int(np.searchsorted(ends, SEGMENT_BYTES - self._size, side="right"))
+            last = first + max(fitting, 0 if self._buffer else 1)
+            if last > first:
+                self._buffer.append((ids[first:last], terms.part(first, last), forms.part(first, last)))
+                self._size += int(bounds[last] - bounds[first])
+            if last < len(ids):
+                self._make()
+            first = last
+
+    def finish(self, report: Progress) -> None:
+        """Write the last segment, unless there are only a few documents in all: these are pending then."""
+        if self._worker is not None or sum(len(ids) for ids, *_ in self._buffer) > MOST_PENDING:
+            report("posting lists", 0, None)
+            self._make()
+            self._take()
+        self._buffer.clear()
+        self._size = 0
+        if self._worker is not None:
+            self._worker.shutdown()
+            self._worker = None
+
+    def _make(self) -> None:
+        self._take()
+        if not self._buffer:
+            return
+        ids, terms, forms = zip(*self._buffer, strict=True)
+        if self._worker is None:
+            self._worker = ThreadPoolExecutor(1)
+        all_ids = np.concatenate(ids)
+        self._making = all_ids, self._size, self._worker.submit(_blocks, all_ids, terms, forms, self._threads)
+        self._buffer, self._size = [], 0
+
+    def _take(self) -> None:
+        if self._making is None:
+            return
+        ids, size, made = self._making
+        self._making = None
+        segments = Segments(self._store, KIND)
+        segments.add(int(ids[0]), ids, made.result(), size)
+
+
+def _blocks(ids: Ids, terms: Sequence[Rows], forms: Sequence[Rows], threads: int | None) -> list[tuple[int, bytes]]:
+    return [block for rows in (terms, forms) for block in blocks_of(Rows.stacked(rows), ids, threads)]
 
 
 @dataclass(frozen=True)
@@ -174,7 +245,7 @@ class PostingTable:
         self._gone = np.zeros(0, dtype=np.int64)
         self._new: list[tuple[Ids, Rows, npt.NDArray[np.int32]]] = []
         self._held: set[int] = set()
-        self._full = False
+        self._grown = False
         self._take_segments()
 
     def _take_segments(self) -> None:
@@ -204,6 +275,12 @@ class PostingTable:
         self._gone = np.sort(np.concatenate([self._gone, slots]))
         if len(self._gone) > max(FEW_REMOVED, len(self._roster) // 8):
             self.drop()
+
+    def trim(self) -> None:
+        """Forget the lists that were not searched for the longest, if all take much memory; not during a search."""
+        if self._lists is not None and self._grown:
+            self._held.difference_update(self._lists.evict(default_memory() // CACHED_PART, first=self._end).tolist())
+        self._grown = False
 
     def append(self, ids: Ids, rows: Rows, lengths: npt.NDArray[np.int32]) -> None:
         """Append documents with their term counts; `follow` puts them into the lists."""
@@ -245,15 +322,14 @@ class PostingTable:
     def lists(self, columns: Iterable[int] | Columns, n_columns: int) -> Lists:
         """Return lists that hold at least these columns."""
         wanted = set(columns.tolist() if isinstance(columns, np.ndarray) else columns)
-        if self._lists is None or (self._full and not wanted <= self._held):
-            self._lists, self._full = self._new_lists(n_columns), False
+        if self._lists is None:
+            self._lists = self._new_lists(n_columns)
             self._gone = self._gone[:0]
             self._held.clear()
         lists, missing = self._lists, sorted(wanted - self._held)
         put_lists(lists, missing, self._segments, self._all, n_columns, self._store)
         self._held.update(missing)
-        if missing:
-            self._full = lists.nbytes > CACHED_BYTES
+        self._grown = self._grown or bool(missing)
         return Lists(lists, len(self._roster) + len(self._gone), self._gone)
 
     def _new_lists(self, n_columns: int) -> _core.PostingLists:

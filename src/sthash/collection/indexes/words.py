@@ -39,7 +39,7 @@ from sthash.collection.indexes.embedder import Embedder
 from sthash.collection.indexes.entries import Entries
 from sthash.collection.indexes.loaded_words import LENGTHS, LoadedWords
 from sthash.collection.indexes.passages import PassageLists, PassageWriter
-from sthash.collection.indexes.postings import Lists
+from sthash.collection.indexes.postings import Lists, ListWriter
 from sthash.collection.indexes.query_words import QueryWords, unused
 from sthash.collection.indexes.roster import Roster
 from sthash.collection.indexes.terms import (
@@ -60,6 +60,8 @@ from sthash.vectors.metric import Metric
 from sthash.vectors.rows import Rows
 
 SETTING = "words"
+# Terms of new documents that are counted together.
+MOST_UNCOUNTED = 1 << 22
 # Settings that `Collection.info` shows.
 SHOWN = ("weighting", "language", "stemmer", "fold_accents")
 # Documents whose vectors a search reads for later ones, at least: about five milliseconds.
@@ -99,6 +101,8 @@ class Words:
         self._parts: list[Rows] = []  # the vectors of the first documents, until all are read
         self._n_read = 0
         self._growing: WordCounter | None = None
+        self._uncounted: list[Columns] = []
+        self._lists = ListWriter(store, self._threads)
 
     @cached_property
     def _passages(self) -> PassageWriter:
@@ -160,16 +164,21 @@ class Words:
         self.put_rows(entries.ids, rows)
         return rows
 
-    def put_rows(self, ids: Ids, rows: Rows) -> None:
-        """Write term counts, whose terms are all in the file."""
-        put_counts(self._store, ids.tolist(), rows, self._threads)
-        change_frequencies(self._store, rows.columns, 1)
+    def put_rows(self, ids: Ids, rows: Rows, forms: Rows | None = None) -> None:
+        """Write term counts, whose terms are all in the file; with the forms of the same texts, their lists too."""
+        bounds = put_counts(self._store, ids.tolist(), rows, self._threads)
+        self._uncounted.append(rows.columns)
+        if sum(map(len, self._uncounted)) > MOST_UNCOUNTED:
+            self._count()
+        if forms is not None:
+            self._lists.put(ids, rows, forms, bounds)
         lengths = rows.sums()
         self._lengths.put(ids, lengths.astype("<i4").view(np.uint8).reshape(-1, 4))
         self._passages.put(ids, lengths)
 
     def remove(self, ids: Ids) -> None:
         """Remove documents."""
+        self._count()
         removed = list(stored_counts(self._store, ids))
         contents = [content for _, content in removed]
         change_frequencies(self._store, unpacked(self._store, contents, next_column(self._store)).columns, -1)
@@ -179,8 +188,16 @@ class Words:
         self._lengths.remove(ids)
         self._passages.remove(ids)
 
+    def _count(self) -> None:
+        """Add the terms of new documents to the frequencies in the file."""
+        if self._uncounted:
+            change_frequencies(self._store, np.concatenate(self._uncounted), 1)
+            self._uncounted.clear()
+
     def clear(self, terms: Iterable[str]) -> None:
         """Remove everything, and start again with these terms in the first columns."""
+        self._uncounted.clear()
+        self._lists = ListWriter(self._store, self._threads)
         for table in ("terms", "frequencies", "counts"):
             self._store.execute(f"DELETE FROM {table}")  # noqa: S608
         Segments(self._store, postings.KIND).clear()
@@ -192,6 +209,8 @@ class Words:
 
     def settle(self, report: Progress = silent) -> None:
         """Bring lengths and posting lists up to date; once at the end of each change."""
+        self._count()
+        self._lists.finish(report)
         self._lengths.settle()
         postings.settle(self._store, next_column(self._store), self.analyzer, self._threads, report)
         self._passages.settle()
