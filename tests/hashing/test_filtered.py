@@ -9,6 +9,7 @@ from sthash.hashing import embedding, knn_graph, neighbors, normal_scores, row_b
 from sthash.hashing.embedding import laplacian_eigenpairs
 from sthash.hashing.filtered import NormalizedGraph, filtered_pairs
 from sthash.hashing.neighbors import filter_degrees, neighbor_places
+from sthash.hashing.subspace import spectral_subspace
 from sthash.vectors.rows import Rows
 
 
@@ -143,25 +144,27 @@ def test_a_good_start_needs_fewer_steps(large):
 
 @pytest.mark.parametrize("short", [False, True])
 def test_places_in_place_are_those_of_the_plain_steps(short, monkeypatch):
-    """From the same eigenvectors: the exact ones."""
+    """From the same eigenvectors: those of `spectral_subspace`, which rounds them to a grid.
+
+    The exact ones must not take their place: a value that the grid moves past its neighbor changes the ranks of both.
+    That moved 383 of the 9,600 normal scores here, and an inner product of two places by up to 0.0375.
+    """
     X, k = clusters(400)
     W = knn_graph(X, k)
     slow = neighbor_places(W, 8, np.random.default_rng(0), X if short else None)
+    same = spectral_subspace(W, 24)
     monkeypatch.setattr(neighbors, "LARGE", 0)
     monkeypatch.setattr(row_blocks, "BLOCK_ROWS", 100)
-    exact = laplacian_eigenpairs(W, 24)
 
     def given(A, n_wanted, *_, **__):
-        return 1 - exact.values[:n_wanted], (exact.vectors[:, :n_wanted] * A.root[:, None]).astype(np.float32)
+        assert n_wanted == 24
+        return 1 - same.values, (same.vectors * A.root[:, None]).astype(np.float32)
 
     monkeypatch.setattr(neighbors, "filtered_pairs", given)
     fast = neighbor_places(W, 8, np.random.default_rng(0), X if short else None)
     assert fast.dtype == np.float32
     if not short:  # with short vectors a frame chooses its subspace, so only what it leads to is alike
-        # Eigenvectors are rounded to coarse steps, and some values lie just between two of them.
-        away = np.abs(fast @ fast.T - slow @ slow.T)
-        assert away.mean() < 0.003
-        assert away.max() < 0.06
+        np.testing.assert_allclose(fast @ fast.T, slow @ slow.T, atol=1e-4)
     assert np.abs(fast).mean() == pytest.approx(np.abs(slow).mean(), rel=0.03)
 
 
