@@ -14,9 +14,10 @@ from sthash.cli import main
 from sthash.extras import install_command
 from sthash.reproduction import report
 from sthash.reproduction.conditions import load_conditions
-from sthash.reproduction.report.claims import FAILS, HOLDS, PARTLY, judge, share_above
+from sthash.reproduction.report.claims import judge, share_above
 from sthash.reproduction.report.markup import html_page, table
 from sthash.reproduction.report.summary import Point, Summary
+from sthash.reproduction.report.verdicts import FAILS, HOLDS, PARTLY
 from sthash.reproduction.results import Results
 from sthash.reproduction.runner import carry_out, choose
 

@@ -9,10 +9,13 @@ import yaml
 
 from sthash import SelfTaughtHashing
 from sthash.hashing import knn_graph
-from sthash.reproduction.conditions import load_conditions
+from sthash.reproduction.conditions import ConditionsError, load_conditions
 from sthash.reproduction.report import write_report
-from sthash.reproduction.results import Results
-from sthash.reproduction.runner import carry_out, choose
+from sthash.reproduction.report.stage_claims import judge_stages
+from sthash.reproduction.report.summary import Summary
+from sthash.reproduction.report.verdicts import FAILS, HOLDS, PARTLY
+from sthash.reproduction.results import Job, Results
+from sthash.reproduction.runner import Outcome, carry_out, choose
 from sthash.reproduction.variants import GlobalEigenmap, global_similarity, ratio_cut, ratio_cut_eigenmap
 
 
@@ -78,6 +81,7 @@ def test_variants_of_the_conditions_are_measured_and_reported(experiments, tmp_p
                 "title": "Neighbors",
                 "about": "How many.",
                 "sweep": True,
+                "claims": [{"text": "How many should be the number that is wanted", "best_at_wanted": True}],
                 "variants": {
                     f"k = {k}": {
                         "estimator": "sthash:SelfTaughtHashing",
@@ -113,6 +117,69 @@ def test_variants_of_the_conditions_are_measured_and_reported(experiments, tmp_p
     ]
     shown = next(line for line in text.splitlines() if line.startswith("| Small | k = 5 |") and line.count("|") == 11)
     assert f"{float(one['value']):.3f}" in shown
+    assert (
+        "| How many should be the number that is wanted, on Small. | Best of 5, 10 for 5, 10 wanted neighbors" in text
+    )
     # Without the name they are measured only if everything is.
     assert not choose(load_conditions(experiments), ["small"], ["sth"]).variants
     assert choose(load_conditions(experiments), ["small"]).variants
+
+
+CLAIMS = {
+    "A serves better than B": {"better": "A", "than": "B"},
+    "A need not be tuned": {"enough": "A", "among": ["B", "k = 10"]},
+    "A is slow": {"as_slow": "A"},
+    "k is what is wanted": {"best_at_wanted": True},
+}
+
+
+def judged(experiments, results):
+    """Judge the claims about stages, given precision, seconds, and mean average precision by number of wanted ones."""
+    one = {"estimator": "sthash:SelfTaughtHashing"}
+    sizes = {f"k = {k}": one | {"settings": {"n_neighbors": k}} for k in (5, 10)}
+    claims = [{"text": text} | claim for text, claim in CLAIMS.items()]
+    variants = {
+        "lengths": [16],
+        "wanted": [5, 10],
+        "groups": [
+            {"title": "Sizes", "variants": sizes, "claims": claims[3:]},
+            {"title": "Others", "variants": {"A": one, "B": one}, "claims": claims[:3]},
+        ],
+    }
+    (experiments / "variants.yaml").write_text(yaml.safe_dump(variants))
+    run = choose(load_conditions(experiments), ["small"], ["sth", "variants"])
+    outcome = Outcome()
+    for name, (precision, near, seconds) in results.items():
+        outcome.results[Job("variant", "small", 0, name)] = {
+            "scores": {"topics": [{"precision_at_k": precision}]}
+            | {str(k): [{"mean_average_precision": value}] for k, value in zip((5, 10), near, strict=True)},
+            "seconds": {"encode": seconds, "search": 1.0},
+        }
+    return {claim.text.removesuffix(", on Small."): claim for claim in judge_stages(Summary(run, outcome))}
+
+
+def test_claims_about_stages_are_judged_both_ways(experiments):
+    results = {"A": (0.5, (0.4, 0.5), 0.6), "B": (0.4, (0.3, 0.4), 0)}
+    results |= {"k = 5": (0, (0.2, 0.3), 0), "k = 10": (0.52, (0.1, 0.4), 0)}
+    found = judged(experiments, results)
+    assert [found[text].verdict for text in CLAIMS] == [HOLDS] * 4
+    assert found["A serves better than B"].measured.endswith("topics: 0.500 / 0.400; Small, neighbors: 0.500 / 0.400")
+    assert "Small, topics: +4.0%; Small, neighbors: -20.0%" in found["A need not be tuned"].measured
+    assert found["k is what is wanted"].measured.endswith("Small 5, 10")
+    turned = {"A": (0.4, (0.3, 0.35), 0.4), "B": (0.5, (0.4, 0.5), 0)}
+    turned |= {"k = 5": (0, (0.1, 0.4), 0), "k = 10": (0.5, (0.2, 0.38), 0)}
+    assert [judged(experiments, turned)[text].verdict for text in CLAIMS] == [FAILS] * 4
+    part = judged(experiments, turned | {"A": (0.6, (0.3, 0.35), 0.4)})
+    assert [part[text].verdict for text in list(CLAIMS)[:2]] == [PARTLY] * 2
+
+
+def test_claims_about_variants_that_were_not_measured_are_not_made(experiments):
+    assert set(judged(experiments, {"A": (0.5, (0.4, 0.5), 0.6), "k = 5": (0, (0.2, 0.3), 0)})) == {"A is slow"}
+
+
+def test_a_claim_about_an_unknown_variant_is_refused(experiments):
+    claims = [{"text": "It is so", "better": "A", "than": "nobody"}]
+    group = {"title": "Others", "variants": {"A": {"estimator": "sthash:SelfTaughtHashing"}}, "claims": claims}
+    (experiments / "variants.yaml").write_text(yaml.safe_dump({"lengths": [16], "wanted": [5], "groups": [group]}))
+    with pytest.raises(ConditionsError, match=r"variants\.yaml: the claim 'It is so' names 'nobody'"):
+        load_conditions(experiments)

@@ -138,13 +138,15 @@ class Experiment:
 class VariantGroup:
     """Choices for one stage that are compared with each other.
 
-    With ``sweep`` they are also tabulated against the number of wanted neighbors.
+    With ``sweep`` they are also tabulated against the number of wanted neighbors. ``claims`` are what the paper says of
+    them, each with the names of the variants that it compares.
     """
 
     title: str
     about: str
     variants: Sequence[Method]
     sweep: bool = False
+    claims: Sequence[Mapping[str, Any]] = ()
 
 
 @dataclass(frozen=True)
@@ -165,6 +167,7 @@ class Conditions:
                 given.get("about", ""),
                 tuple(Method(name=name, title=name, **settings) for name, settings in given["variants"].items()),
                 bool(given.get("sweep", False)),
+                tuple(given.get("claims", ())),
             )
             for given in self.variants.get("groups", ())
         ]
@@ -235,6 +238,11 @@ def _check_variants(conditions: Conditions) -> None:
     names = [variant.name for group in conditions.variant_groups() for variant in group.variants]
     if twice := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
         raise ConditionsError(f"the variant {twice[0]!r} is there twice. Give each its own name.")
+    compared = ("better", "than", "enough", "as_slow")
+    for claim in (claim for group in conditions.variant_groups() for claim in group.claims):
+        for name in [*(claim[key] for key in compared if key in claim), *claim.get("among", ())]:
+            if name not in names:
+                raise ConditionsError(f"the claim {claim['text']!r} names {name!r}, which is no variant. Correct it.")
 
 
 def _check_method(method: Method, protocol: dict[str, Any]) -> None:

@@ -8,6 +8,7 @@ here for those that settings in a file cannot express.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any, Self
@@ -22,7 +23,7 @@ from sthash.arrays import Vectors
 from sthash.blas import one_blas_thread
 from sthash.codes import Bits
 from sthash.evaluation.ball import score
-from sthash.evaluation.relevance import Relevance
+from sthash.evaluation.relevance import Relevance, nearest_neighbors
 from sthash.hashing import LinearEmbedding, LinearSVMBank, NystromExtension, SelfTaughtHashing
 from sthash.hashing.filtered import degrees_of
 from sthash.reproduction.conditions import Method
@@ -34,6 +35,8 @@ Array = npt.NDArray[np.float64]
 
 # The ratio cut needs the inverse of L, which is singular: this share of the mean degree is added to its diagonal.
 SHIFT = 1e-6
+# Documents that an exhaustive search finds for each query.
+WANTED = 25
 
 
 def measure_variant(
@@ -44,7 +47,7 @@ def measure_variant(
     seconds = {}
     for group in method.groups(variants["lengths"]):
         found = encode(make(method, group[-1]), group[-1], *data.rows(method.rows), method.title)
-        seconds = {"fit": found.fit_seconds, "encode": found.encode_seconds}
+        seconds = {"fit": found.fit_seconds, "encode": found.encode_seconds, "search": _search_seconds(data)}
         relevances: dict[str, Relevance] = {"topics": data.topics}
         relevances |= {str(k): data.neighbors(k) for k in sorted(variants["wanted"], reverse=True)}
         for name, relevance in relevances.items():
@@ -60,6 +63,13 @@ def measure_variant(
                 balls = [asdict(ball) for ball in measured.balls if ball.n_bits == ranking.n_bits]
                 scores.setdefault(name, []).append({**asdict(ranking), "balls": balls})
     return {"scores": scores, "seconds": seconds}
+
+
+def _search_seconds(data: CorpusSplit) -> float:
+    """Time an exhaustive search: each query is compared with the whole corpus."""
+    start = time.perf_counter()
+    nearest_neighbors(data.train, data.test, min(WANTED, data.train.shape[0]))
+    return time.perf_counter() - start
 
 
 def nystrom(n_bits: int) -> SelfTaughtHashing:

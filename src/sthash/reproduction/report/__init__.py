@@ -17,6 +17,7 @@ from sthash.reproduction.report import better_codes, claims, figures, known_scor
 from sthash.reproduction.report.markup import html_page, latex_tables, table
 from sthash.reproduction.report.numbers import as_csv
 from sthash.reproduction.report.summary import RELEVANCE_TITLES, Summary
+from sthash.reproduction.report.verdicts import FAILS, HOLDS, PARTLY, Claim
 from sthash.reproduction.runner import Outcome, Run
 
 TITLE = "Self-Taught Hashing, reproduced"
@@ -104,8 +105,8 @@ def machine() -> dict[str, str]:
     return described
 
 
-def _opening(run: Run, judged: list[claims.Claim], known: list[known_scores.Comparison]) -> str:
-    verdicts = (claims.HOLDS, claims.PARTLY, claims.FAILS)
+def _opening(run: Run, judged: list[Claim], known: list[known_scores.Comparison]) -> str:
+    verdicts = (HOLDS, PARTLY, FAILS)
     held, partly, failed = (sum(claim.verdict == verdict for claim in judged) for verdict in verdicts)
     said = f"Of {len(judged)} claims of the paper {held} hold, {partly} hold in part, {failed} do not hold."
     lines = [
@@ -120,7 +121,7 @@ def _opening(run: Run, judged: list[claims.Claim], known: list[known_scores.Comp
     return "\n\n".join(line for line in lines if line)
 
 
-def _claims(judged: list[claims.Claim]) -> str:
+def _claims(judged: list[Claim]) -> str:
     if not judged:
         return ""
     return (

@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from sthash.reproduction.conditions import Experiment
+from sthash.reproduction.report.stage_claims import judge_stages
 from sthash.reproduction.report.summary import RELEVANCE_TITLES, Point, Summary
-
-HOLDS, PARTLY, FAILS, UNKNOWN = "holds", "in part", "does not hold", "not measured"
-
-
-class Claim(NamedTuple):
-    """A claim of the paper, what was measured of it, and the verdict."""
-
-    text: str
-    measured: str
-    verdict: str
+from sthash.reproduction.report.verdicts import Claim, listed, on, verdict
 
 
 def judge(summary: Summary) -> list[Claim]:
@@ -34,23 +26,8 @@ def judge(summary: Summary) -> list[Claim]:
         *_error_analysis(summary),
         *_entropy(summary),
         *_speed(summary),
+        *judge_stages(summary),
     ]
-
-
-def _verdict(outcomes: list[bool]) -> str:
-    if not outcomes:
-        return UNKNOWN
-    return HOLDS if all(outcomes) else PARTLY if any(outcomes) else FAILS
-
-
-def _listed(names: Iterable[str]) -> str:
-    *first, last = names
-    return f"{', '.join(first)} and {last}" if first else last
-
-
-def _on(experiments: Iterable[Experiment]) -> str:
-    """Name the corpora that a claim was measured on."""
-    return _listed(dict.fromkeys(experiment.title for experiment in experiments))
 
 
 def _unmeasured(summary: Summary, reference: str, names: Sequence[str]) -> str:
@@ -59,7 +36,7 @@ def _unmeasured(summary: Summary, reference: str, names: Sequence[str]) -> str:
     for experiment in (one for one in summary.run.experiments if not one.ours):
         missing = [name for name in names if not summary.has(experiment, reference, name)]
         if missing:
-            parts.append(f"{_listed(_title(summary, name) for name in missing)} on {experiment.title}")
+            parts.append(f"{listed(_title(summary, name) for name in missing)} on {experiment.title}")
     return f". Not measured: {'; '.join(parts)}" if parts else ""
 
 
@@ -78,9 +55,9 @@ def _documents(summary: Summary) -> Iterator[Claim]:
             outcomes.append(all(found[name] == experiment.documents[name] for name in ("train", "test")))
     if parts:
         yield Claim(
-            f"The corpora have the paper's numbers of documents: {_listed(stated)}.",
+            f"The corpora have the paper's numbers of documents: {listed(stated)}.",
             "; ".join(parts),
-            _verdict(outcomes),
+            verdict(outcomes),
         )
 
 
@@ -98,10 +75,10 @@ def _longer_codes(summary: Summary) -> Iterator[Claim]:
             parts.append(f"{experiment.title}, {title}: {shown}")
     if parts:
         yield Claim(
-            f"With longer codes STH achieves a higher F1, using a bigger radius, on {_on(named)}.",
+            f"With longer codes STH achieves a higher F1, using a bigger radius, on {on(named)}.",
             f"Best F1 (with its number of bits) at the radii {radii[0]}–{radii[-1]}; an empty answer counts as 0. "
             + "; ".join(parts),
-            _verdict(outcomes),
+            verdict(outcomes),
         )
 
 
@@ -140,7 +117,7 @@ def _curves(summary: Summary, relevance: str, strict: bool) -> Iterator[Claim]:
         baselines = [name for name in names if summary.has(experiment, "sth", name)]
         if not baselines:
             continue
-        compared.append(f"{_listed(_title(summary, name) for name in baselines)} on {experiment.title}")
+        compared.append(f"{listed(_title(summary, name) for name in baselines)} on {experiment.title}")
         own = summary.curve(experiment, "sth", relevance, strict)
         best = summary.best(experiment, "sth", relevance, measure, radius=radius)[measure].mean
         shown = [f"STH {best:.3f}"]
@@ -156,7 +133,7 @@ def _curves(summary: Summary, relevance: str, strict: bool) -> Iterator[Claim]:
             f"STH outperforms {'; '.join(compared)}: {RELEVANCE_TITLES[relevance]}{variant}.",
             f"Best F1 at radius {radius} (in brackets: share of the common recall range where the curve of STH lies "
             "higher). " + "; ".join(parts) + _unmeasured(summary, "sth", names),
-            _verdict(outcomes),
+            verdict(outcomes),
         )
 
 
@@ -181,7 +158,7 @@ def _significance(summary: Summary) -> Iterator[Claim]:
     for experiment in summary.papers:
         tested = [name for name in names if summary.outcome.of("significance", experiment.name, name)]
         if tested:
-            compared.append(f"{_listed(_title(summary, name) for name in tested)} on {experiment.title}")
+            compared.append(f"{listed(_title(summary, name) for name in tested)} on {experiment.title}")
         for name in tested:
             for relevance, title in RELEVANCE_TITLES.items():
                 tests = [one[relevance] for one in summary.outcome.of("significance", experiment.name, name)]
@@ -196,7 +173,7 @@ def _significance(summary: Summary) -> Iterator[Claim]:
             f"At {condition['bits']} bits and radius {condition['radius']} the improvements over "
             f"{'; '.join(compared)} are significant (P < {condition['level']}, one-sided micro sign test).",
             measured + (f"; not: {'; '.join(worst)}" if worst else "") + _unmeasured(summary, "sth", names),
-            _verdict(outcomes),
+            verdict(outcomes),
         )
 
 
@@ -207,7 +184,7 @@ def _spectral_hashing(summary: Summary) -> Iterator[Claim]:
     for experiment in summary.papers:
         others = [name for name in names if summary.has(experiment, name, "sph")]
         if others:
-            compared.append(f"{_listed(_title(summary, name) for name in others)} on {experiment.title}")
+            compared.append(f"{listed(_title(summary, name) for name in others)} on {experiment.title}")
         for relevance, title in RELEVANCE_TITLES.items() if others else ():
             best = {
                 name: summary.best(experiment, name, relevance, "f1_strict", radius=radius)["f1_strict"].mean
@@ -222,7 +199,7 @@ def _spectral_hashing(summary: Summary) -> Iterator[Claim]:
             f"Best F1 at radius {radius}; an empty answer counts as 0. "
             + "; ".join(parts)
             + _unmeasured(summary, "sph", names),
-            _verdict(outcomes),
+            verdict(outcomes),
         )
 
 
@@ -242,7 +219,7 @@ def _boltzmann(summary: Summary) -> Iterator[Claim]:
                 f"On {experiment.title} STH reaches F1 = {given['best_f1']}, which the paper quotes for other work, "
                 f"for same-topic documents with {given['sth_bits']} bits.",
                 measured,
-                _verdict([best["f1"].mean >= given["best_f1"]]),
+                verdict([best["f1"].mean >= given["best_f1"]]),
             )
 
 
@@ -277,23 +254,23 @@ def _error_analysis(summary: Summary) -> Iterator[Claim]:
                 better.append(f"{experiment.title}, {relevance}: {shown}")
     if held:
         yield Claim(
-            f"Almost all approximation errors come from the eigenmap, on {_on(named)}.",
+            f"Almost all approximation errors come from the eigenmap, on {on(named)}.",
             "Share of the eigenmap, by its better distance, in the loss of nearest neighbors, from original vectors to "
             f"predicted codes of unseen documents, at {', '.join(map(str, lengths))} bits: {'; '.join(losses)}",
-            _verdict(held),
+            verdict(held),
         )
         yield Claim(
-            f"The median threshold and the SVMs cost little, on {_on(named)}.",
+            f"The median threshold and the SVMs cost little, on {on(named)}.",
             "Relative loss of each step, as a share of the nearest neighbors that the step before it still finds: "
             "eigenmap by its better distance / median / SVMs, unseen documents, at "
             f"{', '.join(map(str, lengths))} bits: {'; '.join(relative)}",
-            _verdict(cheap),
+            verdict(cheap),
         )
         yield Claim(
-            f"The eigenmap works better than LSI for the first step, on {_on(named)}.",
+            f"The eigenmap works better than LSI for the first step, on {on(named)}.",
             "Real-valued eigenmap / LSI of as many dimensions, each by its better distance, before binarization, at "
             f"{', '.join(map(str, lengths))} dimensions. {'; '.join(better)}",
-            _verdict(beats),
+            verdict(beats),
         )
 
 
@@ -350,19 +327,19 @@ def _entropy(summary: Summary) -> Iterator[Claim]:
         texts["entropy"].append(f"{experiment.title} {tight['entropy']:.1f} of {tight['most_entropy']:.1f}")
     if balance:
         yield Claim(
-            f"Each bit of STH is on for half of the corpus, on {_on(named)}.",
+            f"Each bit of STH is on for half of the corpus, on {on(named)}.",
             f"Smallest and largest share of ones of {longest} bits: " + ", ".join(texts["balance"]),
-            _verdict(balance),
+            verdict(balance),
         )
         yield Claim(
-            f"Different bits of STH are uncorrelated, on {_on(named)}.",
+            f"Different bits of STH are uncorrelated, on {on(named)}.",
             f"Mean |r| of two of {longest} bits: " + ", ".join(texts["correlation"]),
-            _verdict(correlation),
+            verdict(correlation),
         )
         yield Claim(
-            f"Each code of STH is roughly equally likely, on {_on(named)}: the best use of the hash table.",
+            f"Each code of STH is roughly equally likely, on {on(named)}: the best use of the hash table.",
             f"Entropy in bits of {short}-bit codes, and the most possible: " + ", ".join(texts["entropy"]),
-            _verdict(entropy),
+            verdict(entropy),
         )
 
 
@@ -378,9 +355,9 @@ def _speed(summary: Summary) -> Iterator[Claim]:
     ):
         yield Claim(
             f"{summary.run.protocol['lengths'][-1]}-bit STH takes no more than {known} s per document for {text} on "
-            f"{_on(named)} (in the paper: Matlab on a Pentium 4).",
+            f"{on(named)} (in the paper: Matlab on a Pentium 4).",
             ", ".join(f"{title} {one[key]:.2g} s" for title, one in seconds.items()),
-            _verdict([one[key] <= known for one in seconds.values()]),
+            verdict([one[key] <= known for one in seconds.values()]),
         )
     for name, times in given["slower_than_sth"].items():
         compared = [one for one in named if summary.has(one, name)]
@@ -388,10 +365,10 @@ def _speed(summary: Summary) -> Iterator[Claim]:
         if ratios:
             near = summary.run.protocol["judging"]["speed_ratio"]
             yield Claim(
-                f"Training STH is about {times} times faster than {summary.method(name).title} on {_on(compared)}.",
+                f"Training STH is about {times} times faster than {summary.method(name).title} on {on(compared)}.",
                 "With both implementations of this package: "
                 + ", ".join(f"{title} {ratio:.1f} times" for title, ratio in ratios.items()),
-                _verdict([times / near <= ratio <= times * near for ratio in ratios.values()]),
+                verdict([times / near <= ratio <= times * near for ratio in ratios.values()]),
             )
 
 

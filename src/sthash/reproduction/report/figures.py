@@ -64,7 +64,7 @@ def f1_figure(summary: Summary, relevance: str, strict: bool, references: dict[s
 def curve_figure(summary: Summary, relevance: str, strict: bool) -> Drawing:
     """Draw precision against recall of every method, one panel per corpus, as in the paper's Figures 4 and 5.
 
-    Dashed lines are our own recipes.
+    Dashed lines are our own recipes. Over several splits, bars show one standard deviation of STH to either side.
     """
     names = [method.name for method in summary.run.methods]
 
@@ -83,6 +83,17 @@ def curve_figure(summary: Summary, relevance: str, strict: bool) -> Drawing:
                 linewidth=2.2 if own else 1.1,
                 label=method.title,
             )
+            if own and any(point.precision_error for point in points):
+                axes.errorbar(
+                    [point.recall for point in points],
+                    [point.precision for point in points],
+                    yerr=[point.precision_error for point in points],
+                    xerr=[point.recall_error for point in points],
+                    fmt="none",
+                    ecolor=COLORS[place % len(COLORS)],
+                    elinewidth=0.9,
+                    capsize=2,
+                )
         axes.set(xlabel="recall", ylabel="precision", xlim=(0, None), ylim=(0, None))
 
     return _draw(f"curves-{relevance}-{strict}", summary.experiments, panel, [one.title for one in summary.run.methods])
@@ -211,6 +222,6 @@ def caption(kind: str, relevance: str, strict: bool, radius: int, lengths: Seque
         return f"F1 of STH for retrieving {RELEVANCE_TITLES[relevance]}.{variant}{bars}"
     return (
         f"Precision and recall at Hamming radius {radius}, {RELEVANCE_TITLES[relevance]}. Each point is a code length, "
-        f"from {lengths[0]} to {lengths[-1]} bits; methods that take long have fewer points. Dashed: our own recipes."
-        f"{variant}"
+        f"from {lengths[0]} to {lengths[-1]} bits; methods that take long have fewer points. Dashed: our own recipes. "
+        f"Bars at STH: one standard deviation over the random splits, where there are several.{variant}"
     )

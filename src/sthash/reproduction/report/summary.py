@@ -59,11 +59,13 @@ def spread(values: Iterable[float]) -> Spread:
 
 
 class Point(NamedTuple):
-    """A precision-recall point of a code length."""
+    """A precision-recall point of a code length, and the standard deviations over the splits."""
 
     n_bits: int
     precision: float
     recall: float
+    precision_error: float = 0.0
+    recall_error: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -133,7 +135,7 @@ class Summary:
         radius = self.run.protocol["curve_radius"]
         name = "precision_strict" if strict else "precision"
         return [
-            Point(ball.n_bits, ball[name].mean, ball["recall"].mean)
+            Point(ball.n_bits, ball[name].mean, ball["recall"].mean, ball[name].deviation, ball["recall"].deviation)
             for ball in self.balls(experiment, method, relevance)
             if ball.radius == radius
         ]
