@@ -108,6 +108,8 @@ class Load:
 
         async def repeat(connection: Connection, number: int) -> None:
             while time.perf_counter() < end:
+                if connection.transport.is_closing():  # a proxy closes a connection after some requests
+                    connection = await self.connect()
                 await self.ask(connection, number)
                 number += self.connections
 
