@@ -19,7 +19,6 @@ import sysconfig
 import tempfile
 import time
 import tomllib
-import urllib.error
 import urllib.request
 import venv
 import zipfile
@@ -146,17 +145,17 @@ def first_page(command: list[str], folder: Path) -> float:
     """Start a service, and return the seconds until it has answered with its page."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    start = time.monotonic()
-    log = folder / "serve.log"
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    log, start = folder / "serve.log", time.monotonic()
     with log.open("wb") as output:
         service = subprocess.Popen([*command, str(port)], cwd=folder, stdout=output, stderr=output)  # noqa: S603
     try:
         while time.monotonic() - start < MOST_SECONDS_OF_SERVICE and service.poll() is None:
             try:
-                with urllib.request.urlopen(f"http://127.0.0.1:{port}/") as answer:
+                with opener.open(f"http://127.0.0.1:{port}/") as answer:
                     if b"<html" in answer.read():
                         return time.monotonic() - start
-            except urllib.error.URLError:
+            except OSError:
                 time.sleep(0.05)
     finally:
         service.terminate()

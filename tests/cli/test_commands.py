@@ -135,7 +135,7 @@ def test_errors_are_one_line(sth, built, tmp_path):
     assert "--overwrite" in sth("build", built, "docs.jsonl", status=1).err
     sth("build", built, "docs.jsonl", "--text", "body", "--n-bits", 4, "--n-neighbors", 5, "--overwrite")
     assert "missing.jsonl does not exist" in sth("add", built, "missing.jsonl", status=1).err
-    assert "c.sth is binary, not text" in sth("add", built, "c.sth", status=1).err
+    assert "c.sth is a collection, not a source" in sth("add", built, "c.sth", status=1).err
     assert "line 1" in sth("add", built, "-", stdin="not json", status=1).err
     assert "not a JSON object" in sth("add", built, "-", stdin="[1]", status=1).err
     assert "Set --text to" in sth("add", built, "-", stdin='{"a": 1}', status=1).err

@@ -36,9 +36,7 @@ def decoded(content: bytes, name: str, encoding: Encoding) -> str:
     stream, found = plain_stream(io.BytesIO(content), name, encoding)
     plain = stream.read()
     if plain.startswith(b"SQLite format 3\0") and name.endswith(".sth"):
-        raise ValueError(
-            f"{name} is a collection, not a source. Write its documents to a file first: sth export {name}"
-        )
+        raise ValueError(f"{name} is a collection, not a source. Write its documents out first: sth export {name}")
     if is_binary(plain):
         raise ValueError(f"{name} is binary, not text. Convert it to text, or name it in exclude (--exclude).")
     try:
