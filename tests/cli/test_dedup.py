@@ -266,6 +266,31 @@ def test_a_full_disk_leaves_no_output(sth, source, tmp_path, monkeypatch):
     assert [path.name for path in tmp_path.iterdir()] == ["in.jsonl"]
 
 
+def test_a_run_that_was_killed_is_continued(sth, source, tmp_path, monkeypatch):
+    from sthash.duplicates import streaming
+
+    expected = sth("dedup", "in.jsonl", "--text", "body", "-o", "expected.jsonl")
+    command = ("dedup", "in.jsonl", "--text", "body", "-o", "kept.jsonl", "--resume", "run")
+    compare, calls = streaming._pairs_of_members, []
+
+    def killed(*arguments):
+        calls.append(arguments)
+        if len(calls) == 3:
+            raise ValueError("stopped")
+        return compare(*arguments)
+
+    monkeypatch.setattr(streaming, "LEAST_PARTS", 4)
+    monkeypatch.setattr(streaming, "AT_ONCE", 64)
+    monkeypatch.setattr(streaming, "_pairs_of_members", killed)
+    assert "stopped" in sth(*command, status=1).err
+    assert (tmp_path / "run").exists()
+    assert not (tmp_path / "kept.jsonl").exists()
+    assert sth(*command).err.splitlines()[-1] == expected.err.splitlines()[-1]
+    assert len(calls) == 5  # two parts were left
+    assert (tmp_path / "kept.jsonl").read_bytes() == (tmp_path / "expected.jsonl").read_bytes()
+    assert not (tmp_path / "run").exists()
+
+
 def test_an_index_keeps_what_was_seen(sth, source, tmp_path):
     rows = (tmp_path / "in.jsonl").read_text().splitlines(keepends=True)
     (tmp_path / "a.jsonl").write_text("".join(rows[:50]))

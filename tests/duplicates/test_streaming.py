@@ -25,11 +25,12 @@ def documents_of(texts, first=0):
     return [Document(str(first + place), text) for place, text in enumerate(texts)]
 
 
-@pytest.mark.parametrize("measure", ["cosine", "jaccard", "containment"])
+@pytest.mark.parametrize("measure", ["wording", "cosine", "jaccard", "containment"])
 @pytest.mark.parametrize("bytes_per_entry", [40, 4_000, 40_000])
 def test_the_same_in_whatever_memory(texts, measure, bytes_per_entry, monkeypatch):
     monkeypatch.setattr(streaming, "BYTES_PER_ENTRY", bytes_per_entry)
     monkeypatch.setattr(streaming, "PAIRS_PER_DOCUMENT", 1000)
+    monkeypatch.setattr(streaming, "PAIRS_IN_PARTS", 1000)
     expected = near_duplicates(texts, 0.6, measure=measure)
     with deduplicate(iter(documents_of(texts)), 0.6, measure=measure, memory=64 * MEBIBYTE) as found:
         listed = {(pair.left, pair.right): pair.score for pair, _, _ in found.closest_pairs(10_000)}

@@ -3,6 +3,7 @@
 
 #include "bindings.hpp"
 #include "equal_rows.hpp"
+#include "join/partition.hpp"
 #include "join/set_index.hpp"
 #include "join/shingles.hpp"
 #include "join/similarity_join.hpp"
@@ -67,13 +68,104 @@ nb::tuple next_block(SharedJoin& self) {
                           to_numpy(std::move(pairs.scores)));
 }
 
-// An index that threads may share.
-struct SharedSetIndex {
-    SharedSetIndex(Measure measure, double threshold) : index(measure, threshold) {}
+// An index that threads may share, with the groups of what it has.
+template <class Index>
+struct SharedIndex {
+    template <class... Arguments>
+    explicit SharedIndex(Arguments... arguments) : index(arguments...) {}
 
-    SetIndex index;
+    Index index;
+    Groups groups;
     std::mutex mutex;
 };
+using SharedSetIndex = SharedIndex<SetIndex>;
+using SharedTextIndex = SharedIndex<TextIndex>;
+
+// For each one the most similar one before it, how similar it is, and its place, or that of an equal one. If `keep`,
+// those without an equal one are added, and grouped with all that they are similar to: all, ungrouped, if `all`. Where
+// a score of 1 does not mean equal, but part of another one, `of_part`, those are grouped too.
+template <class Index, class Find, class Add>
+nb::tuple matched(SharedIndex<Index>& self, size_t count, size_t n_items, bool keep, bool all, bool of_part,
+                  Find&& find, Add&& add) {
+    std::vector<int64_t> others, places;
+    std::vector<double> scores;
+    interruptible_unless(n_items < 1 << 12, [&](StopFlag& stop) {
+        const std::lock_guard lock(self.mutex);
+        Matches matches{{}, self.groups};
+        for (size_t i = 0; i < count && !stop.load(); ++i) {
+            matches.sets.clear();
+            const SetIndex::Match match = all ? SetIndex::Match{} : find(i, keep ? &matches : nullptr);
+            others.push_back(match.set);
+            scores.push_back(match.score);
+            places.push_back(match.score == 1 ? match.set : static_cast<int64_t>(self.index.size()));
+            if (!keep) continue;
+            if (match.score < 1) add(i);
+            self.groups.grow(self.index.size());
+            if (match.score < 1 || of_part)
+                for (const int32_t set : matches.sets) self.groups.join(static_cast<int32_t>(places.back()), set);
+        }
+    });
+    return nb::make_tuple(to_numpy(std::move(others)), to_numpy(std::move(scores)), to_numpy(std::move(places)));
+}
+
+// The groups of an index: the first one of each one's group, and links that make them.
+nb::ndarray<nb::numpy, int64_t> firsts_of(Groups& groups) {
+    std::vector<int64_t> firsts;
+    for (size_t one = 0; one < groups.size(); ++one) firsts.push_back(groups.first_of(static_cast<int32_t>(one)));
+    return to_numpy(std::move(firsts));
+}
+
+nb::ndarray<nb::numpy, int64_t> links_of(const Groups& groups) {
+    std::vector<int64_t> links;
+    for (const auto& [left, right] : groups.links()) links.insert(links.end(), {left, right});
+    return to_numpy(std::move(links));
+}
+
+void join_groups(Groups& groups, const Vector<int64_t>& links) {
+    check(links.size() % 2 == 0, "A link has two ends. Pass both.");
+    for (size_t at = 0; at < links.size(); ++at)
+        check(links.data()[at] >= 0 && static_cast<size_t>(links.data()[at]) < groups.size(),
+              "A link leads to what is not there. Pass those of this index.");
+    for (size_t at = 0; at < links.size(); at += 2)
+        groups.join(static_cast<int32_t>(links.data()[at]), static_cast<int32_t>(links.data()[at + 1]));
+}
+
+// What indexes of sets and of texts have in common.
+template <class Class>
+void bind_groups(nb::class_<Class>& bound) {
+    bound
+        .def("__len__",
+             [](Class& self) {
+                 const std::lock_guard lock(self.mutex);
+                 return self.index.size();
+             })
+        .def(
+            "truncate",
+            [](Class& self, Whole<size_t> count) {
+                const nb::gil_scoped_release released;
+                const std::lock_guard lock(self.mutex);
+                self.index.truncate(count);
+                self.groups.truncate(count);
+            },
+            nb::arg("count"))
+        .def("firsts",
+             [](Class& self) {
+                 const std::lock_guard lock(self.mutex);
+                 return firsts_of(self.groups);
+             })
+        .def("links",
+             [](Class& self) {
+                 const std::lock_guard lock(self.mutex);
+                 return links_of(self.groups);
+             })
+        .def(
+            "join",
+            [](Class& self, Vector<int64_t> links) {
+                const std::lock_guard lock(self.mutex);
+                join_groups(self.groups, links);
+            },
+            nb::arg("links"));
+}
 
 void make_set_index(SharedSetIndex* self, Whole<int> measure, double threshold) {
     check(measure == 1 || measure == 2, "measure must be 1 (Jaccard) or 2 (containment).");
@@ -88,24 +180,14 @@ void check_sets(const Vector<int64_t>& indptr, const Vector<uint64_t>& items) {
             check(items.data()[at - 1] < items.data()[at], "The items of a set must ascend. Sort them, each once.");
 }
 
-// For each set the most similar one before it, and how similar it is. If `keep`, those without one are added: all of
-// them if `all`.
 nb::tuple match_sets(SharedSetIndex& self, Vector<int64_t> indptr, Vector<uint64_t> items, bool keep, bool all) {
     check_sets(indptr, items);
-    std::vector<int64_t> sets;
-    std::vector<double> scores;
-    interruptible_unless(items.size() < 1 << 12, [&](StopFlag& stop) {
-        const std::lock_guard lock(self.mutex);
-        for (size_t i = 0; i + 1 < indptr.size() && !stop.load(); ++i) {
-            const uint64_t* const own = items.data() + indptr.data()[i];
-            const auto count = static_cast<size_t>(indptr.data()[i + 1] - indptr.data()[i]);
-            const SetIndex::Match match = all ? SetIndex::Match{} : self.index.find(own, count);
-            sets.push_back(match.set);
-            scores.push_back(match.score);
-            if (keep && match.set < 0) self.index.add(own, count);
-        }
-    });
-    return nb::make_tuple(to_numpy(std::move(sets)), to_numpy(std::move(scores)));
+    const auto begin = [&](size_t i) { return items.data() + indptr.data()[i]; };
+    const auto count = [&](size_t i) { return static_cast<size_t>(indptr.data()[i + 1] - indptr.data()[i]); };
+    return matched(
+        self, indptr.size() - 1, items.size(), keep, all, true,
+        [&](size_t i, Matches* matches) { return self.index.find(begin(i), count(i), {}, matches); },
+        [&](size_t i) { self.index.add(begin(i), count(i)); });
 }
 
 nb::tuple sets_in(SharedSetIndex& self) {
@@ -113,14 +195,6 @@ nb::tuple sets_in(SharedSetIndex& self) {
     return nb::make_tuple(to_numpy(std::vector<int64_t>(self.index.bounds())),
                           to_numpy(std::vector<uint64_t>(self.index.items())));
 }
-
-// A text index that threads may share.
-struct SharedTextIndex {
-    SharedTextIndex(double threshold, bool keep_numbers) : index(threshold, keep_numbers) {}
-
-    TextIndex index;
-    std::mutex mutex;
-};
 
 void make_text_index(SharedTextIndex* self, double threshold, bool keep_numbers) {
     check(threshold > 0 && threshold <= 1, "threshold must be above 0 and at most 1.");
@@ -150,21 +224,12 @@ struct WordingArrays {
     }
 };
 
-// As `match_sets`, for texts.
 nb::tuple match_texts(SharedTextIndex& self, const WordingArrays& texts, bool keep, bool all) {
     texts.validate();
-    std::vector<int64_t> places;
-    std::vector<double> scores;
-    interruptible_unless(texts.items.size() < 1 << 12, [&](StopFlag& stop) {
-        const std::lock_guard lock(self.mutex);
-        for (size_t i = 0; i < texts.size() && !stop.load(); ++i) {
-            const SetIndex::Match match = all ? SetIndex::Match{} : self.index.find(texts.at(i));
-            places.push_back(match.set);
-            scores.push_back(match.score);
-            if (keep && match.set < 0) self.index.add(texts.at(i));
-        }
-    });
-    return nb::make_tuple(to_numpy(std::move(places)), to_numpy(std::move(scores)));
+    return matched(
+        self, texts.size(), texts.items.size(), keep, all, false,
+        [&](size_t i, Matches* matches) { return self.index.find(texts.at(i), matches); },
+        [&](size_t i) { self.index.add(texts.at(i)); });
 }
 
 // The similarities of text 2 * i and text 2 * i + 1.
@@ -235,6 +300,69 @@ nb::tuple columns_of(Vector<int64_t> indptr, Vector<uint64_t> items, Threads thr
     return nb::make_tuple(to_numpy(std::move(shared.indptr)), to_numpy(std::move(shared.columns)), shared.n_columns);
 }
 
+struct SharedPartition {
+    SharedPartition(double threshold, size_t n_counters, size_t per_text, uint64_t key)
+        : partition(threshold, n_counters, key), per_text(per_text) {}
+
+    Partition partition;
+    size_t per_text;
+    std::mutex mutex;
+
+    SetsView view(const Vector<int64_t>& indptr, const Vector<uint64_t>& items) const {
+        check_bounds(indptr, items.size());
+        check((indptr.size() - 1) % per_text == 0, "Each text needs all its sets. Pass them.");
+        return {indptr.data(), items.data(), (indptr.size() - 1) / per_text, per_text};
+    }
+};
+
+void make_partition(SharedPartition* self, double threshold, Whole<size_t> n_counters, Whole<size_t> per_text,
+                    uint64_t key) {
+    check(threshold > 0 && threshold <= 1, "threshold must be above 0 and at most 1.");
+    check(n_counters >= 1 && n_counters <= size_t{1} << 40, "n_counters must be from 1 to 2^40.");
+    check(per_text == 1 || per_text == 2, "A text has one set or two.");
+    new (self) SharedPartition(threshold, n_counters, per_text, key);
+}
+
+void count_sets(SharedPartition& self, Vector<int64_t> indptr, Vector<uint64_t> items, bool second_round) {
+    const SetsView sets = self.view(indptr, items);
+    const nb::gil_scoped_release released;
+    const std::lock_guard lock(self.mutex);
+    self.partition.count(sets, second_round);
+}
+
+nb::tuple place_sets(SharedPartition& self, Vector<int64_t> indptr, Vector<uint64_t> items, Whole<size_t> n_parts,
+                     Threads threads) {
+    check(n_parts >= 1 && n_parts <= kMostRows, "n_parts must be from 1 to 2147483647.");
+    const SetsView sets = self.view(indptr, items);
+    Placed placed;
+    interruptible([&](StopFlag& stop) {
+        const std::lock_guard lock(self.mutex);
+        placed = self.partition.place(sets, n_parts, threads, stop);
+    });
+    return nb::make_tuple(to_numpy(std::move(placed.texts)), to_numpy(std::move(placed.parts)),
+                          to_numpy(std::move(placed.sets)));
+}
+
+// The items of some rows, one after the other.
+nb::ndarray<nb::numpy, uint64_t> gathered(Vector<int64_t> indptr, Vector<uint64_t> items, Vector<int64_t> rows) {
+    check_bounds(indptr, items.size());
+    size_t size = 0;
+    for (size_t i = 0; i < rows.size(); ++i) {
+        const int64_t row = rows.data()[i];
+        check(row >= 0 && static_cast<size_t>(row) + 1 < indptr.size(), "A row is not there. Pass rows that are.");
+        size += static_cast<size_t>(indptr.data()[row + 1] - indptr.data()[row]);
+    }
+    std::vector<uint64_t> found;
+    interruptible_unless(size < 1 << 14, [&](StopFlag& stop) {
+        found.reserve(size);
+        for (size_t i = 0; i < rows.size() && !stop.load(); ++i) {
+            const int64_t row = rows.data()[i];
+            found.insert(found.end(), items.data() + indptr.data()[row], items.data() + indptr.data()[row + 1]);
+        }
+    });
+    return to_numpy(std::move(found));
+}
+
 }  // namespace
 
 void bind_join(nb::module_& module) {
@@ -251,13 +379,8 @@ void bind_join(nb::module_& module) {
             const std::lock_guard lock(self.mutex);
             return to_numpy(std::vector<double>(self.join->nearest()));
         });
-    nb::class_<SharedSetIndex>(module, "SetIndex")
-        .def("__init__", &make_set_index, nb::kw_only(), nb::arg("measure"), nb::arg("threshold"))
-        .def("__len__",
-             [](SharedSetIndex& self) {
-                 const std::lock_guard lock(self.mutex);
-                 return self.index.size();
-             })
+    nb::class_<SharedSetIndex> set_index(module, "SetIndex");
+    set_index.def("__init__", &make_set_index, nb::kw_only(), nb::arg("measure"), nb::arg("threshold"))
         .def(
             "find",
             [](SharedSetIndex& self, Vector<int64_t> indptr, Vector<uint64_t> items) {
@@ -276,40 +399,43 @@ void bind_join(nb::module_& module) {
                 match_sets(self, indptr, items, true, true);
             },
             nb::arg("indptr"), nb::arg("items"))
-        .def(
-            "truncate",
-            [](SharedSetIndex& self, Whole<size_t> count) {
-                const nb::gil_scoped_release released;
-                const std::lock_guard lock(self.mutex);
-                self.index.truncate(count);
-            },
-            nb::arg("count"))
         .def("sets", &sets_in);
-    nb::class_<SharedTextIndex>(module, "TextIndex")
-        .def("__init__", &make_text_index, nb::kw_only(), nb::arg("threshold"), nb::arg("keep_numbers"))
-        .def("__len__",
-             [](SharedTextIndex& self) {
-                 const std::lock_guard lock(self.mutex);
-                 return self.index.size();
-             })
+    bind_groups(set_index);
+    nb::class_<SharedTextIndex> text_index(module, "TextIndex");
+    text_index.def("__init__", &make_text_index, nb::kw_only(), nb::arg("threshold"), nb::arg("keep_numbers"))
         .def("find", &match_wording<false, false>, nb::arg("indptr"), nb::arg("items"), nb::arg("marks_indptr"),
              nb::arg("marks"))
         .def("find_or_add", &match_wording<true, false>, nb::arg("indptr"), nb::arg("items"), nb::arg("marks_indptr"),
              nb::arg("marks"))
         .def("add", &match_wording<true, true>, nb::arg("indptr"), nb::arg("items"), nb::arg("marks_indptr"),
              nb::arg("marks"))
-        .def(
-            "truncate",
-            [](SharedTextIndex& self, Whole<size_t> count) {
-                const nb::gil_scoped_release released;
-                const std::lock_guard lock(self.mutex);
-                self.index.truncate(count);
-            },
-            nb::arg("count"))
         .def("texts", [](SharedTextIndex& self) {
             const std::lock_guard lock(self.mutex);
             return wording_tuple(self.index.texts());
         });
+    bind_groups(text_index);
+    nb::class_<Groups>(module, "Groups")
+        .def(nb::init<>())
+        .def("__len__", &Groups::size)
+        .def(
+            "grow",
+            [](Groups& self, Whole<size_t> count) {
+                check(count <= kMostRows, "There can be at most 2147483647.");
+                self.grow(count);
+            },
+            nb::arg("count"))
+        .def(
+            "truncate", [](Groups& self, Whole<size_t> count) { self.truncate(count); }, nb::arg("count"))
+        .def("firsts", &firsts_of)
+        .def("links", &links_of)
+        .def("join", [](Groups& self, Vector<int64_t> links) { join_groups(self, links); }, nb::arg("links"));
+    nb::class_<SharedPartition>(module, "Partition")
+        .def("__init__", &make_partition, nb::kw_only(), nb::arg("threshold"), nb::arg("n_counters"),
+             nb::arg("per_text"), nb::arg("key"))
+        .def("count", &count_sets, nb::arg("indptr"), nb::arg("items"), nb::kw_only(), nb::arg("second_round"))
+        .def("place", &place_sets, nb::arg("indptr"), nb::arg("items"), nb::kw_only(), nb::arg("n_parts"),
+             nb::arg("threads"));
+    module.def("gathered", &gathered, nb::arg("indptr"), nb::arg("items"), nb::arg("rows"));
     module.def("wording_scores", &scores_of_pairs, nb::arg("indptr"), nb::arg("items"), nb::arg("marks_indptr"),
                nb::arg("marks"), nb::kw_only(), nb::arg("keep_numbers"));
     module.def("shingle_sets", &sets_of, nb::arg("starts"), nb::arg("words"), nb::arg("hashes"), nb::kw_only(),

@@ -8,13 +8,20 @@
 
 namespace sthash::join {
 
-RankedRows rarest_first(const RowsView& rows, size_t n_columns, const std::vector<int64_t>& chosen, int threads,
-                        StopFlag& stop) {
+RankedRows rarest_first(const RowsView& rows, size_t n_columns, const std::vector<int64_t>& chosen,
+                        const std::vector<uint8_t>& exclusive, int threads, StopFlag& stop) {
     std::vector<int32_t> frequency(n_columns, 0);
-    for (const int64_t i : chosen) {
-        const SparseRow row = rows.row(static_cast<size_t>(i));
-        for (ptrdiff_t at = 0; at < row.size; ++at) ++frequency[row.indices[at]];
-    }
+    const auto is_exclusive = [&](size_t i) { return !exclusive.empty() && exclusive[i] != 0; };
+    const auto count = [&](bool of_exclusive) {
+        for (size_t i = 0; i < chosen.size(); ++i) {
+            if (is_exclusive(i) != of_exclusive) continue;
+            const SparseRow row = rows.row(static_cast<size_t>(chosen[i]));
+            for (ptrdiff_t at = 0; at < row.size; ++at)
+                if (!of_exclusive || frequency[row.indices[at]] > 0) ++frequency[row.indices[at]];
+        }
+    };
+    count(false);
+    if (!exclusive.empty()) count(true);
     // Counted by their frequency, columns get their ranks without being sorted.
     std::vector<int32_t> rank(n_columns, -1);
     std::vector<size_t> next(chosen.size() + 3, 0);  // for each frequency, the first rank
@@ -65,25 +72,41 @@ RankedRows rarest_first(const RowsView& rows, size_t n_columns, const std::vecto
     return ranked;
 }
 
-ColumnLists::ColumnLists(const RankedRows& rows, const int64_t* ends) : starts_(rows.n_columns + 1, 0) {
+ColumnLists::ColumnLists(const RankedRows& rows, const int64_t* ends, const std::vector<uint8_t>& exclusive)
+    : starts_(rows.n_columns + 1, 0) {
     for (size_t i = 0; i < rows.size(); ++i)
         for (int64_t at = rows.begin(i); at < ends[i]; ++at) ++starts_[rows.columns[at] + 1];
     std::partial_sum(starts_.begin(), starts_.end(), starts_.begin());
     rows_.resize(starts_.back());
-    std::vector<int64_t> next(starts_.begin(), starts_.end() - 1);
-    for (size_t i = 0; i < rows.size(); ++i)
-        for (int64_t at = rows.begin(i); at < ends[i]; ++at) rows_[next[rows.columns[at]]++] = static_cast<int32_t>(i);
+    middles_.assign(starts_.begin(), starts_.end() - 1);
+    const auto put = [&](std::vector<int64_t>& next, bool of_exclusive) {
+        for (size_t i = 0; i < rows.size(); ++i) {
+            if ((!exclusive.empty() && exclusive[i] != 0) != of_exclusive) continue;
+            for (int64_t at = rows.begin(i); at < ends[i]; ++at)
+                rows_[next[rows.columns[at]]++] = static_cast<int32_t>(i);
+        }
+    };
+    put(middles_, false);
+    if (exclusive.empty()) return;
+    std::vector<int64_t> next = middles_;
+    put(next, true);
 }
 
 int64_t ColumnLists::longest_within(double looks, size_t first) const {
     size_t longest = 0;
-    for (size_t column = 0; column < n_columns(); ++column)
-        longest = std::max(longest, of(static_cast<int32_t>(column)).size());
+    const auto n_columns = static_cast<int32_t>(middles_.size());
+    for (int32_t column = 0; column < n_columns; ++column)
+        longest = std::max(longest, static_cast<size_t>(length(column)));
     std::vector<double> work(longest + 1, 0);  // of all lists of a length
-    for (size_t column = 0; column < n_columns(); ++column) {
-        const auto list = of(static_cast<int32_t>(column));
-        const auto queries = list.end() - std::lower_bound(list.begin(), list.end(), static_cast<int32_t>(first));
-        work[list.size()] += static_cast<double>(queries) * static_cast<double>(list.size()) / 2;
+    const auto queries = [&](std::span<const int32_t> list) {
+        return static_cast<double>(list.end() -
+                                   std::lower_bound(list.begin(), list.end(), static_cast<int32_t>(first)));
+    };
+    for (int32_t column = 0; column < n_columns; ++column) {
+        const auto list = of(column), others = exclusive_of(column);
+        work[length(column)] +=
+            queries(list) * (static_cast<double>(list.size()) / 2 + static_cast<double>(others.size()));
+        if (!others.empty()) work[length(column)] += queries(others) * static_cast<double>(list.size());
     }
     for (size_t length = 0; length <= longest; ++length) {
         looks -= work[length];
@@ -127,7 +150,7 @@ AlikeRows::AlikeRows(const RankedRows& rows, const int64_t* prefix_ends, const C
     for (size_t i = 0; i < rows.size(); ++i) {
         int taken = 0;
         for (int64_t at = rows.begin(i); at < prefix_ends[i] && taken < kMostColumns; ++at) {
-            if (static_cast<int64_t>(lists.of(rows.columns[at]).size()) <= longest) continue;
+            if (lists.length(rows.columns[at]) <= longest) continue;
             entries.push_back({rows.columns[at], static_cast<int32_t>(i), 0});
             ++taken;
         }

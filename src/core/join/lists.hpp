@@ -25,27 +25,32 @@ struct RankedRows {
     const int64_t* ends() const { return indptr.data() + 1; }
 };
 
-// Of the rows that are chosen.
-RankedRows rarest_first(const RowsView& rows, size_t n_columns, const std::vector<int64_t>& chosen, int threads,
-                        StopFlag& stop);
+// Of the rows that are chosen. No two of those that are `exclusive` are compared with each other, so a column that only
+// they have is left out of them; an empty vector stands for none.
+RankedRows rarest_first(const RowsView& rows, size_t n_columns, const std::vector<int64_t>& chosen,
+                        const std::vector<uint8_t>& exclusive, int threads, StopFlag& stop);
 
-// For each column the rows that have it before the given ends, ascending.
+// For each column the rows that have it before the given ends, ascending: first those that are compared with all
+// others, then the exclusive ones.
 class ColumnLists {
  public:
     ColumnLists() = default;
-    ColumnLists(const RankedRows& rows, const int64_t* ends);
+    ColumnLists(const RankedRows& rows, const int64_t* ends, const std::vector<uint8_t>& exclusive);
 
-    std::span<const int32_t> of(int32_t column) const {
-        return {rows_.data() + starts_[column], static_cast<size_t>(starts_[column + 1] - starts_[column])};
-    }
-    size_t n_columns() const { return starts_.size() - 1; }
+    std::span<const int32_t> of(int32_t column) const { return span(starts_[column], middles_[column]); }
+    std::span<const int32_t> exclusive_of(int32_t column) const { return span(middles_[column], starts_[column + 1]); }
+    int64_t length(int32_t column) const { return starts_[column + 1] - starts_[column]; }
 
     // The length up to which lists can be read, for each of their rows from `first` on, with at most so many looks at a
     // row. The largest number if all can.
     int64_t longest_within(double looks, size_t first) const;
 
  private:
-    std::vector<int64_t> starts_;
+    std::span<const int32_t> span(int64_t from, int64_t to) const {
+        return {rows_.data() + from, static_cast<size_t>(to - from)};
+    }
+
+    std::vector<int64_t> starts_{0}, middles_;
     std::vector<int32_t> rows_;
 };
 

@@ -33,7 +33,17 @@ void SetIndex::grow() {
         if (slot.count > 0) slot_of(slot.item) = slot;
 }
 
-SetIndex::Match SetIndex::find(const uint64_t* items, size_t count, const Accept& accept) {
+void Groups::truncate(size_t count) {
+    if (count >= size()) return;
+    std::vector<Link> links;
+    for (const Link& link : links_)
+        if (static_cast<size_t>(std::max(link.first, link.second)) < count) links.push_back(link);
+    *this = {};
+    grow(count);
+    for (const auto& [left, right] : links) join(left, right);
+}
+
+SetIndex::Match SetIndex::find(const uint64_t* items, size_t count, const Accept& accept, Matches* matches) {
     if (count == 0 || size() == 0) return {};
     if (++mark_ == 0) {
         std::fill(seen_.begin(), seen_.end(), 0);
@@ -58,14 +68,17 @@ SetIndex::Match SetIndex::find(const uint64_t* items, size_t count, const Accept
         for (; left > 0; --left, link = links_[link].before) {
             const uint32_t set = links_[link].set;
             if (std::exchange(seen_[set], mark_) == mark_) continue;
+            if (matches != nullptr && matches->cover(static_cast<int32_t>(set))) continue;
             size_t shared = 0;
             const double score = similarity(items, count, set, shared);
-            if (score < threshold_ || score < best.score || (score == best.score && set > best.set)) continue;
+            const bool is_best = score > best.score || (score == best.score && set < best.set);
+            if (score < threshold_ || (!is_best && matches == nullptr)) continue;
             if (accept && score < 1 &&
                 !accept(set, static_cast<int64_t>(count - shared - whole_),
                         static_cast<int64_t>(count_of(set) - shared - whole_)))
                 continue;
-            best = {set, score};
+            if (matches != nullptr) matches->sets.push_back(static_cast<int32_t>(set));
+            if (is_best) best = {set, score};
         }
     }
     return best;
@@ -130,7 +143,7 @@ double wording_similarity(const TextSets& left, const TextSets& right, bool keep
                : score;
 }
 
-SetIndex::Match TextIndex::find(const TextSets& text) {
+SetIndex::Match TextIndex::find(const TextSets& text, Matches* matches) {
     const bool has_pairs = text.n_pairs() > 0;
     const auto accept = [&](bool of_words) {
         return [&, of_words](size_t set, int64_t only_left, int64_t only_right) {
@@ -140,9 +153,9 @@ SetIndex::Match TextIndex::find(const TextSets& text) {
                                keep_numbers_);
         };
     };
-    const SetIndex::Match by_pairs = pairs_.find(text.pairs, text.n_pairs(), accept(true));
+    const SetIndex::Match by_pairs = pairs_.find(text.pairs, text.n_pairs(), accept(true), matches);
     if (by_pairs.score == 1) return by_pairs;
-    const SetIndex::Match by_runs = runs_.find(text.runs, text.n_runs(), accept(false));
+    const SetIndex::Match by_runs = runs_.find(text.runs, text.n_runs(), accept(false), matches);
     if (by_pairs.set < 0 || by_runs.score > by_pairs.score) return by_runs;
     return by_runs.score == by_pairs.score && by_runs.set < by_pairs.set ? by_runs : by_pairs;
 }

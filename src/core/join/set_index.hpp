@@ -3,12 +3,48 @@
 
 #include <cstdint>
 #include <functional>
+#include <utility>
 #include <vector>
 
+#include "join/components.hpp"
 #include "join/similarity_join.hpp"
 #include "parallel.hpp"
 
 namespace sthash::join {
+
+// Groups of what is numbered from 0 on and grows: those that are linked, if only through others.
+class Groups {
+ public:
+    using Link = std::pair<int32_t, int32_t>;
+
+    size_t size() const { return joined_.size(); }
+    void grow(size_t count) { joined_.grow(count); }
+    void join(int32_t left, int32_t right) {
+        if (joined_.join(left, right)) links_.emplace_back(left, right);
+    }
+    // The first one of a group.
+    int32_t first_of(int32_t one) { return joined_.root(one); }
+    // Links that make the groups.
+    const std::vector<Link>& links() const { return links_; }
+    // Forgets the latest, and their links.
+    void truncate(size_t count);
+
+ private:
+    Components joined_{0};
+    std::vector<Link> links_;
+};
+
+// All that one set is similar to. From some on, those of a group that has been met are passed over.
+struct Matches {
+    std::vector<int32_t> sets;
+    Groups& groups;
+
+    bool cover(int32_t set) const {
+        return sets.size() >= kPlenty && groups.first_of(set) == groups.first_of(sets.front());
+    }
+
+    static constexpr size_t kPlenty = 100;
+};
 
 // Sets of 64-bit hashes, each ascending. A set is looked for by its rarest items only: if two sets share enough, then
 // also one of those (see similarity_join.hpp).
@@ -32,7 +68,7 @@ class SetIndex {
     const std::vector<uint64_t>& items() const { return items_; }
 
     // The most similar set that is accepted; of equals the first.
-    Match find(const uint64_t* items, size_t count, const Accept& accept = {});
+    Match find(const uint64_t* items, size_t count, const Accept& accept = {}, Matches* matches = nullptr);
 
     // How many items a set has.
     size_t count_of(size_t set) const { return static_cast<size_t>(bounds_[set + 1] - bounds_[set]); }
@@ -93,7 +129,7 @@ class TextIndex {
           runs_(Measure::jaccard, threshold, kCommonRuns) {}
 
     size_t size() const { return pairs_.size(); }
-    SetIndex::Match find(const TextSets& text);
+    SetIndex::Match find(const TextSets& text, Matches* matches = nullptr);
     void add(const TextSets& text);
     void truncate(size_t count);
 

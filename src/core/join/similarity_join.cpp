@@ -40,9 +40,8 @@ struct Score {
 
     // The share of its squared length that the end of a row must have to reach the threshold without the rest.
     double least_rest() const {
-        if (measure == Measure::containment) return threshold;  // of a set, whose squared length is its size
-        const double cosine = measure == Measure::cosine ? threshold : 2 * threshold / (1 + threshold);
-        return cosine * cosine;
+        // Of a set the squared length is the size, and similar sets share at least that much of it.
+        return measure == Measure::cosine ? threshold * threshold : threshold;
     }
 
     bool sizes_fit(float left, float right) const {
@@ -68,17 +67,16 @@ class SimilarityJoin::Impl {
           most_per_row_(problem.most_per_row),
           most_pairs_(problem.most_pairs),
           threads_(threads),
-          rows_(rarest_first(problem.rows, problem.n_columns, chosen_, threads, stop)),
           marks_(problem.marks),
+          exclusive_(exclusive(problem)),
+          rows_(rarest_first(problem.rows, problem.n_columns, chosen_, exclusive_, threads, stop)),
           joined_(problem.n_chosen),
           nearest_(problem.n_chosen, 0.0) {
         for (size_t i = 0; i < chosen_.size(); ++i)
             squares_.push_back(problem.squares[chosen_[i]] + static_cast<float>(common(i)));
-        if (marks_)
-            for (const int64_t row : chosen_) has_pairs_.push_back(row % 2 == 0 || problem.squares[row - 1] > 0);
         cut_prefixes();
         const bool all = problem.measure == Measure::containment;
-        lists_ = ColumnLists(rows_, all ? rows_.ends() : prefix_end_.data());
+        lists_ = ColumnLists(rows_, all ? rows_.ends() : prefix_end_.data(), exclusive_);
         longest_ = lists_.longest_within(visits(), position_);
         complete_ = longest_ == std::numeric_limits<int64_t>::max();
         if (!complete_ && !all)
@@ -106,6 +104,17 @@ class SimilarityJoin::Impl {
     const std::vector<double>& nearest() const { return nearest_; }
 
  private:
+    // Runs of characters are compared if one of the texts has no pairs of words.
+    static std::vector<uint8_t> exclusive(const JoinProblem& problem) {
+        std::vector<uint8_t> found;
+        if (!problem.marks) return found;
+        for (size_t i = 0; i < problem.n_chosen; ++i) {
+            const int64_t row = problem.chosen[i];
+            found.push_back(row % 2 == 1 && problem.squares[row - 1] > 0);
+        }
+        return found;
+    }
+
     size_t n_queries() const { return size() - position_; }
 
     // Enough rows per list for any but the most repetitive texts; few enough for the time to grow with the rows only.
@@ -136,6 +145,7 @@ class SimilarityJoin::Impl {
         const bool contains = score_.measure == Measure::containment;
         const auto mark = static_cast<uint32_t>(row + 1) * (kMeetings + 1);
         const uint32_t enough = mark + meetings(row);
+        const bool is_exclusive = marks_ && exclusive_[row] != 0;
         const auto look_at = [&](int32_t other) {
             uint32_t& met = seen[other];
             if (met >= enough) return;
@@ -145,12 +155,18 @@ class SimilarityJoin::Impl {
         };
         seen[row] = enough;
         for (int64_t at = rows_.begin(row); at < prefix_end_[row]; ++at) {
-            const auto list = lists_.of(rows_.columns[at]);
-            const bool frequent = static_cast<int64_t>(list.size()) > longest_;
+            const int32_t column = rows_.columns[at];
+            const bool frequent = lists_.length(column) > longest_;
             if (frequent && !contains) continue;
+            const auto list = lists_.of(column);
             size_t left = frequent ? kReach : list.size();
             for (const int32_t other : list) {
                 if (left-- == 0 || (!contains && static_cast<size_t>(other) >= row)) break;
+                look_at(other);
+            }
+            if (is_exclusive) continue;
+            for (const int32_t other : lists_.exclusive_of(column)) {
+                if (static_cast<size_t>(other) >= row) break;
                 look_at(other);
             }
         }
@@ -159,12 +175,6 @@ class SimilarityJoin::Impl {
 
     // What any two rows of `Wording` share without a column of their own.
     double common(size_t row) const { return !marks_ ? 0 : chosen_[row] % 2 == 0 ? kCommonPairs : kCommonRuns; }
-
-    // Whether two rows of `Wording` are to be compared: runs of characters are if one of the texts has no pairs of
-    // words.
-    bool comparable(size_t row, size_t other) const {
-        return chosen_[row] % 2 == 0 || !has_pairs_[row] || !has_pairs_[other];
-    }
 
     bool apart(size_t row, size_t other, double product) const {
         const int64_t left = chosen_[row] / 2, right = chosen_[other] / 2;
@@ -176,7 +186,7 @@ class SimilarityJoin::Impl {
     }
 
     void compare(size_t row, int32_t other, std::vector<Found>& found) const {
-        if (marks_ && !comparable(row, static_cast<size_t>(other))) return;
+        if (marks_ && exclusive_[row] != 0 && exclusive_[other] != 0) return;
         const double left = squares_[row], right = squares_[other];
         const double needed = score_.needed(left, right) * (1 - kRounding);
         const bool of_sets = score_.measure != Measure::cosine;
@@ -259,9 +269,9 @@ class SimilarityJoin::Impl {
     size_t most_per_row_, most_pairs_;
     size_t listed_ = 0;
     int threads_;
-    RankedRows rows_;
     Marks marks_;
-    std::vector<bool> has_pairs_;
+    std::vector<uint8_t> exclusive_;
+    RankedRows rows_;
     std::vector<int64_t> prefix_end_;
     ColumnLists lists_;
     int64_t longest_ = 0;

@@ -1,3 +1,5 @@
+from sthash.duplicates.checkpoint import Checkpoint as Checkpoint
+from sthash.duplicates.checkpoint import CheckpointError as CheckpointError
 from sthash.duplicates.comparison import Explanation as Explanation
 from sthash.duplicates.comparison import compare_texts as compare_texts
 from sthash.duplicates.deduplicator import Deduplicator as Deduplicator

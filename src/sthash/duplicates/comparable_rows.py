@@ -161,6 +161,29 @@ def worded_rows(sets: SetsOfTexts, threads: int | None) -> ComparableRows:
     return ComparableRows(own, squares, compared, copies, firsts, (marks_indptr, marks), SETS_PER_TEXT)
 
 
+def member_rows(
+    sizes: Positions,
+    is_here: npt.NDArray[np.bool_],
+    items: npt.NDArray[np.uint64],
+    marks: tuple[Positions, npt.NDArray[np.uint64]],
+    threads: int | None,
+) -> ComparableRows:
+    """Return different texts as rows, of which only some sets are compared.
+
+    ``sizes`` has those of all sets of each text, and ``items`` the content of those that are here.
+    """
+    per_text = sizes.shape[1]
+    indptr = bounds_of((sizes * is_here).ravel())
+    bounds, columns, n_columns = _core.shared_columns(indptr, items, threads=resolve_threads(threads))
+    own = Rows.sparse(bounds, columns, np.ones(len(columns), dtype=np.float32), n_columns)
+    none, compared = np.zeros(0, dtype=np.int64), np.flatnonzero(is_here.ravel())
+    if per_text == 1:
+        return ComparableRows(own, sizes.ravel().astype(np.float32), compared, none, none)
+    # One item of each set stands for the text as a whole.
+    squares = np.maximum(sizes.ravel() - 1, 0).astype(np.float32)
+    return ComparableRows(own, squares, compared, none, none, marks, per_text)
+
+
 class Shingler:
     """Turns texts into sets of shingles: row bounds, and the hashes of each set, ascending.
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import heapq
+import secrets
+import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +17,7 @@ from sthash import _core
 from sthash.arrays import Positions
 from sthash.batches import batched
 from sthash.checks import check_choice, resolve_threads
+from sthash.duplicates.checkpoint import NOTHING, Checkpoint, Compared
 from sthash.duplicates.choice import Choice, choose, choose_later
 from sthash.duplicates.comparable_rows import (
     SETS_PER_TEXT,
@@ -29,6 +32,7 @@ from sthash.duplicates.doubts import doubts
 from sthash.duplicates.meaning import Embeddings, Meanings, similar_meanings
 from sthash.duplicates.measures import Measure, check_measure, refuse_most_pairs
 from sthash.duplicates.options import SHINGLE_WORDS, DuplicateOptions, Protect
+from sthash.duplicates.partitioning import Members, Partition, Texts
 from sthash.duplicates.result import RULES, Documents, Pair, Rule
 from sthash.duplicates.seen import Fingerprints, SeenIndex, halved
 from sthash.duplicates.similarity_join import SimilarPairs, similar_rows
@@ -48,10 +52,18 @@ BYTES_PER_ENTRY = 40
 # What a document takes besides: places, lengths, scores, groups.
 BYTES_PER_DOCUMENT = 100
 PAIRS_PER_DOCUMENT = 8
+# The same in parts, of which each document is in several: the most similar one, and those that join groups.
+PAIRS_IN_PARTS = 1
 # Texts that have the same meaning by their embeddings are kept apart by single words if the others are so much alike.
 LEAST_ALIKE = 0.5
+# What is compared part by part if it does not fit into memory, in parts in which similar documents meet.
+PARTITIONED = ("wording", "jaccard")
+# With a checkpoint, there are parts to continue from.
+LEAST_PARTS = 32
+# Pairs that are held before those found again are removed.
+MOST_HELD = 1 << 22
 # Texts that are written to an index in one portion.
-AT_ONCE = 1 << 15
+AT_ONCE = 1 << 14
 
 
 class Dropped(NamedTuple):
@@ -240,6 +252,7 @@ def deduplicate(
     cosine: float | None = None,
     shingle_words: int = SHINGLE_WORDS,
     memory: int | str = MEMORY,
+    checkpoint: Checkpoint | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Deduplicated:
@@ -267,8 +280,11 @@ def deduplicate(
     cosine : float, optional
         Least cosine of two documents with the same meaning. Default: chosen from the data, see `cosine_curve`.
     memory : int or str
-        Approximate memory to use: bytes, or a str such as "4GB"; at least 64 MiB. With less memory, what is compared is
-        read several times.
+        Approximate memory to use: bytes, or a str such as "4GB"; at least 64 MiB. What does not fit is compared in
+        parts.
+    checkpoint : Checkpoint, optional
+        For wording and jaccard: keep what has been compared, and continue a run that was killed. The documents are read
+        again, and must be the same.
     progress : callable, optional
         Called with the name of the step, how much is done, and of how much (None if not known).
 
@@ -293,6 +309,8 @@ def deduplicate(
         if embedder is None:
             raise TypeError(f"cosine={cosine} is about embeddings. Set embedder too, or leave cosine out.")
         check_measure("cosine", cosine)
+    if checkpoint is not None and measure not in PARTITIONED:
+        raise ValueError(f"measure={measure!r} is not compared in parts that could be continued. Leave checkpoint out.")
     if seen is not None:
         seen.check_measure(measure, shingle_words)
         if rule != "first" or against is not None:
@@ -315,7 +333,7 @@ def deduplicate(
         if against is not None:
             known = _read(against.export(), spool, rows, lengths, "reading the collection", settings, embeddings)
         _read(documents, spool, rows, lengths, "reading", settings, embeddings)
-        pairs, nearest = _all_pairs(rows, known, settings)
+        pairs, nearest = _all_pairs(rows, known, settings, checkpoint)
         meanings = nearest_text = None
         if embeddings is not None:
             meanings = similar_meanings(
@@ -355,6 +373,8 @@ def _read(
 
 class _SpooledRows:
     """Rows of all documents in a spool, one 64-bit entry per term or shingle."""
+
+    per_text = 1
 
     def __init__(self, stack: ExitStack, settings: _Settings) -> None:
         self.entries = stack.enter_context(Spool(settings.memory // 4))
@@ -402,6 +422,10 @@ class _SpooledRows:
     def rows(self, bounds: Positions, entries: npt.NDArray[np.uint64], documents: Positions) -> ComparableRows:
         """Return some documents as they are compared: their bounds, entries and positions."""
         raise NotImplementedError
+
+    def texts(self, bounds: Positions, entries: npt.NDArray[np.uint64], documents: Positions) -> Texts:
+        """Return the sets and marks of some documents."""
+        return Texts(bounds, entries, np.zeros(len(bounds), dtype=np.int64), np.zeros(0, np.uint64))
 
 
 class _WeightedRows(_SpooledRows):
@@ -462,6 +486,8 @@ class _SetRows(_SpooledRows):
 class _WordingRows(_SpooledRows):
     """Two sets per text, after an entry that says how large they are; the marks, which copies may not share, apart."""
 
+    per_text = SETS_PER_TEXT
+
     def __init__(self, stack: ExitStack, settings: _Settings) -> None:
         super().__init__(stack, settings)
         self._marks = stack.enter_context(Spool(settings.memory // 8))
@@ -513,8 +539,11 @@ class _WordingRows(_SpooledRows):
         return _content(self._mark_bounds, self._marks.array(), documents)
 
     def rows(self, bounds: Positions, entries: npt.NDArray[np.uint64], documents: Positions) -> ComparableRows:
+        return worded_rows(self.texts(bounds, entries, documents), self.settings.threads)
+
+    def texts(self, bounds: Positions, entries: npt.NDArray[np.uint64], documents: Positions) -> Texts:
         sizes, items = _without_heads(bounds, entries)
-        return worded_rows((bounds_of(sizes), items, *self._marks_of(documents)), self.settings.threads)
+        return Texts(bounds_of(sizes), items, *self._marks_of(documents))
 
 
 def _without_heads(bounds: Positions, entries: npt.NDArray[np.uint64]) -> tuple[Positions, npt.NDArray[np.uint64]]:
@@ -532,8 +561,10 @@ _KINDS: dict[str, type[_SpooledRows]] = {
 }
 
 
-def _all_pairs(rows: _SpooledRows, known: int, settings: _Settings) -> tuple[SimilarPairs, npt.NDArray[np.float64]]:
-    """Compare all documents, in parts of which two fit into memory; also return how similar each is to its nearest."""
+def _all_pairs(
+    rows: _SpooledRows, known: int, settings: _Settings, checkpoint: Checkpoint | None
+) -> tuple[SimilarPairs, npt.NDArray[np.float64]]:
+    """Compare all documents, in parts if need be; also return how similar each is to its nearest."""
     sizes = np.concatenate([np.zeros(0, np.int64), *rows.sizes])
     bounds, entries = bounds_of(sizes), rows.entries.array()
     first_of = _core.first_equal_sets(bounds, entries, threads=resolve_threads(settings.threads))
@@ -545,14 +576,18 @@ def _all_pairs(rows: _SpooledRows, known: int, settings: _Settings) -> tuple[Sim
     copies, firsts = copies[new], firsts[new]
     nearest = np.zeros(len(sizes))
     nearest[copies] = nearest[firsts] = 1
-    parts = _parts(chosen, sizes, known, settings.memory)
-    work = [(i, j) for j in range(len(parts)) for i in range(j + 1) if len(parts[j]) and parts[j][-1] >= known]
     blocks = [SimilarPairs(firsts, copies, np.ones(len(copies)), len(copies), complete=True)]
-    for done, (i, j) in enumerate(work):
-        settings.progress("comparing", done, len(work))
-        second = parts[j] if j > i else None
-        blocks.append(_pairs_of_parts(rows, bounds, entries, parts[i], second, known, settings, nearest))
-    settings.progress("comparing", len(work), len(work))
+    room = _room(len(sizes), settings.memory)
+    if checkpoint is not None:
+        checkpoint.start(_about(bounds, entries, known, settings))
+    if len(chosen) == 0:
+        pass
+    elif int(sizes[chosen].sum()) <= room and checkpoint is None:
+        blocks.append(_pairs_of_parts(rows, bounds, entries, chosen, None, known, settings, nearest))
+    elif settings.measure in PARTITIONED:
+        blocks += _pairs_by_items(rows, bounds, entries, chosen, known, settings, nearest, checkpoint)
+    else:
+        blocks += _pairs_of_all_parts(rows, bounds, entries, chosen, known, settings, nearest)
     pairs = SimilarPairs(
         np.concatenate([block.left for block in reversed(blocks)]),
         np.concatenate([block.right for block in reversed(blocks)]),
@@ -567,13 +602,7 @@ def _content(
     bounds: Positions, entries: npt.NDArray[np.uint64], documents: Positions
 ) -> tuple[Positions, npt.NDArray[np.uint64]]:
     """Read the rows of some documents: their bounds and entries."""
-    own = bounds_of(bounds[documents + 1] - bounds[documents])
-    content = np.empty(own[-1], dtype=np.uint64)
-    # Documents that follow each other are copied in one go.
-    runs = np.flatnonzero(np.diff(documents, prepend=-2) != 1)
-    for start, end in zip(runs.tolist(), [*runs[1:].tolist(), len(documents)], strict=True):
-        content[own[start] : own[end]] = entries[bounds[documents[start]] : bounds[documents[end - 1] + 1]]
-    return own, content
+    return bounds_of(bounds[documents + 1] - bounds[documents]), _core.gathered(bounds, entries, documents)
 
 
 def _scores(
@@ -584,15 +613,156 @@ def _scores(
     return compared.scores(compared.firsts_of_documents, measure)
 
 
-def _parts(chosen: Positions, sizes: Positions, known: int, memory: int) -> list[Positions]:
-    """Cut the documents into parts: one if all fit into memory, otherwise so that two of them do."""
-    room = max(memory // 2 - BYTES_PER_DOCUMENT * len(sizes), memory // 8) // BYTES_PER_ENTRY
-    own = np.cumsum(sizes[chosen])
-    if len(chosen) == 0 or own[-1] <= room:
-        return [chosen]
-    number = own // max(room // 2, 1)
-    cuts = np.flatnonzero((np.diff(number) > 0) | (np.diff(chosen >= known))) + 1
-    return np.split(chosen, cuts)
+def _room(count: int, memory: int) -> int:
+    """Return how many entries are compared at once: what memory is left for by so many documents."""
+    return max(memory // 2 - BYTES_PER_DOCUMENT * count, memory // 8) // BYTES_PER_ENTRY
+
+
+def _about(bounds: Positions, entries: npt.NDArray[np.uint64], known: int, settings: _Settings) -> dict[str, Any]:
+    """Say what is compared, and how: for a checkpoint, which is of one run."""
+    checksum = zlib.crc32(bounds.view(np.uint8))  # type: ignore[arg-type]
+    for start in range(0, len(entries), 1 << 20):
+        checksum = zlib.crc32(np.ascontiguousarray(entries[start : start + (1 << 20)]).view(np.uint8), checksum)  # type: ignore[arg-type]
+    own = {
+        name: getattr(settings, name) for name in ("measure", "threshold", "shingle_words", "keep_numbers", "memory")
+    }
+    return own | {"documents": len(bounds) - 1, "known": known, "checksum": checksum}
+
+
+def _pairs_by_items(
+    rows: _SpooledRows,
+    bounds: Positions,
+    entries: npt.NDArray[np.uint64],
+    chosen: Positions,
+    known: int,
+    settings: _Settings,
+    nearest: npt.NDArray[np.float64],
+    checkpoint: Checkpoint | None,
+) -> list[SimilarPairs]:
+    """Compare documents in parts in which any two similar ones meet; continue from a checkpoint."""
+    room = _room(len(bounds) - 1, settings.memory)
+    with ExitStack() as stack:
+        partition = Partition(
+            stack,
+            chosen,
+            lambda documents: rows.texts(*_content(bounds, entries, documents), documents),
+            per_text=rows.per_text,
+            threshold=settings.threshold,
+            n_items=len(entries),
+            most_items=room // 2,
+            key=secrets.randbits(63) if checkpoint is None else checkpoint.key,
+            memory=settings.memory,
+            threads=settings.threads,
+            least_parts=1 if checkpoint is None else min(LEAST_PARTS, len(chosen) // AT_ONCE + 1),
+            progress=settings.progress,
+        )
+        found = _Found(nearest)
+        if checkpoint is not None:
+            for compared in checkpoint.parts():
+                found.add(compared)
+        total, done = int(partition.n_members.sum()), 0
+        for part in range(partition.n_parts):
+            count = int(partition.n_members[part])
+            if checkpoint is None or part >= checkpoint.n_parts:
+
+                def progress(step: str, looked_at: int, of: int | None, done: int = done, count: int = count) -> None:
+                    settings.progress(step, done + count * looked_at // max(of or 1, 1), total)
+
+                members = partition.members(part)
+                own = replace(settings, progress=progress)
+                compared = NOTHING if members is None else _pairs_of_members(members, known, room, own, nearest)
+                if checkpoint is not None:
+                    checkpoint.append(compared)
+                found.add(compared)
+            done += count
+            settings.progress("comparing", done, total)
+        return [found.pairs()]
+
+
+def _pairs_of_members(
+    members: Members, known: int, room: int, settings: _Settings, nearest: npt.NDArray[np.float64]
+) -> Compared:
+    """Compare the documents of a part, piece by piece if it is too large: many texts can have one item."""
+    pieces = [members] if len(members.items) <= room else list(members.pieces(room // 2))
+    pairs, raised = [], []
+    for j, second in enumerate(pieces):
+        if second.positions[-1] < known:
+            continue
+        for i in range(j + 1):
+            own = second if i == j else pieces[i] + second
+            rows = own.rows(settings.threads)
+            looked_for = max(known, 0 if i == j else int(second.positions[0]))
+            own_nearest = np.zeros(len(own.positions))
+            found = similar_rows(
+                rows,
+                settings.measure,
+                settings.threshold,
+                threads=settings.threads,
+                progress=settings.progress,
+                keep_numbers=settings.keep_numbers,
+                first_query=int(np.searchsorted(own.positions[rows.chosen // rows.per_document], looked_for)),
+                pairs_per_document=PAIRS_IN_PARTS,
+                most_pairs=0,
+                nearest=own_nearest,
+            )
+            pairs.append((own.positions[found.left], own.positions[found.right], found.scores))
+            closer = own_nearest > nearest[own.positions]
+            raised.append((own.positions[closer], own_nearest[closer]))
+    none = np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
+    left, right, scores = map(np.concatenate, zip(none, *pairs, strict=True))
+    documents, values = map(np.concatenate, zip(none[1:], *raised, strict=True))
+    return Compared(left, right, scores, documents, values)
+
+
+class _Found:
+    """Pairs of all parts, each once."""
+
+    def __init__(self, nearest: npt.NDArray[np.float64]) -> None:
+        self._nearest = nearest
+        self._blocks: list[tuple[Positions, Positions, npt.NDArray[np.float64]]] = []
+        self._held = self._different = 0
+
+    def add(self, compared: Compared) -> None:
+        self._blocks.append(compared[:3])
+        self._held += len(compared.left)
+        np.maximum.at(self._nearest, compared.documents, compared.nearest)
+        if self._held > 2 * self._different + MOST_HELD:
+            self._blocks = [self._once()]
+            self._held = self._different = len(self._blocks[0][0])
+
+    def _once(self) -> tuple[Positions, Positions, npt.NDArray[np.float64]]:
+        none = np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
+        left, right, scores = map(np.concatenate, zip(none, *self._blocks, strict=True))
+        self._blocks = []
+        _, first = np.unique(left * len(self._nearest) + right, return_index=True)
+        return left[first], right[first], scores[first]
+
+    def pairs(self) -> SimilarPairs:
+        return SimilarPairs(*self._once(), 0, complete=False)
+
+
+def _pairs_of_all_parts(
+    rows: _SpooledRows,
+    bounds: Positions,
+    entries: npt.NDArray[np.uint64],
+    chosen: Positions,
+    known: int,
+    settings: _Settings,
+    nearest: npt.NDArray[np.float64],
+) -> list[SimilarPairs]:
+    """Compare documents in parts of which two fit into memory, each part with each."""
+    sizes = np.diff(bounds)[chosen]
+    number = np.cumsum(sizes) // max(_room(len(bounds) - 1, settings.memory) // 2, 1)
+    parts = np.split(chosen, np.flatnonzero((np.diff(number) > 0) | (np.diff(chosen >= known))) + 1)
+    work = [(i, j) for j in range(len(parts)) for i in range(j + 1) if parts[j][-1] >= known]
+    blocks = []
+    for done, (i, j) in enumerate(work):
+        settings.progress("comparing", done, len(work))
+        second = parts[j] if j > i else None
+        quiet = replace(settings, progress=silent)
+        blocks.append(_pairs_of_parts(rows, bounds, entries, parts[i], second, known, quiet, nearest))
+    settings.progress("comparing", len(work), len(work))
+    return blocks
 
 
 def _pairs_of_parts(
@@ -618,6 +788,7 @@ def _pairs_of_parts(
         settings.measure,
         settings.threshold,
         threads=settings.threads,
+        progress=settings.progress,
         keep_numbers=settings.keep_numbers,
         first_query=first_query,
         pairs_per_document=PAIRS_PER_DOCUMENT,

@@ -192,7 +192,7 @@ class SourceFields:
                     break
             else:
                 value = None
-        if type(value) is str and value:  # the most frequent case, checked fast
+        if (type(value) is str and value) or (value is None and part not in self.required):  # the most frequent cases
             return value
         _check_plain(name, value, part, place)
         if part in self.required and value in (None, ""):

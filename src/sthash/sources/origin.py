@@ -16,6 +16,7 @@ class _Lines(Protocol):
     parts: Any
     head: bytes
     dialect: tuple[Any, ...]
+    offset: int
 
 
 @dataclass
@@ -35,6 +36,8 @@ class Origin:
         ``dialect``.
     schema, batch, row : Arrow schema, Arrow record batch, int
         Of Parquet.
+    n_rows, n_read : int
+        Of Parquet: how many rows there are, and how many were read.
 
     Examples
     --------
@@ -55,11 +58,14 @@ class Origin:
     schema: Any = None
     batch: Any = None
     row: int = 0
+    n_rows: int = 0
+    n_read: int = 0
 
     def begin(self, name: str, kind: str) -> None:
         """Note that another source begins."""
         self.name, self.kind = name, kind
         self.record = self.lines = self.schema = self.batch = None
+        self.n_rows = self.n_read = 0
 
     @property
     def content(self) -> bytes:

@@ -54,7 +54,7 @@ def parquet_records(stream: IO[bytes], name: str, vector: str | None, origin: Or
         for row, record in enumerate(records):
             number += 1
             if origin is not None:
-                origin.batch, origin.row = batch, row
+                origin.batch, origin.row, origin.n_read = batch, row, number
             yield f"{name}, row {number}", record
 
 
@@ -73,7 +73,7 @@ def _batches(stream: IO[bytes], name: str, origin: Origin | None) -> Iterator[An
     remedy = "write it as jsonl, or split it"
     declared = ParquetFile(file)
     if origin is not None:
-        origin.schema = declared.schema_arrow
+        origin.schema, origin.n_rows = declared.schema_arrow, declared.metadata.num_rows
     sizes = (declared.metadata.row_group(group).total_byte_size for group in range(declared.num_row_groups))
     if sum(sizes) > most:
         raise expands_too_far(name, most, remedy)

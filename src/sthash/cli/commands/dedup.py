@@ -92,6 +92,14 @@ def dedup(
     memory: Annotated[
         str, typer.Option(metavar="SIZE", help="Memory to use, such as 500MB or 4GiB; what exceeds it goes to disk.")
     ] = "4GiB",
+    resume: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Note in this file what has been compared. A run that was killed continues from it when the same "
+            "command is given again; at the end it is removed.",
+        ),
+    ] = None,
     threads: options.Threads = None,
 ) -> None:
     """Write documents without their near-duplicates, or without passages that others have too."""
@@ -99,7 +107,7 @@ def dedup(
         from sthash.cli.passages import remove_passages
 
         given = {"threshold": threshold, "protect": protect, "keep": keep, "against": against, "index": index}
-        given |= {"embedder": embedder, "cosine": cosine}
+        given |= {"embedder": embedder, "cosine": cosine, "resume": resume}
         for name, value in {**given, "measure": None if measure == "wording" else measure}.items():
             if value is not None:
                 raise typer.BadParameter(f"--{name} is about whole documents. Leave it or --passages out.")
@@ -112,8 +120,9 @@ def dedup(
     from sthash.cli.embedders import load_function
     from sthash.cli.originals import noted, originals_for
     from sthash.cli.output import progress_bar
+    from sthash.cli.reading import with_total
     from sthash.collection import Collection, Embedder
-    from sthash.duplicates import SeenIndex, deduplicate
+    from sthash.duplicates import Checkpoint, SeenIndex, deduplicate
     from sthash.sources import Origin
 
     beside, origin = output or "dedup", Origin()
@@ -124,6 +133,7 @@ def dedup(
         originals = None
         if not dry_run:
             originals = stack.enter_context(originals_for(source.sources, source.stated_format, output))
+        checkpoint = None if resume is None else stack.enter_context(Checkpoint(resume))
         with (
             nullcontext() if against is None else Collection.open(against) as known,
             source.documents(beside=beside, origin=origin) as documents,
@@ -142,8 +152,9 @@ def dedup(
                 embedder=None if embedder is None else Embedder.of(load_function(embedder)),
                 cosine=cosine,
                 memory=memory,
+                checkpoint=checkpoint,
                 threads=threads,
-                progress=progress,
+                progress=with_total(progress, source.sources, origin),
             )
         stack.enter_context(found)
         review = found.review(MOST_SHOWN if originals is None else 0)
@@ -153,6 +164,8 @@ def dedup(
             _write(found, originals, output, report)
             if seen is not None:  # last: if this is not reached, the same run can be repeated
                 found.remember()
+            if checkpoint is not None:
+                checkpoint.remove()
         verb = "would be dropped" if dry_run else "dropped"
         kinds = f"{review.exact:,} exact, {review.near:,} near, {review.doubtful:,} doubtful"
         kept = found.n_documents - found.n_dropped
