@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sthash
-from sthash import Deduplicator, ModelFileError
+from sthash import Deduplicator, ModelFileError, near_duplicates
 from sthash.duplicates import Verdict, matchers
 from support.factories import WORDS
 
@@ -20,19 +20,18 @@ def shingles(text, size):
 
 
 def twin(texts, threshold, measure, size=5):
-    """Compare each text with all that were kept."""
-    kept, verdicts = [], []
+    """Compare each text with all that came before; a copy of a copy is one of the same new text."""
+    known, verdicts = [], []
     for place, text in enumerate(texts):
         own = shingles(text, size)
         best = (0, None)
-        for key, other in kept:
+        for key, other in known:
             whole = len(own | other) if measure == "jaccard" else len(own)
             score = len(own & other) / whole if own and other else 0
             if score >= threshold and score > best[0]:
                 best = (score, key)
         verdicts.append(Verdict(str(place), best[1] is None, best[1], best[0]))
-        if best[1] is None:
-            kept.append((str(place), own))
+        known.append((best[1] or str(place), own))
     return verdicts
 
 
@@ -77,15 +76,19 @@ def test_saved_and_opened(texts, tmp_path):
         Deduplicator.load(tmp_path / "other")
 
 
+def one_set(items):
+    """The arrays of a file that holds one set."""
+    none, first = np.zeros(0, np.int64), np.zeros(1, np.int64)
+    keys = np.frombuffer(b'["a"]', dtype=np.uint8)
+    bounds = np.array([0, len(items)])
+    return {"indptr": bounds, "shingles": items, "keys": keys, "places": first, "stands": first, "links": none}
+
+
 def test_forged_files_are_refused(tmp_path):
     from sthash import model_file
 
-    config = {"threshold": 0.8, "measure": "jaccard", "shingle_words": 5, "n_seen": 1}
-    arrays = {
-        "indptr": np.array([0, 2]),
-        "shingles": np.array([3, 9], dtype=np.uint64),
-        "keys": np.frombuffer(b'["a"]', dtype=np.uint8),
-    }
+    config = {"threshold": 0.8, "measure": "jaccard", "shingle_words": 5}
+    arrays = one_set(np.array([3, 9], dtype=np.uint64))
     model_file.write(tmp_path / "good", "Deduplicator", config, arrays)
     assert len(Deduplicator.load(tmp_path / "good")) == 1
     forged = [
@@ -96,12 +99,80 @@ def test_forged_files_are_refused(tmp_path):
         ({}, {"keys": np.frombuffer(b'["a", "b"]', dtype=np.uint8)}),
         ({"threshold": 0}, {}),
         ({"measure": "cosine"}, {}),
-        ({"n_seen": 0}, {}),
+        ({}, {"places": np.array([1])}),
+        ({}, {"places": np.array([-1])}),
+        ({}, {"places": np.array([0, 0])}),
+        ({}, {"stands": np.array([1])}),
+        ({}, {"stands": np.array([0, 0])}),
+        ({}, {"links": np.array([0])}),
+        ({}, {"links": np.array([0, 1])}),
     ]
     for settings, changed in forged:
         model_file.write(tmp_path / "bad", "Deduplicator", config | settings, arrays | changed)
         with pytest.raises(ModelFileError, match="is not a valid Deduplicator"):
             Deduplicator.load(tmp_path / "bad")
+
+
+def chain(length, words=40, step=4):
+    """Texts of which each is similar to its neighbors only."""
+    return [" ".join(WORDS[at * step : at * step + words]) for at in range(length)]
+
+
+@pytest.mark.parametrize("measure", ["wording", "jaccard"])
+def test_copies_of_copies(measure, tmp_path):
+    texts = chain(8)
+    seen = Deduplicator(0.7, measure=measure)
+    verdicts = seen.add(texts)
+    assert [verdict.copy_of for verdict in verdicts] == [None] + ["0"] * 7
+    assert near_duplicates([texts[0], texts[7]], 0.7, measure=measure).groups == []
+    # The score is that of the neighbor.
+    (pair,) = near_duplicates(texts[6:], 0.7, measure=measure).pairs
+    assert verdicts[7].score == pytest.approx(pair.score)
+    assert (len(seen), seen.n_seen) == (1, 8)
+    seen.save(tmp_path / "seen")
+    assert Deduplicator.load(tmp_path / "seen").check([texts[7].upper()])[0].copy_of == "0"
+
+
+@pytest.mark.parametrize("measure", ["wording", "jaccard"])
+def test_groups_are_those_of_near_duplicates(texts, measure, tmp_path):
+    # Every other text of a chain comes first: those between them join the groups.
+    links = chain(9)
+    own = [*texts, *links[::2], *links[1::2], "", ""]
+    expected = [[str(member) for member in group] for group in near_duplicates(own, 0.7, measure=measure).groups]
+    assert any(len(set(group) & {str(len(texts)), str(len(texts) + 1)}) == 2 for group in expected)
+    seen = Deduplicator(0.7, measure=measure)
+    for start in range(0, len(own), 50):
+        seen.add(own[start : start + 50])
+    assert seen.groups() == expected
+    seen.save(tmp_path / "seen")
+    again = Deduplicator.load(tmp_path / "seen")
+    assert again.groups() == expected
+    # What an interrupted call has joined comes apart.
+    again._whole = False
+    list(again._matcher.matches([links[0] + " too", links[4] + " too"], keep=True))
+    assert again.groups() == expected
+
+
+def test_groups_of_vectors():
+    rows = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.01], [1.0, 0.02], [0.01, 1.0]])
+    seen = Deduplicator(measure="cosine")
+    seen.add(vectors=rows[:2])
+    seen.add(vectors=rows[2:])
+    assert seen.groups() == [["0", "2", "3"], ["1", "4"]]
+    seen.add(vectors=[[1.0, 1.0]])
+    # It has a cosine of 0.707 with both.
+    wide = Deduplicator(0.7, measure="cosine")
+    assert [verdict.is_new for verdict in wide.add(vectors=[[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])] == [True, True, False]
+    assert wide.groups() == [["0", "1", "2"]]
+
+
+def test_one_of_very_many_similar_texts_still_joins_groups():
+    """Of so many, not all are compared."""
+    words, others = WORDS[:50], WORDS[50:]
+    many = [" ".join([*words, f"x{number}"]) for number in range(300)]
+    seen = Deduplicator(0.45, measure="jaccard", shingle_words=1)
+    seen.add([*many, " ".join(others), " ".join([*words, *others])])
+    assert [len(group) for group in seen.groups()] == [302]
 
 
 def test_check_keeps_nothing():
@@ -263,14 +334,10 @@ def test_an_interrupted_add_keeps_nothing(measure, monkeypatch, tmp_path):
 
 def test_items_that_share_their_low_bits_open_fast(tmp_path):
     """With the low bits as places in the hash table, this took many minutes."""
-    import json
-
     from sthash import model_file
 
     n = 1_000_000
     items = np.arange(1, n + 1, dtype=np.uint64) << np.uint64(40)
-    config = {"threshold": 0.8, "measure": "jaccard", "shingle_words": 5, "n_seen": 1}
-    keys = np.frombuffer(json.dumps(["a"]).encode(), np.uint8)
-    arrays = {"indptr": np.array([0, n], np.int64), "shingles": items, "keys": keys}
-    model_file.write(tmp_path / "forged", "Deduplicator", config, arrays)
+    config = {"threshold": 0.8, "measure": "jaccard", "shingle_words": 5}
+    model_file.write(tmp_path / "forged", "Deduplicator", config, one_set(items))
     assert len(Deduplicator.load(tmp_path / "forged")) == 1

@@ -1,9 +1,10 @@
-"""Deduplication one document at a time: each new one is compared with all that were kept before."""
+"""Deduplication one document at a time: each new one is compared with all that came before."""
 
 from __future__ import annotations
 
 import json
 import threading
+from array import array
 from collections.abc import Iterable
 from os import PathLike
 from typing import Any, NamedTuple, Self
@@ -12,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 
 from sthash import model_file
-from sthash.checks import check_whole
 from sthash.duplicates.matchers import Matcher, SetMatcher, VectorMatcher, WordingMatcher
 from sthash.duplicates.measures import Measure, check_measure
 from sthash.duplicates.options import SHINGLE_WORDS, DuplicateOptions, Protect
@@ -29,9 +29,10 @@ class Verdict(NamedTuple):
     key : str
     is_new : bool
     copy_of : str or None
-        Key of the most similar text that was kept; None if the text is new.
+        Key of the new text that it is a copy of; None if it is new itself. If the most similar text is a copy, that is
+        the one of which that text is a copy.
     score : float
-        How similar it is; 0 if the text is new.
+        How similar the most similar text is; 0 if there is none.
     """
 
     key: str
@@ -41,16 +42,19 @@ class Verdict(NamedTuple):
 
 
 class _Counts(NamedTuple):
-    kept: int
     seen: int
+    held: int
+    new: int
 
 
 class Deduplicator:
     """Detects near-duplicates in a stream: whether each new text is a copy of an earlier one, and of which.
 
-    Only new texts are kept, as hashes of their shingles, or as the vectors that you give for them. The similarity does
-    not depend on other texts, so later texts change no verdict; that is why the cosine of TF-IDF weights is
-    not offered here.
+    Texts are kept as hashes of what is compared, or as the vectors that you give for them. A text is a copy if any
+    earlier one is similar to it, whether that was new or a copy itself, so verdicts follow chains of copies, as
+    ``sth dedup --index`` does. `groups` has the groups that `near_duplicates` finds among all texts seen so far. The
+    similarity does not depend on other texts, so later texts change no verdict; that is why the cosine of TF-IDF
+    weights is not offered here.
 
     Parameters
     ----------
@@ -73,10 +77,12 @@ class Deduplicator:
 
     Notes
     -----
-    It takes about 40 bytes of memory per different pair of words or shingle, or 4 per value of a vector. A blank text
-    is always new, and so is a zero vector. Where a shingle is in more than 1,000 texts, the latest of them are
-    compared. Vectors are compared if their sketches are close: 99 in 100 of those that just reach the threshold are
-    found, and more of the closer ones.
+    It takes about 40 bytes of memory per different pair of words or shingle, or 4 per value of a vector, and the key of
+    each text; texts that are equal to an earlier one take only the key. A blank text is always new, and so is a zero
+    vector. Where a shingle is in more than 1,000 texts, the latest of them are compared; of more than 100 similar texts
+    of one group, not all are. ``containment`` looks for the new text in earlier ones, and never the other way round, so
+    its groups depend on the order. Vectors are compared with new ones only, so that copies take no memory, and if their
+    sketches are close: 99 in 100 of those that just reach the threshold are found, and more of the closer ones.
 
     Examples
     --------
@@ -87,8 +93,8 @@ class Deduplicator:
     [True, True]
     >>> seen.add([text.upper()], keys=["c"])
     [Verdict(key='c', is_new=False, copy_of='a', score=1.0)]
-    >>> len(seen)
-    2
+    >>> len(seen), seen.groups()
+    (2, [['a', 'c']])
 
     With embeddings:
 
@@ -118,14 +124,18 @@ class Deduplicator:
         else:
             self._matcher = SetMatcher(measure, self.threshold, self.shingle_words, threads)
         self._keys: list[str] = []
+        # For each text that was seen, what the matcher holds for it: an equal text is held once.
+        self._places = array("q")
+        # For each text that is held, the one that was seen and stands for it.
+        self._stands = array("q")
         # What counts: an `add` that fails or is interrupted leaves it as it was, and the next call removes the rest.
-        self._counts = _Counts(0, 0)
+        self._counts = _Counts(0, 0, 0)
         self._whole = True
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
-        """Return the number of texts that were kept."""
-        return self._counts.kept
+        """Return the number of texts that were new."""
+        return self._counts.new
 
     @property
     def n_seen(self) -> int:
@@ -133,7 +143,7 @@ class Deduplicator:
         return self._counts.seen
 
     def __repr__(self) -> str:
-        return f"<Deduplicator: {len(self):,} of {self.n_seen:,} texts kept at {self.measure} >= {self.threshold:g}>"
+        return f"<Deduplicator: {len(self):,} of {self.n_seen:,} texts new at {self.measure} >= {self.threshold:g}>"
 
     def add(
         self,
@@ -143,9 +153,9 @@ class Deduplicator:
         text: str | None = None,
         vectors: npt.ArrayLike | None = None,
     ) -> list[Verdict]:
-        """Compare texts with all that were kept, including earlier ones of the same call, and keep the new ones.
+        """Compare texts with all that were added, including earlier ones of the same call, and add them.
 
-        If it fails or is interrupted, nothing is kept.
+        If it fails or is interrupted, nothing is added.
 
         Parameters
         ----------
@@ -168,7 +178,7 @@ class Deduplicator:
         text: str | None = None,
         vectors: npt.ArrayLike | None = None,
     ) -> list[Verdict]:
-        """Return the verdict of `add` on each text alone, and keep nothing."""
+        """Return the verdict of `add` on each text alone, and add nothing."""
         return self._judged(texts, keys, text, vectors, keep=False)
 
     def _judged(
@@ -180,22 +190,44 @@ class Deduplicator:
             names = _names(held, keys, self.n_seen)
             verdicts: list[Verdict] = []
             self._whole = not keep
-            for places, scores in self._matcher.matches(held, keep=keep):
-                own = names[len(verdicts) : len(verdicts) + len(places)]
-                for name, place, score in zip(own, places.tolist(), scores.tolist(), strict=True):
-                    verdicts.append(Verdict(name, place < 0, None if place < 0 else self._keys[place], score))
-                    if keep and place < 0:
+            for others, scores, places in self._matcher.matches(held, keep=keep):
+                own = names[len(verdicts) : len(verdicts) + len(others)]
+                for name, other, score, place in zip(
+                    own, others.tolist(), scores.tolist(), places.tolist(), strict=True
+                ):
+                    stands = -1 if other < 0 else self._stands[other]
+                    if keep:
+                        if place == len(self._stands):
+                            self._stands.append(len(self._keys) if other < 0 else stands)
+                        self._places.append(place)
                         self._keys.append(name)
+                    verdicts.append(Verdict(name, other < 0, None if other < 0 else self._keys[stands], score))
             if keep:
-                self._counts = _Counts(len(self._keys), self.n_seen + len(verdicts))
+                new = len(self) + sum(verdict.is_new for verdict in verdicts)
+                self._counts = _Counts(len(self._keys), len(self._stands), new)
                 self._whole = True
         return verdicts
+
+    def groups(self) -> list[list[str]]:
+        """Return the groups of near-duplicates among all texts that were added: their keys, in order.
+
+        Each text is linked with all earlier ones that it is similar to, so a text can join groups that were apart.
+        """
+        with self._lock:
+            self._repair()
+            firsts = self._matcher.firsts()[np.array(self._places, dtype=np.int64)]
+            found: dict[int, list[str]] = {}
+            for key, first in zip(self._keys, firsts.tolist(), strict=True):
+                found.setdefault(first, []).append(key)
+        return [group for group in found.values() if len(group) > 1]
 
     def _repair(self) -> None:
         """Remove what a call that failed or was interrupted has left."""
         if not self._whole:
-            self._matcher.truncate(len(self))
-            del self._keys[len(self) :]
+            self._matcher.truncate(self._counts.held)
+            del self._keys[self._counts.seen :]
+            del self._places[self._counts.seen :]
+            del self._stands[self._counts.held :]
             self._whole = True
 
     def _documents(self, texts: Any, column: str | None, vectors: Any) -> Any:
@@ -221,10 +253,14 @@ class Deduplicator:
                 "measure": self.measure,
                 "shingle_words": self.shingle_words,
                 "protect": self.protect,
-                "n_seen": self.n_seen,
             }
-            keys = np.frombuffer(json.dumps(self._keys).encode(), dtype=np.uint8)
-        model_file.write(path, "Deduplicator", config, arrays | {"keys": keys})
+            arrays |= {
+                "keys": np.frombuffer(json.dumps(self._keys).encode(), dtype=np.uint8),
+                "places": np.array(self._places, dtype=np.int64),
+                "stands": np.array(self._stands, dtype=np.int64),
+                "links": self._matcher.links(),
+            }
+        model_file.write(path, "Deduplicator", config, arrays)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:
@@ -242,9 +278,15 @@ class Deduplicator:
         keys = json.loads(arrays["keys"].tobytes())
         if not isinstance(keys, list) or not all(isinstance(key, str) for key in keys):
             raise ValueError("keys must be a list of str")
-        restored._matcher.restore(arrays, len(keys))
-        restored._keys = keys
-        restored._counts = _Counts(len(keys), check_whole("n_seen", config["n_seen"], least=len(keys)))
+        for name, count in (("places", len(keys)), ("stands", None), ("links", None)):
+            model_file.check_array(arrays, name, np.int64, (count,))
+        places, stands = arrays["places"], arrays["stands"]
+        for numbers, count in ((places, len(stands)), (stands, len(keys))):
+            if len(numbers) and not 0 <= numbers.min() <= numbers.max() < count:
+                raise ValueError("places and stands must lead to what is there")
+        restored._matcher.restore(arrays, len(stands))
+        restored._keys, restored._places, restored._stands = keys, array("q", places), array("q", stands)
+        restored._counts = _Counts(len(keys), len(stands), len(np.unique(stands)))
         return restored
 
 

@@ -1,4 +1,4 @@
-"""What a `Deduplicator` asks: which of all that was kept is the most similar. One matcher for sets, one for vectors."""
+"""What a `Deduplicator` asks: which of all that it has seen is the most similar? Matchers for texts and for vectors."""
 
 from __future__ import annotations
 
@@ -26,41 +26,66 @@ PAIRS_AT_ONCE = 1 << 14
 ROUNDING = 1e-6  # of unit vectors in single precision
 
 
+Found = tuple[Positions, Scores, Positions]
+
+
 class Matcher(Protocol):
-    """Compares documents with those that it has kept, which are numbered in the order in which they were added."""
+    """Compares documents with all it has held, which are numbered in the order in which they were added."""
 
-    def matches(self, documents: Any, *, keep: bool) -> Iterator[tuple[Positions, Scores]]:
-        """Give, in portions, the most similar one for each document, −1 if none is, and how similar it is.
+    def matches(self, documents: Any, *, keep: bool) -> Iterator[Found]:
+        """Give, in portions, the most similar one for each document, −1 if none is, the score, and its own number.
 
-        If ``keep``, documents without a similar one are kept.
+        If ``keep``, documents are held, but for those that are equal to one that is: they have its number.
         """
 
     def truncate(self, count: int) -> None:
-        """Keep only the first documents of those that were kept."""
+        """Hold only the first documents."""
+
+    def firsts(self) -> Positions:
+        """Return for each document the first one of its group."""
+
+    def links(self) -> Positions:
+        """Return links of documents that make the groups: two ends each."""
 
     def arrays(self) -> Arrays:
-        """Return what it has kept, for a file."""
+        """Return what it holds, for a file."""
 
     def restore(self, arrays: Arrays, count: int) -> None:
-        """Read ``count`` documents from a file into a new matcher; refuse what does not fit."""
+        """Read ``count`` documents, and their ``links``, from a file into a new matcher; refuse what does not fit."""
 
 
-class WordingMatcher:
+class _IndexMatcher:
+    """Compares by an index of the core, which also groups."""
+
+    _index: _core.SetIndex | _core.TextIndex
+
+    def truncate(self, count: int) -> None:
+        """Forget the latest."""
+        self._index.truncate(count)
+
+    def firsts(self) -> Positions:
+        """Return for each one the first one of its group."""
+        return self._index.firsts()
+
+    def links(self) -> Positions:
+        """Return links that make the groups."""
+        return self._index.links()
+
+
+class WordingMatcher(_IndexMatcher):
     """Compares how texts are worded."""
+
+    _index: _core.TextIndex
 
     def __init__(self, threshold: float, keep_numbers: bool, threads: int | None) -> None:
         self._threads = threads
         self._index = _core.TextIndex(threshold=threshold, keep_numbers=keep_numbers)
 
-    def matches(self, documents: Any, *, keep: bool) -> Iterator[tuple[Positions, Scores]]:
+    def matches(self, documents: Any, *, keep: bool) -> Iterator[Found]:
         """Compare texts."""
         match = self._index.find_or_add if keep else self._index.find
         for batch in text_batches(documents):
             yield match(*wording_sets(batch, self._threads))
-
-    def truncate(self, count: int) -> None:
-        """Forget the latest texts."""
-        self._index.truncate(count)
 
     def arrays(self) -> Arrays:
         """Return the sets and marks of the texts."""
@@ -73,24 +98,23 @@ class WordingMatcher:
         model_file.check_array(arrays, "marks_indptr", np.int64, (count + 1,))
         model_file.check_array(arrays, "marks", np.uint64, (None,))
         self._index.add(arrays["indptr"], arrays["items"], arrays["marks_indptr"], arrays["marks"])
+        self._index.join(arrays["links"])
 
 
-class SetMatcher:
+class SetMatcher(_IndexMatcher):
     """Compares the shingles of texts."""
+
+    _index: _core.SetIndex
 
     def __init__(self, measure: str, threshold: float, shingle_words: int, threads: int | None) -> None:
         self._shingler = Shingler(shingle_words, threads)
         self._index = _core.SetIndex(measure=KERNEL_MEASURES[measure], threshold=threshold)
 
-    def matches(self, documents: Any, *, keep: bool) -> Iterator[tuple[Positions, Scores]]:
+    def matches(self, documents: Any, *, keep: bool) -> Iterator[Found]:
         """Compare texts."""
         match = self._index.find_or_add if keep else self._index.find
         for batch in text_batches(documents):
             yield match(*self._shingler(batch))
-
-    def truncate(self, count: int) -> None:
-        """Forget the latest sets."""
-        self._index.truncate(count)
 
     def arrays(self) -> Arrays:
         """Return the sets."""
@@ -102,10 +126,11 @@ class SetMatcher:
         model_file.check_array(arrays, "indptr", np.int64, (count + 1,))
         model_file.check_array(arrays, "shingles", np.uint64, (None,))
         self._index.add(arrays["indptr"], arrays["shingles"])
+        self._index.join(arrays["links"])
 
 
 class VectorMatcher:
-    """Compares embeddings: those whose sketches are close, by their cosine."""
+    """Compares embeddings: those whose sketches are close, by their cosine. It holds those that are new."""
 
     def __init__(self, threshold: float, threads: int | None) -> None:
         self._threshold = threshold
@@ -113,8 +138,9 @@ class VectorMatcher:
         self._vectors: Floats = np.zeros((0, 0), dtype=np.float32)  # with space for more
         self._count = 0
         self._index: HammingIndex | None = None
+        self._groups = _core.Groups()
 
-    def matches(self, documents: Any, *, keep: bool) -> Iterator[tuple[Positions, Scores]]:
+    def matches(self, documents: Any, *, keep: bool) -> Iterator[Found]:
         """Compare vectors."""
         if not len(documents):
             return
@@ -123,17 +149,19 @@ class VectorMatcher:
             # Each row is brought to unit length on its own, so portions change nothing.
             yield self._match(np.ascontiguousarray(unit_rows(vectors[start : start + VECTORS_AT_ONCE])), keep=keep)
 
-    def _match(self, own: Floats, *, keep: bool) -> tuple[Positions, Scores]:
+    def _match(self, own: Floats, *, keep: bool) -> Found:
         place, best = np.full(len(own), -1, dtype=np.int64), np.zeros(len(own))
         codes, radius = self._sketch(own)
         known = np.flatnonzero(own.any(axis=1))  # a zero vector is similar to none
         new = HammingIndex.build(codes[known], known)
+        links: list[tuple[Positions, Positions]] = []  # rows, and those held that each is similar to
         if self._index is not None:
             left, right, scores = self._close(self._index, self._vectors, new, own, radius)
             _take_best(place, best, left, right, scores)
+            links.append((right, left))
         if not keep:
-            return place, best
-        # Only a vector without a similar one before this portion can be kept.
+            return place, best, place
+        # Only a vector without a similar one before this portion can be held.
         candidates = known[place[known] < 0]
         first = HammingIndex.build(codes[candidates], candidates, n_bits=new.n_bits)
         left, right, scores = self._close(first, own, new, own, radius)
@@ -142,19 +170,24 @@ class VectorMatcher:
         order = np.lexsort((left, right))
         left, right, scores = left[order], right[order], scores[order]
         cuts = np.searchsorted(right, np.arange(len(own) + 1))
-        number = np.full(len(own), -1, dtype=np.int64)  # of those that are kept
+        number = np.full(len(own), -1, dtype=np.int64)  # of those that are held
         count = self._count
         for row in range(len(own)):
             similar = slice(cuts[row], cuts[row + 1])
             if similar.start < similar.stop:
                 others = number[left[similar]]
-                _take_best(place, best, others, np.full(len(others), row), scores[similar])
+                held = others >= 0
+                rows = np.full(int(held.sum()), row)
+                _take_best(place, best, others[held], rows, scores[similar][held])
+                links.append((rows, others[held]))
             if place[row] < 0:
                 number[row] = count
                 count += 1
         kept = np.flatnonzero(number >= 0)
         self._keep(own[kept], codes[kept])
-        return place, best
+        for rows, others in links:
+            self._groups.join(np.stack([place[rows], others], axis=1).ravel())
+        return place, best, np.where(number >= 0, number, place)
 
     def _sketch(self, rows: Floats) -> tuple[npt.NDArray[np.uint8], int]:
         return sketch(Rows.dense(rows), self._threshold, self._threads)
@@ -186,6 +219,7 @@ class VectorMatcher:
             self._index = HammingIndex(8 * codes.shape[1])
         known = np.flatnonzero(rows.any(axis=1))
         self._index.add(codes[known], self._count + known)
+        self._groups.grow(end)
         self._count = end
 
     def truncate(self, count: int) -> None:
@@ -193,7 +227,16 @@ class VectorMatcher:
         if self._index is not None:
             # An interrupted `_keep` may have indexed vectors that are not counted yet.
             self._index.remove(self._index.ids[self._index.ids >= count])
+        self._groups.truncate(count)
         self._count = count
+
+    def firsts(self) -> Positions:
+        """Return for each vector the first one of its group."""
+        return self._groups.firsts()
+
+    def links(self) -> Positions:
+        """Return links that make the groups."""
+        return self._groups.links()
 
     def arrays(self) -> Arrays:
         """Return the vectors."""
@@ -206,12 +249,11 @@ class VectorMatcher:
         for start in range(0, count, VECTORS_AT_ONCE):
             rows = np.ascontiguousarray(vectors[start : start + VECTORS_AT_ONCE])
             self._keep(rows, self._sketch(rows)[0])
+        self._groups.join(arrays["links"])
 
 
 def _take_best(place: Positions, best: Scores, others: Positions, rows: Positions, scores: Scores) -> None:
-    """Note the most similar of the others that are kept, per row; of equally similar ones, the first."""
-    held = others >= 0
-    others, rows, scores = others[held], rows[held], scores[held]
+    """Note the most similar of the others, per row; of equally similar ones, the first."""
     order = np.lexsort((others, -scores, rows))
     rows, first = np.unique(rows[order], return_index=True)
     others, scores = others[order][first], scores[order][first]
