@@ -36,9 +36,11 @@ MOST_HEADER = 1 << 10
 _BLOCK = struct.Struct("<4sIQ")
 _DATA, _END = b"text", b"done"
 _COUNT = struct.Struct("<Q")
-_ARRAY = struct.Struct("<BQ")
-_UNSIGNED = {1: "<u1", 2: "<u2", 4: "<u4", 8: "<u8"}
+# Of an array: bytes of a value, and values; then the same of the table that they are places in, or 0.
+_ARRAY = struct.Struct("<BQBQ")
+_WIDTHS = (1, 2, 3, 4, 6, 8)
 MOST_BLOCK = 1 << 28
+MOST_EXPANDED = 1 << 32
 _HALF = np.uint64(32)
 
 
@@ -232,27 +234,22 @@ class SeenIndex:
         return SeenError(f"{self.path} is damaged. Restore a copy of it, or start a new index.")
 
     def _unpacked(self, content: bytes) -> Fingerprints:
-        arrays, start = [], 0
-        for _ in Fingerprints._fields:
-            if start + _ARRAY.size > len(content):
-                raise self._damaged()
-            width, count = _ARRAY.unpack_from(content, start)
-            start += _ARRAY.size
-            if width not in _UNSIGNED or count * width > len(content) - start:
-                raise self._damaged()
-            arrays.append(np.frombuffer(content, _UNSIGNED[width], count, start))
-            start += count * width
-        sizes, items, mark_sizes, marks = arrays
         per_text = 2 if self._settings["measure"] == "wording" else 1
-        whole = sizes.sum(dtype=np.uint64) == len(items) and mark_sizes.sum(dtype=np.uint64) == len(marks)
-        if not whole or len(sizes) != per_text * len(mark_sizes) or len(content) != start:
+        try:
+            reader = _Reader(_expanded(content))
+            sizes = reader.array().astype(np.int64)
+            parts = [reader.array() for _ in range(per_text)]
+            mark_sizes, marks = reader.array().astype(np.int64), reader.array()
+        except (ValueError, zlib.error):
+            raise self._damaged() from None
+        whole = [int(sizes[number::per_text].sum()) for number in range(per_text)] == list(map(len, parts))
+        whole = whole and int(mark_sizes.sum()) == len(marks) and len(sizes) == per_text * len(mark_sizes)
+        if not whole or not reader.at_end:
             raise self._damaged()
-        return Fingerprints(
-            sizes.astype(np.int64),
-            items.astype(np.uint64) << _HALF,
-            mark_sizes.astype(np.int64),
-            marks.astype(np.uint64),
-        )
+        items = np.empty(sum(map(len, parts)), dtype=np.uint64)
+        for number, own in enumerate(parts):
+            items[_of_kind(sizes, per_text, number)] = own << _HALF
+        return Fingerprints(sizes, items, mark_sizes, marks)
 
     def append(self, portions: Iterator[Fingerprints]) -> None:
         """Add texts: all of them, or none if this fails or is interrupted."""
@@ -268,7 +265,7 @@ class SeenIndex:
                     file.write(self._header())
                 for portion in portions:
                     count += len(portion.mark_sizes)
-                    _write(file, _DATA, _packed(portion))
+                    _write(file, _DATA, _packed(portion, 2 if self.measure == "wording" else 1))
                 file.flush()
                 os.fsync(file.fileno())
                 _write(file, _END, _COUNT.pack(count))
@@ -302,14 +299,78 @@ def _write(file: IO[bytes], kind: bytes, content: bytes) -> None:
     file.write(content)
 
 
-def _packed(portion: Fingerprints) -> bytes:
-    """Return fingerprints as bytes, each array in the smallest type that holds it."""
-    parts = []
-    for array in (portion.sizes, portion.items >> _HALF, portion.mark_sizes, portion.marks):
-        most = int(array.max()) if len(array) else 0
-        width = next(width for width in _UNSIGNED if most < 1 << (8 * width))
-        parts += [_ARRAY.pack(width, len(array)), array.astype(_UNSIGNED[width]).tobytes()]
-    return b"".join(parts)
+def _of_kind(sizes: Positions, per_text: int, number: int) -> npt.NDArray[np.bool_]:
+    """Return which items are in the sets of one kind: pairs of words, or runs of characters."""
+    return np.repeat(np.arange(len(sizes)) % per_text == number, sizes)
+
+
+def _packed(portion: Fingerprints, per_text: int) -> bytes:
+    """Return fingerprints as bytes. Texts share many of their items, so these are often places in a table of all."""
+    items = portion.items >> _HALF
+    kinds = [items[_of_kind(portion.sizes, per_text, number)] for number in range(per_text)]
+    return zlib.compress(b"".join(map(_coded, (portion.sizes, *kinds, portion.mark_sizes, portion.marks))), 1)
+
+
+def _coded(array: npt.NDArray[Any]) -> bytes:
+    """Return an array as bytes: its values, or a table of them and places in it, whatever takes less."""
+    width, values = _narrow(array)
+    plain = _ARRAY.pack(width, len(array), 0, 0) + values
+    table, places = np.unique(array, return_inverse=True)
+    width, values = _narrow(places)
+    table_width, table_values = _narrow(table)
+    if len(values) + len(table_values) >= len(plain):
+        return plain
+    return _ARRAY.pack(width, len(array), table_width, len(table)) + table_values + values
+
+
+def _narrow(array: npt.NDArray[Any]) -> tuple[int, bytes]:
+    """Return the bytes of a value, no more than are needed, and all values."""
+    most = int(array.max()) if len(array) else 0
+    width = next(width for width in _WIDTHS if most < 1 << (8 * width))
+    return width, array.astype("<u8").view(np.uint8).reshape(-1, 8)[:, :width].tobytes()
+
+
+def _expanded(content: bytes) -> bytes:
+    """Return what was compressed, as long as it is not more than a block can be."""
+    expanding = zlib.decompressobj()
+    found = expanding.decompress(content, MOST_EXPANDED)
+    if not expanding.eof:
+        raise ValueError("a block is too large, or not whole")
+    return found
+
+
+class _Reader:
+    """Reads arrays one after the other; a ValueError says that they are not what was written."""
+
+    def __init__(self, content: bytes) -> None:
+        self._content = content
+        self._at = 0
+
+    @property
+    def at_end(self) -> bool:
+        return self._at == len(self._content)
+
+    def array(self) -> npt.NDArray[np.uint64]:
+        """Return the next array."""
+        if self._at + _ARRAY.size > len(self._content):
+            raise ValueError("an array is missing")
+        width, count, table_width, table_count = _ARRAY.unpack_from(self._content, self._at)
+        self._at += _ARRAY.size
+        if table_width == 0:
+            return self._values(width, count)
+        table, places = self._values(table_width, table_count), self._values(width, count)
+        if len(places) and places.max() >= len(table):
+            raise ValueError("a place is not in the table")
+        return table[places.astype(np.int64)]
+
+    def _values(self, width: int, count: int) -> npt.NDArray[np.uint64]:
+        if width not in _WIDTHS or count * width > len(self._content) - self._at:
+            raise ValueError("an array is longer than its bytes")
+        values = np.zeros((count, 8), dtype=np.uint8)
+        own = np.frombuffer(self._content, np.uint8, count * width, self._at)
+        values[:, :width] = own.reshape(count, width)
+        self._at += count * width
+        return values.view("<u8").reshape(-1).astype(np.uint64)
 
 
 def halved(sizes: Positions, items: npt.NDArray[np.uint64]) -> tuple[Positions, npt.NDArray[np.uint64]]:
