@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import unittest.mock
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,8 @@ import numpy as np
 import sthash
 from harness import OURS, Run, compare, figure
 from sthash import Deduplicator, Document
-from sthash.duplicates import SeenIndex, cosine_curve, deduplicate, overlap, repeated_passages
+from sthash.duplicates import Checkpoint, SeenIndex, cosine_curve, deduplicate, overlap, repeated_passages
+from sthash.duplicates.spool import Spool
 from timing import time_in_turns, timed
 
 RUNS = 10
@@ -40,6 +42,40 @@ def write(path: Path, texts: Iterable[str]) -> Path:
 def sth(*arguments: str | Path) -> list[str]:
     """Return the command line of a command."""
     return [sys.executable, "-c", PROGRAM, *map(str, arguments)]
+
+
+def steps(run: Run, size: int, texts: Iterable[str]) -> None:
+    """Deduplicate in 32 parts, and add up the processor time between what is reported of the steps."""
+    at, step = time.process_time(), "reading"
+    seconds: dict[str, float] = {}
+    spilled: list[int] = []
+
+    def report(name: str, *_: int | None) -> None:
+        nonlocal at, step
+        now = time.process_time()
+        seconds[step] = seconds.get(step, 0) + now - at
+        at, step = now, name
+
+    keep = Spool.append
+
+    def append(spool: Spool, items: Any) -> None:
+        spilled.append(items.nbytes)
+        keep(spool, items)
+
+    with tempfile.TemporaryDirectory() as folder:
+        documents = (Document(None, text) for text in texts)
+        with (
+            unittest.mock.patch.object(Spool, "append", append),
+            Checkpoint(Path(folder, "run")) as checkpoint,
+            deduplicate(documents, checkpoint=checkpoint, progress=report) as found,
+        ):
+            report("choosing")
+            dropped = found.n_dropped
+        noted = Path(folder, "run").stat().st_size
+    details = {f"{name} µs": value / size * 1e6 for name, value in seconds.items()}
+    details |= {"bytes on the disk": sum(spilled) / size, "bytes noted": noted / size, "dropped": dropped}
+    whole = sum(seconds.values()) / size * 1e6
+    run.add(figure(f"steps-{size}", f"{size:,} short texts, per text", whole, "µs CPU", details=details))
 
 
 def seen_texts(path: Path) -> int:
@@ -190,8 +226,35 @@ def meaning(run: Run) -> None:
                    details=details))  # fmt: skip
 
 
+def groups_on_spark(corpora: dict[str, list[str]]) -> dict[str, list[list[int]]]:
+    """Groups of texts by Spark, in local mode."""
+    os.environ |= {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
+    from pyspark.sql import SparkSession
+
+    from sthash.spark import connected_groups, similar_texts
+
+    settings = {"spark.driver.host": "127.0.0.1", "spark.driver.memory": "4g", "spark.ui.showConsoleProgress": "false",
+                "spark.sql.shuffle.partitions": "4", "spark.log.level": "ERROR"}  # fmt: skip
+    builder = SparkSession.builder.master("local[2]")
+    for key, value in settings.items():
+        builder = builder.config(key, value)
+    spark = builder.getOrCreate()
+    try:
+        found = {}
+        for name, texts in corpora.items():
+            table = spark.createDataFrame(list(enumerate(texts)), "id long, text string")
+            groups: dict[int, list[int]] = {}
+            for row in connected_groups(similar_texts(table, id_col="id")).collect():
+                groups.setdefault(row["group"], []).append(row["id"])
+            found[name] = sorted(map(sorted, groups.values()))
+        return found
+    finally:
+        spark.stop()
+
+
 def agreement(run: Run, corpora: dict[str, list[str]]) -> None:
-    """Compare the groups of a collection, of `dedup` of its file and of texts, and the verdicts of a deduplicator."""
+    """Compare the groups of texts, of a collection, of `dedup` of its file, of a deduplicator and of Spark."""
+    of_spark = {} if run.quick else groups_on_spark(corpora)
     for name, texts in corpora.items():
         groups = sthash.near_duplicates(texts).groups
         with tempfile.TemporaryDirectory() as folder:
@@ -202,13 +265,16 @@ def agreement(run: Run, corpora: dict[str, list[str]]) -> None:
             dropped = {
                 int(own.document.key or 0): int(own.of.key or 0) for own in found.dropped() if own.of is not None
             }
-        verdicts = Deduplicator().add(texts)
-        copies = sum(not verdict.is_new for verdict in verdicts)
+        seen = Deduplicator()
+        copies = sum(not verdict.is_new for verdict in seen.add(texts))
         details = {
             "collection equal": of_collection == groups,
             "dedup equal": dropped == {member: group[0] for group in groups for member in group[1:]},
+            "Deduplicator equal": [[int(key) for key in group] for group in seen.groups()] == groups,
             "dropped": len(dropped),
-            "copies of kept texts, by Deduplicator": copies,
+            "copies of earlier texts, by Deduplicator": copies,
         }
+        if of_spark:
+            details["Spark equal"] = of_spark[name] == sorted(groups)
         run.add(figure(f"agreement-{name}", f"groups of {name}", len(groups), "groups", setting={"texts": len(texts)},
                        details=details))  # fmt: skip

@@ -1,17 +1,20 @@
-"""Near-duplicates, against Rensa, datasketch and SemHash.
+"""Near-duplicates, against Rensa, datasketch, SemHash, and text-dedup if it is installed.
 
 speed    descriptions of vulnerabilities, from raw text to pairs: ours are exact, the peers' are candidates
 quality  made duplicates of known truth: texts, each with a copy that is changed in one way
 scale    short texts, from a file to a file, in 2 GiB of memory
-index    short texts in ten runs with one index, each killed once
+index    a million short texts in ten runs with one index, each killed once
 passages repeated passages of texts
 overlap  test items that stand in training data
 meaning  rewritten texts of known truth, and the cosine that is chosen for them
-agreement  collections, dedup and Deduplicator on three corpora
+agreement  collections, dedup, Deduplicator and Spark on three corpora
+large    short texts, thirty million, in more memory
+steps    what each step of deduplication takes per text, in parts
 """
 
 from __future__ import annotations
 
+import importlib.util
 import itertools
 import json
 import os
@@ -42,6 +45,7 @@ PERMUTATIONS, BANDS, LSH_THRESHOLD = 128, 16, 0.8
 SAMPLE = 20_000
 WORD = re.compile(r"[^\W_]+")  # as sthash finds words
 SCALE = (100_000, 1_000_000, 10_000_000)
+LARGE = (10_000_000, 30_000_000)
 WINDOW = 12
 
 Pairs = set[tuple[int, int]]
@@ -110,6 +114,45 @@ def semhash_pairs(texts: list[str], threshold: float = 0.9) -> Pairs:
                 if a != b:
                     pairs.add((min(a, b), max(a, b)))
     return pairs
+
+
+def text_dedup_is_there() -> bool:
+    """Whether text-dedup is installed; its command is run."""
+    return importlib.util.find_spec("text_dedup") is not None
+
+
+def text_dedup_pairs(texts: list[str]) -> Pairs:
+    """Make pairs of the clusters of text-dedup, by the defaults of its MinHash."""
+    from text_dedup import minhash
+    from text_dedup.utils import UnionFind, optimal_param, sha1_hash
+
+    bands, rows = optimal_param(0.7, 250, false_positive_weight=0.5, false_negative_weight=0.5)
+    rng, prime = np.random.RandomState(42), np.uint64((1 << 61) - 1)
+    settings = {
+        "num_perm": 250,
+        "ngram_size": 5,
+        "min_length": 5,
+        "hashranges": [(band * rows, (band + 1) * rows) for band in range(bands)],
+        "permutations": (
+            rng.randint(1, prime, size=250, dtype=np.uint64),
+            rng.randint(0, prime, size=250, dtype=np.uint64),
+        ),
+        "hash_func": sha1_hash,
+        "dtype": np.uint64,
+        "max_hash": np.uint32((1 << 32) - 1),
+        "modulo_prime": prime,
+    }
+    first: dict[tuple[int, bytes], int] = {}
+    clusters = UnionFind()
+    for number, text in enumerate(texts):
+        if len(minhash.NON_ALPHA.split(text.lower())) < 5:
+            continue
+        for band, own in enumerate(minhash.embed_func(text, number, **settings)[minhash.SIGNATURE_COLUMN]):
+            clusters.union(first.setdefault((band, own), number), number)
+    members: dict[int, list[int]] = {}
+    for number in range(len(texts)):
+        members.setdefault(clusters.find(number), []).append(number)
+    return {pair for own in members.values() for pair in itertools.combinations(own, 2)}
 
 
 def our_pairs(texts: list[str], threshold: float, measure: Any, words: int = SHINGLE) -> Pairs:
@@ -210,7 +253,6 @@ def exact_jaccard(texts: list[str]) -> Pairs:
 
 def quality(run: Run) -> None:
     """Compare the pairs that each way finds with those that were made, kind by kind."""
-    texts = made_texts(run)
     methods: dict[str, Callable[[list[str]], Pairs]] = {
         "sthash, wording": lambda own: our_pairs(own, WORDING, "wording"),
         "sthash, cosine 0.8": lambda own: our_pairs(own, 0.8, "cosine"),
@@ -224,34 +266,42 @@ def quality(run: Run) -> None:
     }
     if not run.quick:
         methods["SemHash, 0.9"] = semhash_pairs
-    scores: dict[str, dict[str, dict[str, float]]] = {}
-    for kind, change in noise.CHANGES.items():
-        both = [*texts, *noise.copies_of(texts, change)]
-        true = {(place, place + len(texts)) for place in range(len(texts))}
-        for name, find in methods.items():
-            found = find(both)
-            # Pairs among the originals are neither right nor wrong: some of them are near-duplicates.
-            own = {(a, b) for a, b in found if (a < len(texts)) != (b < len(texts))}
-            scores.setdefault(name, {})[kind] = data.precision_and_recall(own, true)
-            run.add(
-                figure(
-                    f"{name} {kind}".lower().replace(" ", "-").replace(",", ""),
-                    f"{kind}: {name}",
-                    scores[name][kind]["recall"],
-                    "recall",
-                    setting={"texts": len(texts)},
-                    details={"precision": scores[name][kind]["precision"]},
+        if text_dedup_is_there():
+            methods["text-dedup"] = text_dedup_pairs
+    scores: dict[str, dict[str, dict[str, dict[str, float]]]] = {}
+    for length in LENGTHS:
+        texts = made_texts(run, length)
+        for kind, change in noise.CHANGES.items():
+            if kind == "sentences reordered" and length == "one line":
+                continue  # there is one
+            both = [*texts, *noise.copies_of(texts, change)]
+            true = {(place, place + len(texts)) for place in range(len(texts))}
+            for name, find in methods.items():
+                found = find(both)
+                # Pairs among the originals are neither right nor wrong: some of them are near-duplicates.
+                own = {(a, b) for a, b in found if (a < len(texts)) != (b < len(texts))}
+                score = data.precision_and_recall(own, true)
+                scores.setdefault(length, {}).setdefault(name, {})[kind] = score
+                run.add(
+                    figure(
+                        f"{name} {kind} {length}".lower().replace(" ", "-").replace(",", ""),
+                        f"{kind}, texts of {length}: {name}",
+                        score["recall"],
+                        "recall",
+                        setting={"texts": len(texts)},
+                        details={"precision": score["precision"]},
+                    )
                 )
-            )
-    decisive(
-        run,
-        texts,
-        {name: methods[name] for name in methods if name.startswith(("sthash, wording", "Rensa", "SemHash"))},
-    )
+        decisive(run, length, texts, {name: methods[name] for name in methods if not name.startswith(OTHERS)})
     if picture := run.picture("duplicates.svg"):
-        draw(scores, picture)
+        draw(scores["ten lines"], picture)
 
 
+# Words of the texts, from and to.
+LENGTHS = {"one line": (8, 16), "ten lines": (80, 1000)}
+FIRST_SENTENCE = re.compile(r"(?<=[.!?])\s|\n")
+# What is not compared on texts that differ in one decisive word.
+OTHERS = ("sthash, cosine", "sthash, Jaccard", "sthash, containment", "datasketch")
 PAIRS_PER_WORD = 500
 AUXILIARY = re.compile(r"\b(is|are|was|were|can|will|may|has|have|does|should|could|would)\b")
 NUMBER, NAME = re.compile(r"\b\d+\b"), re.compile(r"(?<=[a-z,] )[A-Z][a-z]{3,}\b")
@@ -279,39 +329,39 @@ def decisive_pairs(texts: list[str]) -> dict[str, list[tuple[str, str]]]:
     return pairs
 
 
-def decisive(run: Run, texts: list[str], methods: dict[str, Callable[[list[str]], Pairs]]) -> None:
+def decisive(run: Run, length: str, texts: list[str], methods: dict[str, Callable[[list[str]], Pairs]]) -> None:
     """Count the pairs that differ in one decisive word and are merged all the same."""
     for kind, pairs in decisive_pairs(texts).items():
         both = [text for pair in pairs for text in pair]
         for name, find in methods.items() if pairs else ():
             found = find(both)
             merged = sum((place, place + 1) in found for place in range(0, len(both), 2)) / len(pairs)
-            row = f"{name} decisive {kind}".lower().replace(" ", "-").replace(",", "")
-            run.add(
-                figure(
-                    row, f"merged, though one {kind} differs: {name}", merged, "share", setting={"pairs": len(pairs)}
-                )
-            )
+            row = f"{name} decisive {kind} {length}".lower().replace(" ", "-").replace(",", "")
+            what = f"merged, though one {kind} differs, texts of {length}: {name}"
+            run.add(figure(row, what, merged, "share", setting={"pairs": len(pairs)}))
 
 
-def made_texts(run: Run) -> list[str]:
-    """Different texts of at least thirty words, half from each of two corpora."""
+def made_texts(run: Run, length: str) -> list[str]:
+    """Different texts of about this length, half from each of two corpora."""
     if run.quick:
         return list(dict.fromkeys(data.made_up_texts()))[:100]
     half = SAMPLE // 2
     rng = np.random.default_rng(1)
-    chosen: list[str] = []
+    chosen: list[list[str]] = []
     for name in ("cve", "debian_packages"):
-        texts = list(dict.fromkeys(text for _, text in data.records(name) if len(text.split()) >= 30))
-        texts = [texts[place] for place in rng.permutation(len(texts))[: 4 * half]]
+        every = [text for _, text in data.records(name)]
+        if length == "one line":
+            every = [FIRST_SENTENCE.split(text)[0] for text in every]
+        least, most = LENGTHS[length]
+        texts = list(dict.fromkeys(text for text in every if least <= len(text.split()) <= most))
+        texts = [texts[place] for place in rng.permutation(len(texts))]
         # One of each group of near-duplicates by either measure, so that the truth is known and favors none.
         for settings in ({"measure": "cosine"}, {"measure": "jaccard", "shingle_words": 1}):
             dropped = near_duplicates(texts, 0.5, **settings).dropped()
             texts = [text for place, text in enumerate(texts) if place not in dropped]
-        chosen += texts[:half]
-    if len(chosen) < SAMPLE:
-        raise RuntimeError(f"the corpora have only {len(chosen):,} different texts. Draw more of them.")
-    return chosen
+        chosen.append(texts)
+    count = min(half, *map(len, chosen))
+    return [text for texts in chosen for text in texts[:count]]
 
 
 def draw(scores: dict[str, dict[str, dict[str, float]]], path: Path) -> None:
@@ -352,8 +402,23 @@ def windows(run: Run) -> Iterator[str]:
 
 
 def scale(run: Run) -> None:
+    """Run the command on files of growing size, in 2 GiB of memory."""
+    grown(run, "scale", run.choose(SCALE, (200, 400)), "2GiB")
+
+
+def large(run: Run) -> None:
+    """Run the command on thirty million texts; the exponent is that of CPU seconds."""
+    grown(run, "large", run.choose(LARGE, (200, 600)), "6GiB")
+
+
+def steps(run: Run) -> None:
+    """Measure the steps of deduplication: processor time per text, and what goes to the disk."""
+    for size in run.choose((300_000, 1_000_000, 3_000_000), (200, 400)):
+        corpus_cleaning.steps(run, size, itertools.islice(windows(run), size))
+
+
+def grown(run: Run, name: str, sizes: tuple[int, ...], memory: str) -> None:
     """Run the command on files of growing size."""
-    sizes = run.choose(SCALE, (200, 400))
     seconds: list[float] = []
     with tempfile.TemporaryDirectory() as folder:
         for size in sizes:
@@ -361,21 +426,24 @@ def scale(run: Run) -> None:
             with source.open("w", encoding="utf-8") as file:
                 for text in itertools.islice(windows(run), size):
                     file.write(json.dumps({"text": text}) + "\n")
-            timing, peak = measured_command(source, Path(folder, "out.jsonl"))
+            timing, peak = measured_command(source, Path(folder, "out.jsonl"), memory)
             with Path(folder, "out.jsonl").open("rb") as lines:
                 kept = sum(1 for _ in lines)
-            seconds.append(timing.best)
+            seconds.append(timing.best_cpu)
             details: dict[str, Any] = {"peak GiB": peak / 2**30, "kept": kept, "CPU seconds": timing.best_cpu}
             if len(seconds) > 1:
                 place = sizes.index(size)
                 details["exponent"] = float(np.log(seconds[-1] / seconds[-2]) / np.log(size / sizes[place - 1]))
-            run.add(figure(f"scale-{size}", f"{size:,} short texts", timing.best, "s", details=details))
+            setting = {"memory": memory}
+            run.add(
+                figure(f"{name}-{size}", f"{size:,} short texts", timing.best, "s", setting=setting, details=details)
+            )
 
 
-def measured_command(source: Path, target: Path) -> tuple[Timing, int]:
+def measured_command(source: Path, target: Path, memory: str) -> tuple[Timing, int]:
     """Run ``sth dedup`` and follow its memory; pages of files that it maps, which the system may drop, do not count."""
     peak = 0
-    arguments = ["dedup", str(source), "-o", str(target), "--memory", "2GiB"]
+    arguments = ["dedup", str(source), "-o", str(target), "--memory", memory]
     program = "import sys; from sthash.cli import main; sys.argv[0] = 'sth'; main()"
 
     def work() -> None:
@@ -407,7 +475,7 @@ def measured_command(source: Path, target: Path) -> tuple[Timing, int]:
 
 def index(run: Run) -> None:
     """Keep an index between runs."""
-    corpus_cleaning.index_between_runs(run, list(itertools.islice(windows(run), run.choose(50_000, 400))))
+    corpus_cleaning.index_between_runs(run, list(itertools.islice(windows(run), run.choose(1_000_000, 400))))
 
 
 def passages(run: Run) -> None:
@@ -442,11 +510,13 @@ if __name__ == "__main__":
             "speed": speed,
             "quality": quality,
             "scale": scale,
+            "large": large,
+            "steps": steps,
             "index": index,
             "passages": passages,
             "overlap": overlaps,
             "meaning": corpus_cleaning.meaning,
             "agreement": agreement,
         },
-        peers=["rensa", "datasketch", "semhash"],
+        peers=["rensa", "datasketch", "semhash", "text-dedup"],
     )
