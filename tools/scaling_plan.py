@@ -3,7 +3,8 @@
 Run it without arguments. Each figure is a function of what was measured (`Measured`, by benchmarks/scaling.py and
 benchmarks/encoding.py) and of what is assumed (`Assumed`). The table of a million documents and the speed of learning
 come from the results of benchmarks/scaling.py, part ``million``, if they are there; the tables of short texts and of
-codes from its other parts; the stages on Spark from those of benchmarks/spark.py, part ``rows``.
+codes from its other parts; the stages on Spark from those of benchmarks/spark.py, part ``rows``; the steps of
+deduplication from benchmarks/duplicates.py, part ``steps``.
 tests/test_scaling_plan.py checks that the page has the figures of this file.
 """
 
@@ -23,6 +24,7 @@ PAGE = Path(__file__).parents[1] / "docs" / "scaling.md"
 RESULTS = PAGE.parents[1] / "benchmarks" / "results" / "scaling-million.json"
 STAGES_ON_SPARK = RESULTS.with_name("spark-rows.json")
 TEXTS = ("texts-2m", "texts-5m", "texts-5m-all", "texts-10m", "texts-20m")
+STEPS = RESULTS.with_name("duplicates-steps.json")
 LEARNED_PER_SECOND = 8_000.0  # until a million documents have been measured
 STAGES = ("graph", "embedding", "bits", "hash functions")
 MARK = "<!-- {} of the plan: made by tools/scaling_plan.py -->"
@@ -168,6 +170,56 @@ def code_rows() -> list[list[str]]:
         spent = f"{cpu[0]:.1f} s" if cpu[0] is not None else f"{cpu[1]:.2f} ms" if cpu[1] is not None else ""
         shown.append([row["what"], f"{row['ours']:,.3g} {row['unit']}", spent])
     return shown
+
+
+@cache
+def dedup_steps() -> list[dict[str, Any]]:
+    """Deduplications of short texts, in parts, as they were measured; empty if not."""
+    if not STEPS.exists():
+        return []
+    result = json.loads(STEPS.read_text(encoding="utf-8"))
+    if result["quick"]:
+        raise ValueError(f"{STEPS} is of a quick run, which means nothing. Run: benchmarks/duplicates.py steps")
+    return list(result["rows"])
+
+
+# Steps of `sth dedup`: how they are reported, and what they are.
+DEDUP_STEPS = {
+    "reading": "reading, and fingerprints",
+    "distributing": "distributing to parts",
+    "comparing": "comparing, part by part",
+    "choosing": "choosing what is kept",
+}
+DOCUMENT_BYTES = 100  # of memory: sthash.duplicates.streaming.BYTES_PER_DOCUMENT
+LINE_BYTES = 94  # of a text in JSON Lines
+
+
+def dedup_rows(documents: int = 10**8, cores: int = 2) -> Iterator[list[str]]:
+    """Rows of the table of a deduplication."""
+    yield [
+        "per text",
+        *(row["what"].removesuffix(", per text") for row in dedup_steps()),
+        f"N = {documents:,}",
+    ]
+    last = dedup_steps()[-1]["details"]
+    for step, what in DEDUP_STEPS.items():
+        name = f"{step} µs"
+        hours = last[name] * documents / 1e6 / 3600
+        measured = [f"{row['details'][name]:.1f} µs" for row in dedup_steps()]
+        yield [what, *measured, f"N · {last[name]:.1f} µs = {hours:.1f} core hours"]
+    disk = last["bytes on the disk"] + 2 * LINE_BYTES
+    measured = [f"{row['details']['bytes on the disk'] + 2 * LINE_BYTES:,.0f} B" for row in dedup_steps()]
+    yield ["temporary files, twice the text among them", *measured, f"N · {disk:,.0f} = {bytes_(disk * documents)}"]
+    noted = last["bytes noted"]
+    measured = [f"{row['details']['bytes noted']:.0f} B" for row in dedup_steps()]
+    yield ["noted for `--resume`", *measured, f"N · {noted:.0f} = {bytes_(noted * documents)}"]
+    memory = bytes_(DOCUMENT_BYTES * documents)
+    yield ["memory, beside a part", *["100 B"] * len(dedup_steps()), f"N · {DOCUMENT_BYTES} = {memory}"]
+    # Reading and choosing run on one core.
+    alone, shared = (sum(last[f"{step} µs"] for step in steps) for steps in (
+        ("reading", "choosing"), ("distributing", "comparing")))  # fmt: skip
+    hours = (alone + shared / cores) * documents / 1e6 / 3600
+    yield ["by the clock, on two cores", *[""] * len(dedup_steps()), f"{hours:.1f} hours"]
 
 
 @dataclass(frozen=True)
@@ -355,6 +407,8 @@ def filled(page: str) -> str:
     for name, content_rows in (("Table 4", text_rows()), ("Table 5", code_rows())):
         content = table(iter(content_rows)) if content_rows else "*Not measured yet.*"
         page = with_block(page, MARK.format(name), MARK.format(f"End of {name}"), content)
+    content = table(dedup_rows()) if dedup_steps() else "*Not measured yet.*"
+    page = with_block(page, MARK.format("Table 6"), MARK.format("End of Table 6"), content)
     for name, rows in (("Table 1", plan_rows(measured, assumed)), ("Table 2", join_rows(measured, assumed))):
         page = with_block(page, MARK.format(name), MARK.format(f"End of {name}"), table(rows))
     return page
