@@ -7,7 +7,7 @@ compared by itself, and reads and work grow with the texts, not with their pairs
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from typing import NamedTuple
 
@@ -71,9 +71,18 @@ class Members(NamedTuple):
                 self.marks[mark_bounds[start] : mark_bounds[end]],
             )
 
-    def __add__(self, other: tuple[object, ...]) -> Members:  # type: ignore[override]
-        """Return the texts of both, which come one after the other."""
-        return Members(*map(np.concatenate, zip(self, other, strict=True)))
+
+def joined(portions: Sequence[Members]) -> Members:
+    """Return the texts of portions that come one after the other."""
+    positions, sizes, is_here, items, mark_sizes, marks = zip(*portions, strict=True)
+    return Members(
+        np.concatenate(positions),
+        np.concatenate(sizes),
+        np.concatenate(is_here),
+        np.concatenate(items),
+        np.concatenate(mark_sizes),
+        np.concatenate(marks),
+    )
 
 
 class Partition:
@@ -184,12 +193,12 @@ class Partition:
         while start < len(content):
             count, n_items, n_marks = content[start : start + 3].astype(np.int64).tolist()
             ends = np.cumsum([start + 3, count * width, n_items, n_marks]).tolist()
-            heads, items, marks = (content[a:b] for a, b in itertools.pairwise(ends))
-            heads = heads.reshape(count, width).astype(np.int64)
+            own, items, marks = (content[a:b] for a, b in itertools.pairwise(ends))
+            heads: Positions = own.reshape(count, width).astype(np.int64)
             sizes, is_here = heads[:, 1 : 1 + self._per_text], heads[:, 1 + self._per_text : -1] > 0
             portions.append(Members(heads[:, 0], sizes, is_here, items, heads[:, -1], marks))
             start = ends[-1]
-        found = Members(*map(np.concatenate, zip(*portions, strict=True))) if portions else None
+        found = joined(portions) if portions else None
         self._spools[part].close()
         return found
 

@@ -32,7 +32,7 @@ from sthash.duplicates.doubts import doubts
 from sthash.duplicates.meaning import Embeddings, Meanings, similar_meanings
 from sthash.duplicates.measures import Measure, check_measure, refuse_most_pairs
 from sthash.duplicates.options import SHINGLE_WORDS, DuplicateOptions, Protect
-from sthash.duplicates.partitioning import Members, Partition, Texts
+from sthash.duplicates.partitioning import Members, Partition, Texts, joined
 from sthash.duplicates.result import RULES, Documents, Pair, Rule
 from sthash.duplicates.seen import Fingerprints, SeenIndex, halved
 from sthash.duplicates.similarity_join import SimilarPairs, similar_rows
@@ -689,7 +689,7 @@ def _pairs_of_members(
         if second.positions[-1] < known:
             continue
         for i in range(j + 1):
-            own = second if i == j else pieces[i] + second
+            own = second if i == j else joined([pieces[i], second])
             rows = own.rows(settings.threads)
             looked_for = max(known, 0 if i == j else int(second.positions[0]))
             own_nearest = np.zeros(len(own.positions))
