@@ -199,19 +199,20 @@ LINES = (
     ),
     Line(
         "duplicates-speed",
-        "near-duplicates of {wording-rensa.setting[documents]:,} texts, from raw text to all pairs, by the default: "
-        "{wording-rensa.ours:.1f} s; cosine ≥ {cosine-rensa.setting[threshold]}: {cosine-rensa.ours:.1f} s; Jaccard of "
-        "5-word shingles ≥ {jaccard-rensa.setting[threshold]}: {jaccard-rensa.ours:.1f} s; every pair is compared",
-        "Rensa, unchecked candidates: words {wording-rensa.theirs:.1f} s (precision "
-        "{wording-rensa.details[Rensa precision]:.2f}), shingles {jaccard-rensa.theirs:.1f} s; datasketch "
-        "{jaccard-datasketch.theirs:.0f} s",
-        "**{wording-rensa.ratio:short}**; {cosine-rensa.ratio:short}; **{jaccard-rensa.ratio:short}**, "
-        "{jaccard-datasketch.ratio:short}",
+        "near-duplicates of {cosine-rensa.setting[documents]:,} texts, from raw text to all pairs with cosine ≥ "
+        "{cosine-rensa.setting[threshold]}: {cosine-rensa.ours:.1f} s, precision "
+        "{cosine-rensa.details[precision]:.2f} and recall {cosine-rensa.details[recall]:.2f}; Jaccard of 5-word "
+        "shingles ≥ {jaccard-rensa.setting[threshold]}: "
+        "{jaccard-rensa.ours:.1f} s",
+        "Rensa, unchecked candidates: {cosine-rensa.theirs:.1f} s "
+        "({cosine-rensa.details[Rensa precision]:.2f} and {cosine-rensa.details[Rensa recall]:.2f}); "
+        "{jaccard-rensa.theirs:.1f} s; datasketch {jaccard-datasketch.theirs:.0f} s",
+        "**{cosine-rensa.ratio:short}**; **{jaccard-rensa.ratio:short}**, {jaccard-datasketch.ratio:short}",
         headline=True,
     ),
     Line(
         "duplicates-scale",
-        "`sth dedup` of ten million short texts, from file to file: {scale-10000000.ours:.0f} s, "
+        "`sth dedup` of ten million short texts, by Jaccard, from file to file: {scale-10000000.ours:.0f} s, "
         "{scale-10000000.details[peak GiB]:.1f} GiB; of one million {scale-1000000.ours:.0f} s",
     ),
     Line(
