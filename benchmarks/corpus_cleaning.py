@@ -25,6 +25,7 @@ from harness import OURS, Run, compare, figure
 from sthash import Deduplicator, Document
 from sthash.duplicates import Checkpoint, SeenIndex, cosine_curve, deduplicate, overlap, repeated_passages
 from sthash.duplicates.spool import Spool
+from sthash.sources import read_documents
 from timing import time_in_turns, timed
 
 RUNS = 10
@@ -46,7 +47,6 @@ def sth(*arguments: str | Path) -> list[str]:
 
 def steps(run: Run, size: int, texts: Iterable[str]) -> None:
     """Deduplicate in 32 parts, and add up the processor time between what is reported of the steps."""
-    at, step = time.process_time(), "reading"
     seconds: dict[str, float] = {}
     spilled: list[int] = []
 
@@ -63,13 +63,14 @@ def steps(run: Run, size: int, texts: Iterable[str]) -> None:
         keep(spool, items)
 
     with tempfile.TemporaryDirectory() as folder:
-        documents = (Document(None, text) for text in texts)
+        source = write(Path(folder, "in.jsonl"), texts)
+        at, step = time.process_time(), "reading"
         with (
             unittest.mock.patch.object(Spool, "append", append),
             Checkpoint(Path(folder, "run")) as checkpoint,
-            deduplicate(documents, checkpoint=checkpoint, progress=report) as found,
+            deduplicate(read_documents(source), checkpoint=checkpoint, progress=report) as found,
         ):
-            report("choosing")
+            report("end")
             dropped = found.n_dropped
         noted = Path(folder, "run").stat().st_size
     details = {f"{name} µs": value / size * 1e6 for name, value in seconds.items()}

@@ -413,7 +413,7 @@ def large(run: Run) -> None:
 
 def steps(run: Run) -> None:
     """Measure the steps of deduplication: processor time per text, and what goes to the disk."""
-    for size in run.choose((100_000, 300_000, 1_000_000), (200, 400)):
+    for size in run.choose((100_000, 500_000), (200, 400)):
         corpus_cleaning.steps(run, size, itertools.islice(windows(run), size))
 
 

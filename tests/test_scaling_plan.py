@@ -74,3 +74,21 @@ def test_a_million_documents_are_shown_as_they_were_measured(tmp_path, monkeypat
             plan.million()
     finally:
         plan.million.cache_clear()
+
+
+def test_a_deduplication_takes_its_steps_for_each_text(tmp_path, monkeypatch):
+    details = {"reading µs": 9.0, "distributing µs": 3.0, "comparing µs": 15.0}
+    row = {"what": "500,000 short texts, per text", "details": details | {"bytes on the disk": 812, "bytes noted": 9}}
+    (tmp_path / "steps.json").write_text(json.dumps({"quick": False, "rows": [row]}))
+    monkeypatch.setattr(plan, "STEPS", tmp_path / "steps.json")
+    plan.dedup_steps.cache_clear()
+    try:
+        rows = list(plan.dedup_rows(documents=10**8, cores=2))
+    finally:
+        plan.dedup_steps.cache_clear()
+    assert rows[0] == ["per text", "500,000 short texts", "N = 100,000,000"]
+    assert rows[1][1:] == ["9.0 µs", "N · 9.0 µs = 0.2 core hours"]
+    assert rows[4][1:] == ["1,000 B", "N · 1,000 = 100 GB"]
+    # Reading on one core, the rest on two: (9 + 18 / 2) µs each.
+    assert rows[-1][-1] == "0.5 hours"
+    assert {len(row) for row in rows} == {3}

@@ -187,8 +187,7 @@ def dedup_steps() -> list[dict[str, Any]]:
 DEDUP_STEPS = {
     "reading": "reading, and fingerprints",
     "distributing": "distributing to parts",
-    "comparing": "comparing, part by part",
-    "choosing": "choosing what is kept",
+    "comparing": "comparing, part by part, and choosing what is kept",
 }
 DOCUMENT_BYTES = 100  # of memory: sthash.duplicates.streaming.BYTES_PER_DOCUMENT
 LINE_BYTES = 94  # of a text in JSON Lines
@@ -215,9 +214,8 @@ def dedup_rows(documents: int = 10**8, cores: int = 2) -> Iterator[list[str]]:
     yield ["noted for `--resume`", *measured, f"N · {noted:.0f} = {bytes_(noted * documents)}"]
     memory = bytes_(DOCUMENT_BYTES * documents)
     yield ["memory, beside a part", *["100 B"] * len(dedup_steps()), f"N · {DOCUMENT_BYTES} = {memory}"]
-    # Reading and choosing run on one core.
-    alone, shared = (sum(last[f"{step} µs"] for step in steps) for steps in (
-        ("reading", "choosing"), ("distributing", "comparing")))  # fmt: skip
+    # Reading runs on one core.
+    alone, shared = last["reading µs"], last["distributing µs"] + last["comparing µs"]
     hours = (alone + shared / cores) * documents / 1e6 / 3600
     yield ["by the clock, on two cores", *[""] * len(dedup_steps()), f"{hours:.1f} hours"]
 
