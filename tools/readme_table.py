@@ -219,7 +219,8 @@ LINES = (
         "service",
         "`sth serve`, {build.setting[documents]:,} documents, 64 connections: {connections-64-search.ours:.0f} answers "
         "per second, 256: {connections-256-search.ours:.0f}; two processes: "
-        "{2-workers-connections-64-search.ours:.0f}, {2-workers-connections-256-search.ours:.0f}; at 80 % of the highest rate p99 {most.details[p99 ms]:.0f} ms, "
+        "{2-workers-connections-64-search.ours:.0f}, {2-workers-connections-256-search.ours:.0f}; "
+        "at 80 % of the highest rate p99 {most.details[p99 ms]:.0f} ms, "
         "two processes {2-workers-most.details[p99 ms]:.0f} ms",
         "`search` in-process: {connections-64-search.theirs:.0f}; `search_many`: "
         "{connections-64-search_many.theirs:.0f}",
