@@ -76,7 +76,7 @@ class TextCorpus:
         self._store = store
         self._counter = CorpusCounter(vectorizer)
         self._vectorizer = vectorizer
-        self._kept: list[tuple[Ids, Any, PackedRows]] | None = []
+        self._kept: list[tuple[Ids, PackedRows, PackedRows]] | None = []
         self._bytes = self._n_documents = 0
         self._most_bytes = min(KEPT_BYTES, memory // 4)
         self._first: dict[str, int] = {}
@@ -110,12 +110,12 @@ class TextCorpus:
         counts = self._counter.add(entries.texts)
         if self._kept is None:
             return
-        forms = PackedRows.of(self._forms(entries.texts))
-        self._bytes += counts.data.nbytes + counts.indices.nbytes + counts.indptr.nbytes + forms.nbytes
+        terms, forms = PackedRows.of(Rows.of(counts)), PackedRows.of(self._forms(entries.texts))
+        self._bytes += terms.nbytes + forms.nbytes
         if self._bytes > self._most_bytes:
             self._kept = None
         else:
-            self._kept.append((entries.ids, counts, forms))
+            self._kept.append((entries.ids, terms, forms))
 
     def finish(self) -> None:
         """Settle the vocabulary of the model; TooFewDocumentsError if it is empty."""
@@ -153,9 +153,10 @@ class TextCorpus:
                 if chosen.any():
                     yield self._vectorizer.transform(batch[place][1] for place in np.flatnonzero(chosen))
             return
-        for numbers, counts, _ in self._kept:
+        for numbers, terms, _ in self._kept:
             chosen = np.isin(numbers, ids, assume_unique=True)
             if chosen.any():
+                counts = self._provisional(terms)
                 yield self._counter.rows(counts if chosen.all() else counts[chosen])
 
     def expect_model(self) -> None:
@@ -234,8 +235,13 @@ class TextCorpus:
 
         names = self._counter.totals.terms.tolist()
         columns = np.fromiter((column_of[name] for name in names), dtype=np.int32, count=len(names))
-        for ids, provisional, forms in self._kept:
-            yield ids, Rows.of(take_columns(provisional, columns, len(column_of))), forms.rows(END_FORMS)
+        for ids, terms, forms in self._kept:
+            counts = take_columns(self._provisional(terms), columns, len(column_of))
+            yield ids, Rows.of(counts), forms.rows(END_FORMS)
+
+    def _provisional(self, terms: PackedRows) -> Any:
+        """Return counts that were kept, as they came from the counter."""
+        return terms.rows(len(self._counter.statistics.document_frequency)).to_scipy()
 
 
 class VectorCorpus:
