@@ -92,7 +92,12 @@ def wording_scores(
     keep_numbers: bool,
 ) -> npt.NDArray[np.float64]: ...
 def count_forms(
-    texts: list[str], *, stemmed: bool, stop_words: npt.NDArray[np.int32], threads: int
+    texts: list[str],
+    *,
+    wholes: list[str] | None = None,
+    stemmed: bool,
+    stop_words: npt.NDArray[np.int32],
+    threads: int,
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.int32]]: ...
 def forms_of(text: str) -> list[tuple[int, int]]: ...
 def count_terms(
@@ -103,15 +108,12 @@ def count_terms(
     n_terms: int,
     threads: int,
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.int32]]: ...
-def closest_words(
-    word: str,
-    vocabulary: list[str],
-    frequencies: npt.NDArray[np.int64],
-    *,
-    distance: int,
-    count: int,
-    threads: int,
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]: ...
+
+class SpelledWords:
+    def __init__(self, words: list[str], frequencies: npt.NDArray[np.int64]) -> None: ...
+    def closest(
+        self, word: str, *, distance: int, count: int, threads: int
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]: ...
 
 # graph
 
@@ -449,6 +451,7 @@ class PostingLists:
         allowed: npt.NDArray[np.uint8] | None,
         threads: int,
         ranks: npt.NDArray[np.uint32] | None = None,
+        optional: npt.NDArray[np.int64] | None = None,
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]: ...
 
 def multiply(

@@ -6,6 +6,7 @@ import pytest
 from sthash import Collection, Learning
 from sthash.collection.search import corrections
 from sthash.collection.search.corrections import replace_words
+from sthash.text.spelling import Spellings
 
 TEXTS = [
     "Happiness is a warm puppy",
@@ -70,8 +71,8 @@ def test_words_come_and_go(collection):
 
 def test_the_work_is_bounded(collection, monkeypatch):
     asked = []
-    real = corrections.closest
-    monkeypatch.setattr(corrections, "closest", lambda *given, **options: asked.append(1) or real(*given, **options))
+    real = Spellings.closest
+    monkeypatch.setattr(Spellings, "closest", lambda *given, **options: asked.append(1) or real(*given, **options))
     words = " ".join(f"comand{letter}" for letter in "abcdefghijklmnopqrst")
     hits = collection.search(words, explain=True)
     assert len(hits.unknown) == 20

@@ -7,7 +7,9 @@ import unicodedata
 import pytest
 
 from sthash import Collection
-from sthash.collection.indexes.forms import forms_of
+from sthash.collection.indexes.forms import count_forms, forms_of
+from sthash.collection.search import by_words
+from sthash.text.analyzer import WordAnalyzer
 from sthash.text.languages import language_stop_words
 from sthash.text.scanning import scan_words
 
@@ -203,7 +205,87 @@ def test_an_accent_that_matches_ranks_first(tmp_path):
     ],
 )
 def test_kinds(text, kinds):
-    assert [kind for kind, _ in forms_of(text)] == kinds
+    found = [kind for kind, _ in forms_of(text)]
+    assert [kind for kind in found if kind != "head"] == kinds
+    # After each word comes what it is in a head.
+    assert [found[place - 1] for place, kind in enumerate(found) if kind == "head"] == ["word"] * kinds.count("word")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("Birds of prey\nThey hunt and feed on other animals.", ["birds", "of", "prey"]),
+        ("\n\n/*****\nBirds of prey\nThey hunt and feed on other animals.", ["birds", "of", "prey"]),
+        ("Birds of prey\r\nThey hunt and feed on other animals.", ["birds", "of", "prey"]),
+        ("birds of prey . they hunt and feed on other animals .", ["birds", "of", "prey"]),
+        ("Version 1.5 is out. It has many new things.", ["version", "1", "5", "is", "out"]),
+        ("鳥です。魚ではありません、鳥です。", ["鳥で", "です"]),
+        ("Vögel\nSie jagen andere Tiere.", ["vögel"]),
+        ("hawk(1)\nNAME hawk - watches, and waits", ["hawk", "1"]),
+        ("birds of prey hunt and feed on other animals", []),  # one sentence
+        ("They hunt and feed on other animals.\nBirds", []),  # less follows than it has
+        (f"{'birds ' * 50}\n{'prey ' * 100}", []),  # too long for a title
+        (f"{'birds ' * 50}. {'prey ' * 100}", []),
+        ("Birds of prey\n-----\n", []),
+        ("-----", []),
+        ("", []),
+    ],
+)
+def test_heads(text, words):
+    analyzer = WordAnalyzer(frozenset({"of", "they", "is", "it", "has"}), "english")
+    heads = {column for word in words for kind, column in forms_of(word) if kind == "head"}
+    unlike = {column for kind, column in forms_of(f"{text} hunt") if kind == "head"} - heads
+    counted = set(count_forms([text], analyzer).row(0)[0].tolist())
+    assert heads <= counted
+    assert not unlike & counted
+
+
+def test_a_title_ranks_first(tmp_path):
+    titles = [
+        "Hawks\nThey watch, wait and strike. Some eat snakes.",
+        "Snakes\nThey watch, wait and strike. Some eat hawks.",
+        "Mice\nThey watch, wait and flee. Some fear hawks, some fear snakes.",
+    ]
+    with Collection.create(tmp_path / "a.sth", titles) as some:
+        for query, first in (("hawks", "0"), ("snakes", "1"), ("mice", "2")):
+            assert some.search(query, ranking="bm25")[0].key == first
+        assert some.search("hawks").total == 3
+        some.add([{"key": "3", "text": "who\nshows users, their terminals, and when they came"}])
+        some.add([{"key": "4", "text": "those who came and those that came not, and what they saw"}])
+        assert some.search("who", ranking="bm25")[0].key == "3"
+        some.upsert([{"key": "0", "text": titles[1]}, {"key": "1", "text": titles[0]}])
+        assert some.search("hawks", ranking="bm25")[0].key == "1"
+        some.check()
+
+
+def test_passages_have_the_title_of_their_document(tmp_path):
+    rest = " ".join(f"filler{place}" for place in range(2000))
+    texts = [f"{title}\n{rest} the wanted place {rest}" for title in ("Mice", "Hawks", "Snakes")]
+    with Collection.create(tmp_path / "a.sth", texts) as some:
+        for title, key in (("mice", "0"), ("hawks", "1"), ("snakes", "2")):
+            hits = some.search(f"wanted place {title}", ranking="bm25")
+            assert hits[0].key == key
+        some.check()
+
+
+def test_the_page_of_a_pasted_command_comes_first(tmp_path, monkeypatch):
+    pages = {
+        "sed": "sed(1)\nfilters and transforms text, in place or not, by scripts that replace what files have",
+        "files": "files(5)\ntext files, and what sed makes of text; with sed, scripts change them",
+        "xargs": "xargs(1)\nbuilds and runs command lines from what it reads; sed is one that it may run on files",
+    }
+    pages |= {f"p{place}": f"p{place}(1)\nprints what it is given, and nothing more" for place in range(20)}
+    with Collection.create(tmp_path / "a.sth", [{"key": key, "text": text} for key, text in pages.items()]) as some:
+        hits = some.search("sed -i 's/text/words/' data")
+        assert (hits[0].key, hits.ranking) == ("sed", "bm25")
+        assert some.search("cat text | xargs sed", ranking="graph").ranking == "graph"
+        assert some.search("text and files").ranking == "graph"
+        # In a batch, each is ranked in its way.
+        both = some.search_many(["sed -i 's/text/words/' data", "text and files"])
+        assert [found.ranking for found in both] == ["bm25", "graph"]
+        assert [(hit.key, hit.score) for hit in both[0]] == [(hit.key, hit.score) for hit in hits]
+        monkeypatch.setattr(by_words, "HEAD_OF_PROGRAM", 0.0)
+        assert some.search("sed -i 's/text/words/' data")[0].key == "files"
 
 
 @pytest.mark.parametrize(

@@ -72,6 +72,29 @@ def test_a_small_corpus_equals_the_twin(seed, n, k):
     assert_equals_twin(corpus, random_queries(rng, 5, 4), k, k1=float(k1), b=float(b), allowed=allowed)
 
 
+@pytest.mark.parametrize("k", [1, 10, 300])
+@pytest.mark.parametrize("seed", range(3))
+def test_optional_columns_equal_the_twin(k, seed):
+    shares = [0.9, 0.5, 0.3, 0.02, 0.01, 0.7, 0.001, 0.05]
+    corpus, rng = make_corpus(12_000, shares, seed=seed), np.random.default_rng(seed)
+    queries = [(rng.choice(len(shares), size, replace=False), rng.random(size) * 3) for size in (1, 2, 3, 5, 8)]
+    queries.append((np.array([3, 0, 3]), np.ones(3)))  # optional only where it is repeated
+    for optional in ([0] * 6, [1] * 6, [1, 1, 2, 3, 6, 2]):
+        positions, scores = ask(corpus.lists(), queries, k, corpus.mean_length, optional=optional)
+        for query, n_optional, own_positions, own_scores in zip(queries, optional, positions, scores, strict=True):
+            expected = twin(corpus, *query, k, optional=n_optional)
+            np.testing.assert_array_equal(own_positions, expected[0])
+            np.testing.assert_array_equal(own_scores, expected[1])
+
+
+def test_optional_columns_are_checked():
+    corpus = make_corpus(10, [0.5, 0.5])
+    query = [([0, 1], [1.0, 1.0])]
+    for optional, message in (([3], "fewer columns"), ([-1], "fewer columns"), ([0, 0], "one number per query")):
+        with pytest.raises(ValueError, match=message):
+            ask(corpus.lists(), query, 3, corpus.mean_length, optional=optional)
+
+
 def test_equal_scores_come_by_position():
     n = 2 * WINDOW + 10
     corpus = Corpus(np.ones((n, 2), np.int32), np.arange(n), np.full(n, 2, np.int32))

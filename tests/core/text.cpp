@@ -139,6 +139,7 @@ void check_spelling(int threads) {
     }
     std::vector<TextView> views;
     for (const std::string& word : words) views.push_back({word.data(), word.size(), 1});
+    const SpelledWords spelled(views, frequencies.data());
     StopFlag stop{false};
     for (int round = 0; round < 10; ++round) {
         const std::string word = random_word(round == 0 ? 64 : 8);
@@ -152,7 +153,7 @@ void check_spelling(int threads) {
         });
         wanted.resize(std::min(count, wanted.size()));
         const std::vector<SimilarWord> found =
-            similar_words({word.data(), word.size(), 1}, views, frequencies.data(), 2, count, threads, stop);
+            spelled.similar({word.data(), word.size(), 1}, 2, count, threads, stop);
         check(std::equal(found.begin(), found.end(), wanted.begin(), wanted.end(),
                          [](const SimilarWord& a, const SimilarWord& b) {
                              return a.place == b.place && a.frequency == b.frequency && a.distance == b.distance;

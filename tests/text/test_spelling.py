@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sthash import _core
-from sthash.text.spelling import closest
+from sthash.text.spelling import Spellings
 
 WORDS = ["ball", "basketball", "football", "footfall", "foot", "goal", "naïve", "東京", "京都", "東北"]
 
@@ -29,9 +29,8 @@ letters = st.text(st.sampled_from("abcé日𠀀"), max_size=9)
 @given(letters, st.lists(letters, max_size=30), st.integers(0, 4), st.integers(1, 9), st.integers(1, 3))
 def test_distances_and_order_equal_the_twins(word, vocabulary, distance, count, threads):
     frequencies = np.array([len(other) % 3 for other in vocabulary], dtype=np.int64)
-    places, distances = _core.closest_words(
-        word, vocabulary, frequencies, distance=distance, count=count, threads=threads
-    )
+    spelled = _core.SpelledWords(vocabulary, frequencies)
+    places, distances = spelled.closest(word, distance=distance, count=count, threads=threads)
     expected = sorted((twin_distance(word, other), -frequencies[i], i) for i, other in enumerate(vocabulary))
     expected = [entry for entry in expected if entry[0] <= distance][:count]
     assert list(zip(distances.tolist(), places.tolist(), strict=True)) == [(entry[0], entry[2]) for entry in expected]
@@ -39,9 +38,8 @@ def test_distances_and_order_equal_the_twins(word, vocabulary, distance, count, 
 
 def test_long_words():
     word = "a" * 64
-    places, distances = _core.closest_words(
-        word, ["a" * 63, "a" * 66, "b" + "a" * 63, "b" * 64], np.zeros(4, np.int64), distance=2, count=9, threads=1
-    )
+    spelled = _core.SpelledWords(["a" * 63, "a" * 66, "b" + "a" * 63, "b" * 64, "a" * 129], np.zeros(5, np.int64))
+    places, distances = spelled.closest(word, distance=2, count=9, threads=1)
     assert (places.tolist(), distances.tolist()) == ([0, 2, 1], [1, 1, 2])
 
 
@@ -63,24 +61,24 @@ def test_long_words():
     ],
 )
 def test_closest_words(word, expected):
-    assert closest(word, WORDS) == expected
-    assert closest(word, tuple(WORDS)) == expected
+    assert Spellings(WORDS).closest(word) == expected
+    assert Spellings(tuple(WORDS)).closest(word) == expected
 
 
 def test_the_frequent_word_comes_first():
-    assert closest("foat", ["foot", "boat", "fort"], frequencies=[1, 5, 3]) == ["boat", "fort", "foot"]
-    assert closest("東", WORDS, 1, frequencies=np.arange(len(WORDS))) == ["東北"]
-    assert closest("foat", ["foot", "boat"], n=1) == ["foot"]
+    assert Spellings(["foot", "boat", "fort"], [1, 5, 3]).closest("foat") == ["boat", "fort", "foot"]
+    assert Spellings(WORDS, np.arange(len(WORDS))).closest("東", 1) == ["東北"]
+    assert Spellings(["foot", "boat"]).closest("foat", n=1) == ["foot"]
 
 
 def test_bad_arguments():
     with pytest.raises(ValueError, match="n=0"):
-        closest("word", WORDS, 0)
+        Spellings(WORDS).closest("word", 0)
     with pytest.raises(ValueError, match=r"one number per word.*10 words"):
-        closest("word", WORDS, frequencies=[1])
+        Spellings(WORDS, frequencies=[1])
     with pytest.raises(TypeError, match="must be a str"):
-        closest("word", ["fine", 3])
+        Spellings(["fine", 3])
     with pytest.raises(ValueError, match="more than 64"):
-        _core.closest_words("a" * 65, [], np.zeros(0, np.int64), distance=1, count=1, threads=1)
+        _core.SpelledWords([], np.zeros(0, np.int64)).closest("a" * 65, distance=1, count=1, threads=1)
     with pytest.raises(ValueError, match="one frequency"):
-        _core.closest_words("a", ["b"], np.zeros(0, np.int64), distance=1, count=1, threads=1)
+        _core.SpelledWords(["b"], np.zeros(0, np.int64))

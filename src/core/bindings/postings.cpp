@@ -156,10 +156,12 @@ nb::tuple pack_all(const PostingLists& lists) {
 
 nb::tuple search(PostingLists& lists, Vector<int64_t> indptr, Vector<int32_t> columns, Vector<float> weights, size_t k,
                  double k1, double b, double mean_length, std::optional<Vector<uint8_t>> allowed, int threads,
-                 std::optional<Vector<uint32_t>> ranks) {
+                 std::optional<Vector<uint32_t>> ranks, std::optional<Vector<int64_t>> optional) {
     check(indptr.size() > 0, "indptr must have one entry more than there are queries.");
     check(columns.size() == weights.size(), "There must be as many weights as columns.");
-    const QueriesView queries{indptr.data(), columns.data(), weights.data(), indptr.size() - 1, columns.size()};
+    check(!optional || optional->size() == indptr.size() - 1, "optional must have one number per query.");
+    const QueriesView queries{indptr.data(),  columns.data(),    weights.data(), indptr.size() - 1,
+                              columns.size(), optional ? optional->data() : nullptr};
     Selection selection;
     if (allowed) selection.allowed.emplace(allowed->data(), allowed->size());
     if (ranks) selection.ranks.emplace(ranks->data(), ranks->size());
@@ -228,7 +230,7 @@ void bind_postings(nb::module_& module) {
         .def_prop_ro("nbytes", &PostingLists::nbytes, nb::call_guard<nb::gil_scoped_release>())
         .def("search", &search, nb::arg("indptr"), nb::arg("columns"), nb::arg("weights"), nb::kw_only(), nb::arg("k"),
              nb::arg("k1"), nb::arg("b"), nb::arg("mean_length"), nb::arg("allowed").none(), nb::arg("threads"),
-             nb::arg("ranks") = nb::none());
+             nb::arg("ranks") = nb::none(), nb::arg("optional") = nb::none());
 }
 
 }  // namespace sthash

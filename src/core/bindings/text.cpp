@@ -1,4 +1,5 @@
 // Python's view of the scanner.
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
 #include "bindings.hpp"
@@ -182,13 +183,18 @@ nb::ndarray<nb::numpy, int64_t> places_of_repeats(SharedRepeatFinder& self, cons
     return to_numpy(std::move(rows), {count, 6});
 }
 
-nb::tuple count_text_forms(const nb::list& texts, bool stemmed, Vector<int32_t> stop_words, Threads threads) {
+nb::tuple count_text_forms(const nb::list& texts, const std::optional<nb::list>& wholes, bool stemmed,
+                           Vector<int32_t> stop_words, Threads threads) {
     const HeldTexts held(texts, true);
+    std::optional<HeldTexts> held_wholes;
+    if (wholes) held_wholes.emplace(*wholes, true);
+    const std::vector<TextView>& heads = wholes ? held_wholes->views() : held.views();
+    check(heads.size() == held.views().size(), "Each text needs what it is cut out of. Pass equally many of both.");
     size_t characters = 0;
     for (const TextView& view : held.views()) characters += view.length;
     FormRows rows;
     interruptible_unless(characters < 1 << 16, [&](StopFlag& stop) {
-        rows = count_forms(held.views(), {stemmed, {stop_words.data(), stop_words.size()}}, threads, stop);
+        rows = count_forms(held.views(), heads, {stemmed, {stop_words.data(), stop_words.size()}}, threads, stop);
     });
     return nb::make_tuple(to_numpy(std::move(rows.indptr)), to_numpy(std::move(rows.columns)),
                           to_numpy(std::move(rows.counts)));
@@ -297,18 +303,20 @@ nb::tuple count(Vector<int64_t> starts, Vector<int32_t> words, Vector<int32_t> t
                           to_numpy(std::move(rows.counts)));
 }
 
-nb::tuple closest(const nb::str& word, const nb::list& vocabulary, Vector<int64_t> frequencies, Whole<int> distance,
-                  Whole<size_t> count, Threads threads) {
+void make_spelled_words(SpelledWords* self, const nb::list& words, Vector<int64_t> frequencies) {
+    const HeldTexts held(words);
+    check(frequencies.size() == held.views().size(), "Each word needs one frequency. Pass equally many of both.");
+    new (self) SpelledWords(held.views(), frequencies.data());
+}
+
+nb::tuple closest(const SpelledWords& self, const nb::str& word, Whole<int> distance, Whole<size_t> count,
+                  Threads threads) {
     const HeldTexts held_word(word);
     const TextView given = held_word.views().front();
     check(given.length <= kLongestSpelled, "A word of more than 64 letters cannot be compared. Leave it out.");
-    const HeldTexts held(vocabulary);
-    check(frequencies.size() == held.views().size(), "Each word needs one frequency. Pass equally many of both.");
     const int most = std::clamp(distance.value, 0, static_cast<int>(kLongestSpelled));
     std::vector<SimilarWord> found;
-    interruptible([&](StopFlag& stop) {
-        found = similar_words(given, held.views(), frequencies.data(), most, count, threads, stop);
-    });
+    interruptible([&](StopFlag& stop) { found = self.similar(given, most, count, threads, stop); });
     std::vector<int64_t> places;
     std::vector<int32_t> distances;
     for (const SimilarWord& similar : found) {
@@ -387,8 +395,10 @@ void bind_text(nb::module_& module) {
         .def("words_at", &words_at, nb::arg("numbers"));
     module.def("count_terms", &count, nb::arg("starts"), nb::arg("words"), nb::kw_only(), nb::arg("term_of"),
                nb::arg("n_terms"), nb::arg("threads"));
-    module.def("closest_words", &closest, nb::arg("word"), nb::arg("vocabulary"), nb::arg("frequencies"), nb::kw_only(),
-               nb::arg("distance"), nb::arg("count"), nb::arg("threads"));
+    nb::class_<SpelledWords>(module, "SpelledWords")
+        .def("__init__", &make_spelled_words, nb::arg("words"), nb::arg("frequencies"))
+        .def("closest", &closest, nb::arg("word"), nb::kw_only(), nb::arg("distance"), nb::arg("count"),
+             nb::arg("threads"));
     nb::class_<SharedRepeatFinder>(module, "RepeatFinder")
         .def("__init__", &make_repeat_finder, nb::kw_only(), nb::arg("words"), nb::arg("filter_bits"),
              nb::arg("most_entries"), nb::arg("template_texts"))
@@ -406,8 +416,8 @@ void bind_text(nb::module_& module) {
                      })
         .def("places", &places_of_repeats, nb::arg("texts"), nb::arg("runs"), nb::kw_only(), nb::arg("threads"));
     module.def("wording", &wording, nb::arg("texts"), nb::kw_only(), nb::arg("threads"));
-    module.def("count_forms", &count_text_forms, nb::arg("texts"), nb::kw_only(), nb::arg("stemmed"),
-               nb::arg("stop_words"), nb::arg("threads"));
+    module.def("count_forms", &count_text_forms, nb::arg("texts"), nb::kw_only(), nb::arg("wholes") = nb::none(),
+               nb::arg("stemmed"), nb::arg("stop_words"), nb::arg("threads"));
     module.def("forms_of", &text_forms, nb::arg("text"));
     nb::class_<Phrases>(module, "Phrases")
         .def("__init__", &make_phrases, nb::arg("content"))

@@ -38,6 +38,51 @@ class Spelling {
     size_t size_ = 0;
 };
 
+// The column of a word of a head: no word begins with its first letter.
+int32_t column_in_head(const PaddedWord& word, Spelling& salted) {
+    salted.clear();
+    salted.push(1);
+    for_each_code(word, [&](uint32_t code) { salted.push(code); });
+    return column_of(salted.word());
+}
+
+constexpr size_t kLongestHead = 250;
+
+bool in_word(uint32_t code) {
+    if (code < 128) return kAsciiWord[code] != 0;
+    const CharacterKind kind = Characters::instance().kind(code);
+    return kind != separator && kind != mark && kind != ignored;
+}
+
+bool ends_sentence(uint32_t code) {
+    return code == '.' || code == '!' || code == '?' || code == 0x3002 || code == 0x06D4 || code == 0x0964;
+}
+
+bool is_space(uint32_t code) {
+    return code == ' ' || (code >= 9 && code <= 13) || code == 0xA0 || code == 0x2028 || code == 0x2029 || code == 0x3000;
+}
+
+template <class Char>
+TextView head_in(const TextView& text) {
+    const Char* const begin = static_cast<const Char*>(text.data);
+    const Char* const end = begin + text.length;
+    const TextView none{begin, 0, text.width};
+    const auto is_word = [](Char code) { return in_word(code); };
+    const auto ends_line = [](Char code) { return code == '\n' || code == '\r'; };
+    // Blank lines, and lines such as ---- and /*, are passed over.
+    const Char* start = std::find_if(begin, std::min(end, begin + 2 * kLongestHead), is_word);
+    const Char* const most = start + std::min<size_t>(kLongestHead + 1, static_cast<size_t>(end - start));
+    const Char* last = std::find_if(start, most, ends_line);
+    if (last == most && most != end) return none;
+    if (std::none_of(last, end, is_word)) {
+        last = start;
+        while (last != most && !(ends_sentence(*last) && (*last > 127 || last + 1 == end || is_space(last[1])))) ++last;
+        if (last == most) return none;
+    }
+    const auto length = static_cast<size_t>(last - start);
+    return static_cast<size_t>(end - last) > length ? TextView{start, length, text.width} : none;
+}
+
 // Joins the words of a name, such as the _ of is_dir.
 bool is_tight(uint32_t code) {
     return code == '_' || code == '-' || code == '\'';
@@ -243,7 +288,14 @@ bool is_unspaced(const PaddedWord& word) {
 
 }  // namespace
 
-FormRows count_forms(const std::vector<TextView>& texts, const FormOptions& options, int threads, StopFlag& stop) {
+TextView head_of(const TextView& text) {
+    if (text.width == 1) return head_in<uint8_t>(text);
+    if (text.width == 2) return head_in<uint16_t>(text);
+    return head_in<uint32_t>(text);
+}
+
+FormRows count_forms(const std::vector<TextView>& texts, const std::vector<TextView>& wholes,
+                     const FormOptions& options, int threads, StopFlag& stop) {
     constexpr size_t kGrain = 32;
     struct Piece {
         std::vector<int32_t> columns, counts;
@@ -260,11 +312,15 @@ FormRows count_forms(const std::vector<TextView>& texts, const FormOptions& opti
         Piece& piece = pieces[begin / kGrain];
         std::vector<char> buffer;
         std::vector<int32_t> own;
+        Spelling salted;
         for (size_t i = begin; i < end; ++i) {
             own.clear();
             for_each_form(texts[i], buffer, [&](Form::Kind kind, const PaddedWord& word) {
                 const int32_t column = column_of(word);
                 if (is_kept(kind, word, column)) own.push_back(column);
+            });
+            for_each_word(head_of(wholes[i]), buffer, [&](const PaddedWord& word) {
+                own.push_back(column_in_head(word, salted));
             });
             std::sort(own.begin(), own.end());
             const size_t before = piece.columns.size();
@@ -292,8 +348,11 @@ FormRows count_forms(const std::vector<TextView>& texts, const FormOptions& opti
 std::vector<Form> forms_of(const TextView& text) {
     std::vector<Form> forms;
     std::vector<char> buffer;
-    for_each_form(text, buffer,
-                  [&](Form::Kind kind, const PaddedWord& word) { forms.push_back({kind, column_of(word)}); });
+    Spelling salted;
+    for_each_form(text, buffer, [&](Form::Kind kind, const PaddedWord& word) {
+        forms.push_back({kind, column_of(word)});
+        if (kind == Form::word) forms.push_back({Form::head, column_in_head(word, salted)});
+    });
     return forms;
 }
 

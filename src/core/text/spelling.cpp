@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <utility>
 
 namespace sthash::text {
@@ -82,21 +83,63 @@ bool comes_first(const SimilarWord& a, const SimilarWord& b) {
     return a.frequency != b.frequency ? a.frequency > b.frequency : a.place < b.place;
 }
 
+// One bit for each letter that a word has; letters share bits.
+uint64_t signature(const TextView& text) {
+    uint64_t found = 0;
+    for (size_t at = 0; at < text.length; ++at) found |= uint64_t{1} << (letter_at(text, at) & 63);
+    return found;
+}
+
+constexpr size_t kLongestFound = 2 * kLongestSpelled;
+
 }  // namespace
 
-std::vector<SimilarWord> similar_words(const TextView& word, const std::vector<TextView>& vocabulary,
-                                       const int64_t* frequencies, int32_t most, size_t count, int threads,
-                                       StopFlag& stop) {
+SpelledWords::SpelledWords(const std::vector<TextView>& words, const int64_t* frequencies)
+    : bounds_(kLongestFound + 2) {
+    for (const TextView& word : words)
+        if (word.length <= kLongestFound) ++bounds_[word.length + 1];
+    for (size_t length = 0; length <= kLongestFound; ++length) bounds_[length + 1] += bounds_[length];
+    std::vector<size_t> next(bounds_.begin(), bounds_.end() - 1);
+    signatures_.resize(bounds_.back());
+    places_.resize(bounds_.back());
+    frequencies_.resize(bounds_.back());
+    starts_.resize(bounds_.back());
+    widths_.resize(bounds_.back());
+    for (size_t i = 0; i < words.size(); ++i) {
+        const TextView& word = words[i];
+        if (word.length > kLongestFound) continue;
+        const size_t slot = next[word.length]++, size = word.length * static_cast<size_t>(word.width);
+        signatures_[slot] = signature(word);
+        places_[slot] = static_cast<int64_t>(i);
+        frequencies_[slot] = frequencies[i];
+        widths_[slot] = static_cast<uint8_t>(word.width);
+        content_.resize((content_.size() + 3) / 4 * 4);  // letters may have four bytes
+        starts_[slot] = static_cast<int64_t>(content_.size());
+        const auto* const letters = static_cast<const uint8_t*>(word.data);
+        content_.insert(content_.end(), letters, letters + size);
+    }
+}
+
+TextView SpelledWords::letters(size_t slot) const {
+    const auto length = static_cast<size_t>(std::upper_bound(bounds_.begin(), bounds_.end(), slot) - bounds_.begin());
+    return {content_.data() + starts_[slot], length - 1, widths_[slot]};
+}
+
+std::vector<SimilarWord> SpelledWords::similar(const TextView& word, int32_t most, size_t count, int threads,
+                                               StopFlag& stop) const {
     const Pattern pattern(word);
-    const auto slack = static_cast<size_t>(std::max(most, 0));
+    const auto slack = static_cast<size_t>(most);
     const size_t shortest = word.length > slack ? word.length - slack : 0, longest = word.length + slack;
+    const size_t first = bounds_[shortest], last = bounds_[std::min(longest, kLongestFound) + 1];
+    const uint64_t own = signature(word);
     std::vector<std::vector<SimilarWord>> found(static_cast<size_t>(std::max(threads, 1)));
-    parallel_for(vocabulary.size(), 4096, threads, stop, [&](size_t begin, size_t end, int thread) {
-        for (size_t i = begin; i < end; ++i) {
-            const TextView& other = vocabulary[i];
-            if (other.length < shortest || other.length > longest) continue;
-            const int32_t distance = pattern.distance(other, most);
-            if (distance <= most) found[thread].push_back({static_cast<int64_t>(i), frequencies[i], distance});
+    parallel_for(last - first, 4096, threads, stop, [&](size_t begin, size_t end, int thread) {
+        for (size_t slot = first + begin; slot < first + end; ++slot) {
+            // An edit takes away one letter at most, and brings one at most.
+            if (std::popcount(own & ~signatures_[slot]) > most || std::popcount(signatures_[slot] & ~own) > most)
+                continue;
+            const int32_t distance = pattern.distance(letters(slot), most);
+            if (distance <= most) found[thread].push_back({places_[slot], frequencies_[slot], distance});
         }
     });
     std::vector<SimilarWord> all;

@@ -50,20 +50,25 @@ size_t PostingSearcher::search(const std::vector<QueryTerm>& terms, size_t n_doc
     // If one term alone gives k documents a score, that is the least to beat. Equal scores may be among the best.
     float sure = 0;
     if (documents.allowed == nullptr)
-        for (const QueryTerm& term : terms) sure = std::max(sure, term.weight * term.list->impact_of_best(k_));
+        for (const QueryTerm& term : terms)
+            if (!term.optional) sure = std::max(sure, term.weight * term.list->impact_of_best(k_));
     least_ = (static_cast<uint64_t>(std::max(std::bit_cast<uint32_t>(sure), 1u)) << 32) - 1;
     threshold_ = score_of(least_);
 
     cursors_.clear();
-    for (const QueryTerm& term : terms) cursors_.push_back({term.list->blocks(), term.list, term.weight});
+    for (const QueryTerm& term : terms) cursors_.push_back({term.list->blocks(), term.list, term.weight, term.optional});
     rounding_ = 1.5e-7 * static_cast<double>(terms.size() + 2);
     for (;;) {
         uint32_t window = PostingList::kNoWindow;
-        for (const Cursor& cursor : cursors_) window = std::min(window, cursor.block->window);
+        for (const Cursor& cursor : cursors_)
+            if (!cursor.optional) window = std::min(window, cursor.block->window);
         if (window == PostingList::kNoWindow) break;
         active_.clear();
+        required_ = 0;
         for (Cursor& cursor : cursors_) {
+            while (cursor.block->window < window) ++cursor.block;
             if (cursor.block->window != window) continue;
+            required_ += !cursor.optional;
             const PostingBlock& block = *cursor.block++;
             active_.push_back({cursor.list->offsets() + block.first, cursor.list->impacts() + block.first,
                                static_cast<ptrdiff_t>(cursor.block->first - block.first), 0, cursor.weight,
@@ -79,7 +84,7 @@ size_t PostingSearcher::search(const std::vector<QueryTerm>& terms, size_t n_doc
             }
             if (active_[i].bound <= static_cast<double>(threshold_)) essential = i;
         }
-        if (essential > 0) search_window(window, essential);
+        if (essential > 0) search_window(window, std::min(essential, required_));
     }
 
     if (best_.size() > k_) shrink();
@@ -112,7 +117,7 @@ void PostingSearcher::search_window(uint32_t window, size_t essential) {
     } else {
         ptrdiff_t added = add_up(0, essential);
         // With each term that is added, less is missing, and fewer are candidates.
-        while (essential < active_.size() && added >= most(essential) &&
+        while (essential < required_ && added >= most(essential) &&
                kernels_->count_above(sums_.data(), kWindow, least_before(essential), most(essential)) >=
                    most(essential)) {
             added += add_up(essential, essential + 1);

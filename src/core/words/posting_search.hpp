@@ -12,6 +12,7 @@ namespace sthash::words {
 struct QueryTerm {
     const PostingList* list;
     float weight;  // above 0
+    bool optional = false;
 };
 
 // What a search knows of the documents, one entry per position; either may be null.
@@ -53,7 +54,7 @@ class PostingSearcher {
     PostingSearcher();
 
     // Writes the k best of n documents, best first, and returns how many there are. Terms are summed up in the order
-    // given, which should be by falling weight.
+    // given, which should be by falling weight; optional ones come last.
     size_t search(const std::vector<QueryTerm>& terms, size_t n_documents, size_t k, const DocumentsView& documents,
                   int64_t* positions, float* scores);
 
@@ -73,6 +74,7 @@ class PostingSearcher {
         const PostingBlock* block;
         const PostingList* list;
         float weight;
+        bool optional;
     };
 
     float least_before(size_t next) const;
@@ -90,6 +92,7 @@ class PostingSearcher {
     DocumentsView documents_{};
     std::vector<Cursor> cursors_;
     std::vector<Active> active_;
+    size_t required_ = 0;            // so many of the active ones, the first, are not optional
     std::vector<float> sums_;        // one per offset; all are 0 between windows
     bool interrupted_ = false;       // whether the last search came to no end
     std::vector<uint16_t> offsets_;  // of candidates

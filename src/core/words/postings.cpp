@@ -572,32 +572,39 @@ struct WeightedColumn {
     int32_t column;
     float weight;
     size_t place;  // in the query
+    bool optional;
 };
 
-// The columns of one query, each once, by falling weight, equal weights in the order given. Those without weight are
-// left out.
+// The columns of one query, each once, by falling weight, equal weights in the order given, and optional ones behind all
+// others. Those without weight are left out.
 std::vector<WeightedColumn> columns_of(const QueriesView& queries, size_t query) {
     const int64_t begin = queries.indptr[query], end = queries.indptr[query + 1];
     if (begin < 0 || begin > end || end > static_cast<int64_t>(queries.size))
         throw std::invalid_argument("The columns of query " + std::to_string(query) + " are out of range.");
+    const int64_t n_optional = queries.optional == nullptr ? 0 : queries.optional[query];
+    if (n_optional < 0 || n_optional > end - begin)
+        throw std::invalid_argument("Query " + std::to_string(query) + " has fewer columns than optional ones.");
     std::vector<WeightedColumn> weighted;
     for (int64_t at = begin; at < end; ++at) {
         const float weight = queries.weights[at];
         if (!(weight >= 0 && weight <= kMostWeight))
             throw std::invalid_argument("Query " + std::to_string(query) + " has the weight " + std::to_string(weight) +
                                         ". Weights must be between 0 and 1e30.");
-        weighted.push_back({queries.columns[at], weight, weighted.size()});
+        weighted.push_back({queries.columns[at], weight, weighted.size(), at >= end - n_optional});
     }
     std::ranges::stable_sort(weighted, {}, &WeightedColumn::column);
     size_t kept = 0;
     for (const WeightedColumn& term : weighted) {
-        if (kept > 0 && weighted[kept - 1].column == term.column)
+        if (kept > 0 && weighted[kept - 1].column == term.column) {
             weighted[kept - 1].weight += term.weight;
-        else
+            weighted[kept - 1].optional &= term.optional;
+        } else {
             weighted[kept++] = term;
+        }
     }
     weighted.resize(kept);
     std::ranges::sort(weighted, [](const WeightedColumn& a, const WeightedColumn& b) {
+        if (a.optional != b.optional) return b.optional;
         return a.weight != b.weight ? a.weight > b.weight : a.place < b.place;
     });
     return weighted;
@@ -630,7 +637,7 @@ BestDocuments PostingLists::search(const QueriesView& queries, const Bm25& scori
                     if (!prepare) return false;
                     own.list.prepare(scoring, lengths_);
                 }
-                terms[query].push_back({&own.list, term.weight});
+                terms[query].push_back({&own.list, term.weight, term.optional});
             }
         }
         return true;

@@ -33,17 +33,20 @@ PackedPostings pack_postings(const CountsView& rows, const int64_t* ids, int64_t
                              StopFlag& stop);
 
 // Queries: number i has weights[indptr[i]:indptr[i + 1]] for the same part of `columns`; weights of repeated columns
-// add up. The caller owns the arrays.
+// add up. A document that has no other columns of a query than its optional ones is not found. The caller owns the
+// arrays.
 struct QueriesView {
     const int64_t* indptr;  // count + 1
     const int32_t* columns;
     const float* weights;
     size_t count, size;
+    const int64_t* optional = nullptr;  // count: so many of a query's columns, its last ones, are optional; none if null
 };
 
 // The k best documents of each query by BM25, best first; of equal scores the lower position comes first. Where fewer
 // have a score above 0, positions are -1 and scores 0. Impacts are rounded to floats, and so are their products with
-// the weights and the sums of these, which are made by falling weight of the terms; equal weights in the order given.
+// the weights and the sums of these, which are made by falling weight of the terms, optional ones behind all others;
+// equal weights in the order given.
 struct BestDocuments {
     std::vector<int64_t> positions;  // count × k
     std::vector<float> scores;       // count × k

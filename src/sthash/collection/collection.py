@@ -38,7 +38,7 @@ from sthash.collection.search.answer import answer, answer_like
 from sthash.collection.search.display import facts_html
 from sthash.collection.search.hits import Hits
 from sthash.collection.search.labels import predict
-from sthash.collection.search.options import SearchKeywords, SearchOptions
+from sthash.collection.search.options import SearchKeywords, search_options
 from sthash.collection.search.votes import Prediction, Vote, Voting
 from sthash.collection.snapshot import Snapshot
 from sthash.collection.verification import Verification, verify
@@ -624,7 +624,7 @@ class Collection(ByKey):
         >>> [hit.text for hit in hits], hits.total, hits.facets
         (['dog number 5', 'dog number 4'], 3, {'label': {'dog': 3}})
         """
-        chosen = SearchOptions(k, **options)
+        chosen = search_options(k, **options)
         if (query is None) == (key is None):
             raise TypeError("search takes either a query or a key. Pass one of them.")
         with self.snapshot() as now:
@@ -634,7 +634,7 @@ class Collection(ByKey):
 
     def search_many(self, queries: Iterable[Any], k: int = 10, **options: Unpack[SearchKeywords]) -> list[Hits]:
         """Search for many texts or vectors at once; return the hits of each. See `search`."""
-        chosen, several = SearchOptions(k, **options), check_several(queries)
+        chosen, several = search_options(k, **options), check_several(queries)
         with self.snapshot() as now:
             return answer(now, several, chosen)
 

@@ -102,7 +102,7 @@ class Snapshot:
         return self.words.ids
 
     def __len__(self) -> int:
-        return len(self.ids)
+        return len(self.words)
 
     def texts(self) -> list[str]:
         """Return the texts of all documents, by ascending id."""

@@ -24,34 +24,48 @@ FIRST_FORM = _core.FIRST_FORM
 END_FORMS = 2 * FIRST_FORM
 
 # What a form is: a word; a word without its accents; a name of several words; a word inside RunUntilComplete; words
-# with hyphens between them, or a number with signs inside, which prose has too.
-FormKind = Literal["word", "plain", "name", "part", "compound"]
-_KINDS: tuple[FormKind, ...] = ("word", "plain", "name", "part", "compound")
+# with hyphens between them, or a number with signs inside, which prose has too; a word in the head of a text, which is
+# its title or its first sentence.
+FormKind = Literal["word", "plain", "name", "part", "compound", "head"]
+_KINDS: tuple[FormKind, ...] = ("word", "plain", "name", "part", "compound", "head")
 
 
 def forms_of(text: str) -> list[tuple[FormKind, int]]:
     """Return the forms of a text and their columns: first all of its words in their order, then its names.
 
+    After each word comes what it is in the head of a text.
+
     Examples
     --------
     >>> from sthash.collection.indexes.forms import forms_of
     >>> [kind for kind, _ in forms_of("is_dir")]
-    ['word', 'word', 'name']
+    ['word', 'head', 'word', 'head', 'name']
     """
     return [(_KINDS[kind], column) for kind, column in _core.forms_of(text)]
 
 
 def count_forms(texts: Iterable[str], analyzer: WordAnalyzer, threads: int | None = None) -> Rows:
     """Return how often each text has each form that its terms do not tell."""
-    stop_words, workers = _columns_of(analyzer.stop_words), resolve_threads(threads)
-    parts = [
-        Rows.sparse(
-            *_core.count_forms(batch, stemmed=analyzer.stemmer is not None, stop_words=stop_words, threads=workers),
-            END_FORMS,
-        )
-        for batch in batched(texts, length=len)
-    ]
+    parts = [_counted(batch, None, analyzer, threads) for batch in batched(texts, length=len)]
     return Rows.stacked(parts or [Rows.empty(END_FORMS)])
+
+
+def count_passage_forms(
+    passages: list[str], beginnings: list[str], analyzer: WordAnalyzer, threads: int | None = None
+) -> Rows:
+    """Return the same of passages; each has the head of its document, of which the beginning is given."""
+    return _counted(passages, beginnings, analyzer, threads)
+
+
+def _counted(texts: list[str], wholes: list[str] | None, analyzer: WordAnalyzer, threads: int | None) -> Rows:
+    counts = _core.count_forms(
+        texts,
+        wholes=wholes,
+        stemmed=analyzer.stemmer is not None,
+        stop_words=_columns_of(analyzer.stop_words),
+        threads=resolve_threads(threads),
+    )
+    return Rows.sparse(*counts, END_FORMS)
 
 
 @cache

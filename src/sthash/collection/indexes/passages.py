@@ -19,7 +19,7 @@ from sthash.batches import batched
 from sthash.collection.file.documents import Documents
 from sthash.collection.file.segments import Segment, Segments
 from sthash.collection.file.store import MOST_IDS, Store
-from sthash.collection.indexes.forms import END_FORMS, count_forms
+from sthash.collection.indexes.forms import END_FORMS, count_passage_forms
 from sthash.collection.indexes.list_blocks import blocks_of, cut_lists, put_lists, unpacked_blocks
 from sthash.collection.indexes.terms import TermTable
 from sthash.text.analyzer import WordAnalyzer
@@ -119,10 +119,10 @@ class PassageWriter:
     def _write(self, documents: Ids) -> None:
         read = Documents(self._store).texts(documents.tolist())
         for batch in batched(read, MOST_DOCUMENTS, length=_length, most=SEGMENT_CHARACTERS):
-            ids, texts = _passages(batch)
+            ids, texts, beginnings = _passages(batch)
             if not texts:
                 continue
-            terms, forms = counted(self._store, texts, self._analyzer, self._threads)
+            terms, forms = counted(self._store, texts, beginnings, self._analyzer, self._threads)
             parts = [(LENGTHS, terms.sums().astype("<i4").tobytes())]
             packed = itertools.chain(blocks_of(terms, ids, self._threads), blocks_of(forms, ids, self._threads), parts)
             self._segments.add(int(ids[0]), ids, packed, sum(map(_length, batch)))
@@ -132,17 +132,23 @@ def _length(document: tuple[int, str]) -> int:
     return len(document[1])
 
 
-def _passages(documents: Sequence[tuple[int, str]]) -> tuple[Ids, list[str]]:
-    cut = [(number, passages_of(text)) for number, text in documents]
-    ids = [number << BITS | place for number, texts in cut for place in range(len(texts))]
-    return np.array(ids, dtype=np.int64), [text for _, texts in cut for text in texts]
+def _passages(documents: Sequence[tuple[int, str]]) -> tuple[Ids, list[str], list[str]]:
+    """Return the ids and the texts of passages, and for each the beginning of its document."""
+    cut = [(number, passages_of(text), text[:SIZE]) for number, text in documents]
+    ids = [number << BITS | place for number, texts, _ in cut for place in range(len(texts))]
+    beginnings = [beginning for _, texts, beginning in cut for _ in texts]
+    return np.array(ids, dtype=np.int64), [text for _, texts, _ in cut for text in texts], beginnings
 
 
-def counted(store: Store, texts: list[str], analyzer: WordAnalyzer, threads: int) -> tuple[Rows, Rows]:
+def counted(
+    store: Store, texts: list[str], beginnings: list[str], analyzer: WordAnalyzer, threads: int
+) -> tuple[Rows, Rows]:
     """Return how often passages have each term, and each form."""
     columns: Any = TermTable(store)
     counter = WordCounter(analyzer, columns, grow=False, threads=threads)
-    return Rows.sparse(*counter.count_parts(texts), len(columns)), count_forms(texts, analyzer, threads)
+    return Rows.sparse(*counter.count_parts(texts), len(columns)), count_passage_forms(
+        texts, beginnings, analyzer, threads
+    )
 
 
 class PassageLists:
@@ -173,6 +179,7 @@ class PassageLists:
         self.n_words = int(self._own_lengths.sum(dtype=np.int64))
         self._lists: _core.PostingLists | None = None
         self._held: set[int] = set()
+        self._full = False
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -190,13 +197,15 @@ class PassageLists:
     def lists(self, columns: Columns, n_columns: int) -> _core.PostingLists:
         """Return lists that hold at least these columns."""
         wanted = set(columns.tolist())
-        if self._lists is None or self._lists.nbytes > CACHED_BYTES:
-            self._lists = _core.PostingLists(self.ids, self._own_lengths)
+        if self._lists is None or (self._full and not wanted <= self._held):
+            self._lists, self._full = _core.PostingLists(self.ids, self._own_lengths), False
             self._held.clear()
-        lists, missing = self._lists, sorted(wanted - self._held)
-        put_lists(lists, missing, self._segments, self._all, n_columns, self._store)
-        self._held.update(missing)
-        return lists
+        if not wanted <= self._held:
+            missing = sorted(wanted - self._held)
+            put_lists(self._lists, missing, self._segments, self._all, n_columns, self._store)
+            self._held.update(missing)
+            self._full = self._lists.nbytes > CACHED_BYTES
+        return self._lists
 
 
 class LoadedPassages:
@@ -225,10 +234,10 @@ def verify(store: Store, lengths: npt.NDArray[np.int32], ids: Ids, analyzer: Wor
     for segment in segments.all():
         own = segments.live_ids(segment)
         documents = long[(long >= segment.first >> BITS) & (long <= segment.last >> BITS)]
-        wanted, texts = _passages(list(Documents(store).texts(documents.tolist())))
+        wanted, texts, beginnings = _passages(list(Documents(store).texts(documents.tolist())))
         if not np.array_equal(own, wanted):
             raise store.damaged("passages are not those of the long documents")
-        _verify_lists(store, segments, segment, own, counted(store, texts, analyzer, 1))
+        _verify_lists(store, segments, segment, own, counted(store, texts, beginnings, analyzer, 1))
         found.append(np.unique(own >> BITS))
     missing = np.setdiff1d(long, np.concatenate(found))
     if any(passages_of(text) for _, text in Documents(store).texts(missing.tolist())):

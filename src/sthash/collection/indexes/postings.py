@@ -326,10 +326,12 @@ class PostingTable:
             self._lists = self._new_lists(n_columns)
             self._gone = self._gone[:0]
             self._held.clear()
-        lists, missing = self._lists, sorted(wanted - self._held)
-        put_lists(lists, missing, self._segments, self._all, n_columns, self._store)
-        self._held.update(missing)
-        self._grown = self._grown or bool(missing)
+        lists = self._lists
+        if not wanted <= self._held:
+            missing = sorted(wanted - self._held)
+            put_lists(lists, missing, self._segments, self._all, n_columns, self._store)
+            self._held.update(missing)
+            self._grown = True
         return Lists(lists, len(self._roster) + len(self._gone), self._gone)
 
     def _new_lists(self, n_columns: int) -> _core.PostingLists:

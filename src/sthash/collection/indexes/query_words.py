@@ -11,13 +11,14 @@ import numpy.typing as npt
 
 from sthash.arrays import Columns
 from sthash.collection.indexes.forms import FormKind, forms_of
-from sthash.index.bm25 import inverse_frequencies
 from sthash.text.scanning import scan_words
 
 # Gives the columns of words, -1 for those that no document has; their frequencies; and which of them are counted.
 LookUp = Callable[[list[str]], tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.bool_]]]
 # Gives the frequencies of forms by their columns.
 FormFrequencies = Callable[[Columns], npt.NDArray[np.int32]]
+# Gives the weights of terms or forms by their columns and frequencies.
+Rarities = Callable[[Columns, npt.NDArray[np.int32]], npt.NDArray[np.float32]]
 
 # Columns of words that have none.
 UNKNOWN_WORD, STOP_WORD = -1, -2
@@ -54,6 +55,11 @@ class QueryWord(NamedTuple):
     form_weight: float = 0.0
 
     @property
+    def rarity(self) -> float:
+        """The inverse document frequency of its term or, if it has none, of its form."""
+        return self.weight if self.column >= 0 else self.form_weight
+
+    @property
     def list_column(self) -> int:
         """The column of the list of documents that have the word: of its term, else of its form; -1 if none has it."""
         return self.column if self.column >= 0 else self.form if self.form_frequency else UNKNOWN_WORD
@@ -76,17 +82,18 @@ class QueryWords:
         See `LookUp`.
     form_frequencies : callable
         See `FormFrequencies`.
-    n_documents : int
+    rarities : callable
+        See `Rarities`.
     most : int
         Maximum number of remembered pieces of queries.
     """
 
     def __init__(
-        self, look_up: LookUp, form_frequencies: FormFrequencies, n_documents: int, most: int = REMEMBERED_PIECES
+        self, look_up: LookUp, form_frequencies: FormFrequencies, rarities: Rarities, most: int = REMEMBERED_PIECES
     ) -> None:
         self._columns_of = look_up
         self._form_frequencies = form_frequencies
-        self._n_documents = n_documents
+        self._rarities = rarities
         self._most = most
         self._known: dict[str, tuple[QueryWord, ...]] = {}
 
@@ -122,14 +129,14 @@ class QueryWords:
     def _look_up(self, words: list[str]) -> list[QueryWord]:
         columns, frequencies, counted = self._columns_of(words)
         columns[~counted] = STOP_WORD
-        weights = inverse_frequencies(frequencies, self._n_documents)
+        weights = self._rarities(columns, frequencies)
         return list(map(QueryWord, words, columns.tolist(), frequencies.tolist(), weights.tolist()))
 
     def _known_forms(self, columns: list[int]) -> dict[int, tuple[int, float]]:
         """Return the frequencies and weights of the forms that documents have."""
         different = np.array(list(dict.fromkeys(columns)), dtype=np.int32)
         frequencies = self._form_frequencies(different)
-        weights = inverse_frequencies(frequencies, self._n_documents)
+        weights = self._rarities(different, frequencies)
         return {
             column: (frequency, weight)
             for column, frequency, weight in zip(
@@ -149,6 +156,11 @@ def _with_forms(
         frequency, weight = known.get(column, (0, 0.0))
         if kind == "word":
             whole.append(next(typed)._replace(form=column, form_frequency=frequency, form_weight=weight))
+        elif kind == "head":
+            # It weighs as the word does: a title says what a document is about, however rare the word is in titles.
+            if frequency:
+                of = STOP_WORD if whole[-1].column == STOP_WORD else UNKNOWN_WORD
+                others.setdefault(column, QueryWord("", of, 0, 0.0, kind, column, frequency, whole[-1].rarity))
         elif frequency:
             others.setdefault(column, QueryWord("", UNKNOWN_WORD, 0, 0.0, kind, column, frequency, weight))
     return (*whole, *others.values())

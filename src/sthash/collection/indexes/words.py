@@ -51,10 +51,12 @@ from sthash.collection.indexes.terms import (
     count_terms,
     next_column,
 )
+from sthash.index.bm25 import inverse_frequencies
 from sthash.progress import Progress, silent
 from sthash.text.analyzer import WordAnalyzer, check_stemmer, resolve_stop_words
 from sthash.text.counters import WordCounter
 from sthash.text.languages import check_language
+from sthash.text.spelling import Spellings
 from sthash.text.weighting import WEIGHTINGS, Weighting
 from sthash.vectors.metric import Metric
 from sthash.vectors.rows import Rows
@@ -218,7 +220,7 @@ class Words:
     # Reading
 
     def __len__(self) -> int:
-        return len(self.ids)
+        return len(self._present.roster)
 
     @cached_property
     def _present(self) -> LoadedWords:
@@ -301,12 +303,12 @@ class Words:
         return self.passages.lists(columns, len(self.terms))
 
     @cached_property
-    def spellings(self) -> tuple[list[str], npt.NDArray[np.int32]]:
-        """The most common terms that documents have, and in how many documents each is."""
+    def spellings(self) -> Spellings:
+        """The most common terms that documents have, to be looked up by their spelling."""
         names = self.terms.first_names()
         frequencies = self.frequencies(np.arange(len(names), dtype=np.int32))
         used = np.flatnonzero(frequencies)
-        return [names[column] for column in used.tolist()], frequencies[used]
+        return Spellings([names[column] for column in used.tolist()], frequencies[used])
 
     def columns_of(self, words: list[str]) -> tuple[Columns, npt.NDArray[np.int32], npt.NDArray[np.bool_]]:
         """Return the columns of words, -1 for those that no document has; their frequencies; which are counted."""
@@ -322,10 +324,28 @@ class Words:
         """Return in how many documents some forms are."""
         return self.posting_lists(forms).document_frequencies(forms)
 
+    def rarities(self, columns: Columns, frequencies: npt.NDArray[np.int32]) -> npt.NDArray[np.float32]:
+        """Return the inverse frequencies of some terms or forms, of all documents and passages; -1 stands for none."""
+        count = len(self)
+        if self.passages is not None:
+            held = np.flatnonzero(columns >= 0)
+            count += len(self.passages)
+            frequencies = frequencies.copy()
+            frequencies[held] += self.passage_lists(columns[held]).document_frequencies(columns[held])
+        return inverse_frequencies(frequencies, count)
+
+    @cached_property
+    def mean_length_of_parts(self) -> float:
+        """The mean number of words of documents and passages, as `typical_length` is that of documents."""
+        if self.passages is None:
+            return self.typical_length
+        count = len(self) + len(self.passages)
+        return typical((self.mean_length * len(self) + self.passages.n_words) / count)
+
     @cached_property
     def query_words(self) -> QueryWords:
         """What makes words of queries."""
-        return QueryWords(self.columns_of, self.form_frequencies, len(self))
+        return QueryWords(self.columns_of, self.form_frequencies, self.rarities)
 
     def unused(self, text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the words of a text that are stop words, and those that no document has."""

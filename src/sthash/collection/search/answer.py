@@ -272,7 +272,7 @@ def _ranked_hits(snapshot: Snapshot, queries: list[Query], options: SearchOption
                 ignored=_ignored(query),
                 unknown=query.words.unknown if query.words else (),
                 strategy=_strategy(snapshot, query, options),
-                ranking=_ranking_of(snapshot, query.source, options),
+                ranking=_ranking_of(snapshot, query.source, options, query.words),
                 reading=query.reading,
                 error=query.error,
                 total=_total(query),
@@ -406,7 +406,6 @@ def _by_words(
 ) -> dict[int, Ranked]:
     """Rank by words; note which documents the vectors of a query may find, if its words demand something."""
     found: dict[int, Ranked] = {}
-    graph = options.ranking != "bm25"
     groups: dict[Any, list[int]] = {}
     for place, query in enumerate(queries):
         if query.source != "content" and query.words is not None:
@@ -441,7 +440,8 @@ def _by_words(
                 queries[place].matches = found_by if met is None else partial(np.copy, met)
         phrases = first.parsed.phrases if first.parsed is not None else ()
         wide = max(width, DEFAULTS.n_candidates(width)) if phrases else width
-        ranking = rank_by_words(snapshot, own, wide, graph=graph, allowed=allowed)
+        by_graph = [_is_by_graph(words, options) for words in own]
+        ranking = rank_by_words(snapshot, own, wide, by_graph=by_graph, allowed=allowed)
         if phrases:
             ranking = prefer_phrases(snapshot, ranking, phrases, width)
         ids = snapshot.ids[ranking.positions].tolist() if len(snapshot) else [[] for _ in group]
@@ -468,6 +468,13 @@ def _completed(snapshot: Snapshot, ranked: Ranked, met: Allowed, k: int) -> Rank
     return Ranked(ranked.ids + more, ranked.scores + [0.0] * len(more))
 
 
+def _is_by_graph(words: AnalyzedQuery | None, options: SearchOptions) -> bool:
+    """Whether neighbors count: what resembles the hits of a command or a message does not answer it."""
+    if options.ranking == "auto":
+        return words is None or not words.is_pasted
+    return options.ranking != "bm25"
+
+
 def _has_fields(query: Query) -> bool:
     return query.parsed is not None and query.parsed.has_field
 
@@ -478,11 +485,13 @@ def _strategy(snapshot: Snapshot, query: Query, options: SearchOptions) -> Strat
     return "both" if query.source == "both" else "postings"
 
 
-def _ranking_of(snapshot: Snapshot, source: Source, options: SearchOptions) -> HitRanking:
+def _ranking_of(
+    snapshot: Snapshot, source: Source, options: SearchOptions, words: AnalyzedQuery | None = None
+) -> HitRanking:
     if source == "content":
         return snapshot.content.metric if options.rerank else "codes"
     # The scores of documents that are sorted by a field are those of BM25.
-    return "hybrid" if source == "both" else "bm25" if options.ranking == "bm25" or options.sort else "graph"
+    return "hybrid" if source == "both" else "graph" if _is_by_graph(words, options) and not options.sort else "bm25"
 
 
 # Explanations

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+import re
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
 from sthash import _core
 from sthash.arrays import Columns, Positions
-from sthash.collection.indexes.forms import FIRST_FORM, FormKind
+from sthash.collection.indexes.forms import FIRST_FORM, FormKind, forms_of
 from sthash.collection.indexes.postings import Lists
 from sthash.collection.indexes.query_words import STOP_WORD, QueryWord, unused
-from sthash.collection.indexes.words import Words, typical
+from sthash.collection.indexes.words import Words
 from sthash.collection.search.matching import expansions, with_phrase
-from sthash.collection.search.query import Quoted
+from sthash.collection.search.query import Quoted, looks_pasted
 from sthash.collection.search.ranking import DEFAULTS, Allowed, RankedPositions, Scores, rank_by_graph
 from sthash.collection.snapshot import Snapshot
-from sthash.index.bm25 import Bm25, inverse_frequencies
+from sthash.index.bm25 import Bm25
 from sthash.model.encoded import shared_columns
 
 BM25 = Bm25()
@@ -29,14 +30,19 @@ PREFERENCE = 1.5
 MOST_PREFERRED = 8
 # What a document gets for a stem, and beside it for the form that was typed.
 STEM, FORM = 0.8, 0.2
+# For a word that stands in the title or in the first sentence; more for the name of a program, with which commands and
+# messages begin: its page is wanted.
+HEAD, HEAD_OF_PROGRAM = 0.4, 2.0
+PROGRAM = re.compile(r"(?:^|[|;&]|\bsudo\s)\s*([\w.+-]+)")
 # For a name such as os.path.join as a whole, for the words inside RunUntilComplete, for a word without its accents, for
 # words with hyphens, and for a stop word beside other words.
-SHARES: dict[FormKind, float] = {"word": 1.0, "name": 0.5, "part": 0.5, "plain": 0.1, "compound": FORM}
+SHARES: dict[FormKind, float] = {"word": 1.0, "name": 0.5, "part": 0.5, "plain": 0.1, "compound": FORM, "head": HEAD}
 STOP = 0.1
 PUNCTUATION = ".,;:?!\"'()"
 # A query that is a name and nothing else: documents that have all of it come first, then those that have a name in it.
 SHARES_ALONE: dict[FormKind, float] = SHARES | {"name": 2.0, "compound": 2.0}
 WHOLE = 10.0
+WHOLE_KINDS = ("name", "compound")
 # A query of more words is prose: its stop words count for nothing, and its names for less.
 FEW_WORDS = 6
 SHARES_IN_PROSE: dict[FormKind, float] = SHARES | {"name": 0.2, "part": 0.2}
@@ -56,9 +62,11 @@ class AnalyzedQuery:
         Of the terms, by ascending column; a term weighs its inverse frequency times its count in the query.
     forms, form_weights : lists of int, float
         The same of forms: words exactly as they were typed, names, and stop words.
-    n_stop_words : int
-        So many of the forms, the last ones, are of stop words that stand beside other words. A document that has
-        nothing else of the query is not found by them.
+    n_optional : int
+        So many of the forms, the last ones, are words in heads, and stop words that stand beside other words. A
+        document that has nothing else of the query is not found by them.
+    is_pasted : bool
+        Whether it looks like a command or a message.
     entries : int
         Entries of the posting lists of all terms.
     ignored, unknown : tuple of str
@@ -72,7 +80,8 @@ class AnalyzedQuery:
     unknown: tuple[str, ...] = ()
     forms: list[int] = field(default_factory=list)
     form_weights: list[float] = field(default_factory=list)
-    n_stop_words: int = 0
+    n_optional: int = 0
+    is_pasted: bool = False
 
     @property
     def is_empty(self) -> bool:
@@ -82,12 +91,12 @@ class AnalyzedQuery:
     @property
     def found_by(self) -> list[int]:
         """The columns of the lists whose documents are found; others do not have what a hit needs."""
-        return self.columns + self.forms[: len(self.forms) - self.n_stop_words]
+        return self.columns + self.forms[: len(self.forms) - self.n_optional]
 
     @property
     def has_stop_words_only(self) -> bool:
         """Whether it is made of several stop words, such as "to be or not to be"."""
-        return not self.columns and not self.unknown and len(self.forms) > 1
+        return not self.columns and not self.unknown and len(self.found_by) > 1
 
 
 def analyze(words: Words, texts: list[str]) -> list[AnalyzedQuery]:
@@ -98,15 +107,16 @@ def analyze(words: Words, texts: list[str]) -> list[AnalyzedQuery]:
 
 def _weighted(text: str, words: list[QueryWord]) -> AnalyzedQuery:
     """Return a query with the weights of its terms and forms."""
-    n_words = sum([word.kind == "word" for word in words])
+    n_words, is_pasted = sum([word.kind == "word" for word in words]), looks_pasted(text)
     whole, shares = -1, SHARES if n_words <= FEW_WORDS else SHARES_IN_PROSE
-    if n_words < len(words):
+    if any(word.kind in WHOLE_KINDS for word in words):
         whole = _form_alone(text, words)
         shares = SHARES_ALONE if whole >= 0 else shares
+    programs = _heads_of_programs(text) if is_pasted else set[int]()
     has_content = any(word.column != STOP_WORD for word in words)
     with_forms = n_words <= MOST_WORDS_WITH_FORMS or not has_content
     stop = 1.0 if not has_content else STOP if n_words <= FEW_WORDS else 0.0
-    terms, forms, stops = dict[int, float](), dict[int, float](), dict[int, float]()
+    terms, forms, optional = dict[int, float](), dict[int, float](), dict[int, float]()
     entries, others = 0, list[QueryWord]()
     for word in words:
         if word.column >= 0:
@@ -115,24 +125,34 @@ def _weighted(text: str, words: list[QueryWord]) -> AnalyzedQuery:
             is_number = word.word[0].isdigit()
             terms[word.column] = terms.get(word.column, 0.0) + (1.0 if is_number else STEM) * word.weight
             share = FORM
-        elif word.column == STOP_WORD:
-            others.append(word)
-            share = stop
         else:
             others.append(word)
-            share = WHOLE if word.form == whole else shares[word.kind]
+            if word.form == whole:
+                share = WHOLE
+            elif word.form in programs:
+                share = HEAD_OF_PROGRAM
+            elif word.column != STOP_WORD:
+                share = shares[word.kind]
+            else:
+                share = stop if word.kind == "word" else 0.0 if has_content else HEAD
         if share and with_forms and word.form_frequency:
-            own = stops if word.column == STOP_WORD else forms
+            own = optional if word.kind == "head" or (has_content and word.column == STOP_WORD) else forms
             own[word.form] = own.get(word.form, 0.0) + share * word.form_weight
     columns = sorted(terms)
     query = AnalyzedQuery(columns, [terms[column] for column in columns], entries)
-    query.forms, query.form_weights = [*forms, *stops], [*forms.values(), *stops.values()]
-    query.n_stop_words = len(stops) if has_content else 0
+    query.forms, query.form_weights = [*forms, *optional], [*forms.values(), *optional.values()]
+    query.n_optional, query.is_pasted = len(optional), is_pasted
     if others:
         query.ignored, query.unknown = unused(others)
         if not has_content:
             query.ignored = ()
     return query
+
+
+def _heads_of_programs(text: str) -> set[int]:
+    """Return, as words in heads, the words that begin commands and messages."""
+    names = " ".join(match[1] for match in PROGRAM.finditer(text))
+    return {form for kind, form in forms_of(names) if kind == "head"}
 
 
 def _form_alone(text: str, words: list[QueryWord]) -> int:
@@ -141,7 +161,7 @@ def _form_alone(text: str, words: list[QueryWord]) -> int:
     Of longer queries, such as commands, names are less: in "tar -xf some.tar.gz" the name is not what is looked for.
     """
     pieces = [piece.strip(PUNCTUATION).lower() for piece in text.split()]
-    kinds: tuple[FormKind, ...] = ("name", "compound") if len(pieces) == 1 else ("name",)
+    kinds = WHOLE_KINDS if len(pieces) == 1 else ("name",)
     stops = {word.word for word in words if word.column == STOP_WORD}
     if len(pieces) > 1 and any(piece.isalnum() and piece not in stops for piece in pieces):
         return -1
@@ -149,23 +169,30 @@ def _form_alone(text: str, words: list[QueryWord]) -> int:
 
 
 def rank_by_words(
-    snapshot: Snapshot, queries: list[AnalyzedQuery], k: int, *, graph: bool, allowed: Allowed | None = None
+    snapshot: Snapshot, queries: list[AnalyzedQuery], k: int, *, by_graph: list[bool], allowed: Allowed | None = None
 ) -> RankedPositions:
-    """Return the k best documents of each query: by BM25, exactly, or with ``graph`` by BM25 and their neighbors."""
+    """Return the k best documents of each query: by BM25, exactly, or by BM25 and their neighbors."""
     words, k = snapshot.words, min(k, len(snapshot))
     if k == 0:
         return RankedPositions(np.zeros((len(queries), 0), np.int64), np.zeros((len(queries), 0), np.float32))
-    width = min(DEFAULTS.n_candidates(k), len(snapshot)) if graph else k
+    width = min(DEFAULTS.n_candidates(k), len(snapshot)) if any(by_graph) else k
     found = rank_with_passages(snapshot, queries, width, allowed)
-    return rank_by_graph(found, words.vectors_by_position(), k=k, threads=snapshot.threads) if graph else found
+    if not any(by_graph):
+        return found
+    ranked = rank_by_graph(found, words.vectors_by_position(), k=k, threads=snapshot.threads)
+    for row, wanted in enumerate(by_graph):
+        if not wanted:
+            ranked.positions[row], ranked.scores[row] = found.positions[row, :k], found.scores[row, :k]
+    return ranked
 
 
 def rank_by_bm25(
     snapshot: Snapshot, queries: list[AnalyzedQuery], k: int, allowed: Allowed | None = None, bm25: Bm25 = BM25
 ) -> RankedPositions:
     """Return the k best documents of each query by BM25, exactly; only those whose byte in ``allowed`` is set."""
-    words = snapshot.words
-    return _best(words.posting_lists, queries, k, allowed, bm25, len(words), words.typical_length, snapshot.threads)
+    words, packed = snapshot.words, _packed(queries)
+    lists = words.posting_lists(packed.columns)
+    return _best(lists, packed, k, allowed, bm25, words.typical_length, snapshot.threads)
 
 
 def rank_with_passages(
@@ -175,103 +202,85 @@ def rank_with_passages(
 
     Documents and passages are scored alike: frequencies and lengths are those of all of them together.
     """
-    words, passages = snapshot.words, snapshot.words.passages
-    if passages is None or len(words) == 0:
-        return rank_by_bm25(snapshot, queries, k, allowed, bm25)
-    owners, count = words.passage_documents, len(words) + len(passages)
-    queries = [_weighted_by_passages(words, query, count) for query in queries]
-    mean = typical((words.mean_length * len(words) + passages.n_words) / count)
-    own = _best(words.posting_lists, queries, k, allowed, bm25, len(words), mean, snapshot.threads)
+    words, passages, threads = snapshot.words, snapshot.words.passages, snapshot.threads
+    packed, mean = _packed(queries), words.mean_length_of_parts
+    own = _best(words.posting_lists(packed.columns), packed, k, allowed, bm25, mean, threads)
+    if passages is None or k == 0:
+        return own
+    owners, lists = words.passage_documents, words.passage_lists(packed.columns)
     within = None if allowed is None else np.ascontiguousarray(allowed[owners])
     wanted, width = min(k, words.n_long), PASSAGES_PER_HIT * k
+    # What a passage must have for its document to be among the best.
+    least = own.scores[:, -1]
     while True:
         width = min(width, len(passages))
-        found = _best(words.passage_lists, queries, width, within, bm25, len(passages), mean, snapshot.threads)
-        ranked = [
-            dict(zip(owners[slots[slots >= 0]].tolist()[::-1], scores[slots >= 0].tolist()[::-1], strict=True))
-            for slots, scores in zip(found.positions, found.scores, strict=True)
-        ]
-        ended = [len(best) >= wanted or slots[-1] < 0 for best, slots in zip(ranked, found.positions, strict=True)]
-        if width == len(passages) or all(ended):
+        found = _best(lists, packed, width, within, bm25, mean, threads)
+        good = (found.positions >= 0) & (found.scores >= least[:, np.newaxis])
+        several = np.flatnonzero(good[:, 0]).tolist()
+        ranked = {
+            row: dict(
+                zip(
+                    owners[found.positions[row, good[row]]][::-1].tolist(),
+                    found.scores[row, good[row]][::-1].tolist(),
+                    strict=True,
+                )
+            )
+            for row in several
+        }
+        if width == len(passages) or all(len(ranked[row]) >= wanted or not good[row, -1] for row in several):
             break
         width *= 4
-    positions, scores = np.full((len(queries), k), -1, dtype=np.int64), np.zeros((len(queries), k), dtype=np.float32)
-    for row, best in enumerate(ranked):
+    for row, best in ranked.items():
         for place, score in zip(own.positions[row].tolist(), own.scores[row].tolist(), strict=True):
             if place >= 0:
                 best[place] = max(best.get(place, 0.0), score)
         first = sorted(best.items(), key=lambda pair: (-pair[1], pair[0]))[:k]
-        positions[row, : len(first)] = [place for place, _ in first]
-        scores[row, : len(first)] = [score for _, score in first]
-    return RankedPositions(positions, scores)
+        own.positions[row, : len(first)] = [place for place, _ in first]
+        own.scores[row, : len(first)] = [score for _, score in first]
+    return own
 
 
-def _weighted_by_passages(words: Words, query: AnalyzedQuery, count: int) -> AnalyzedQuery:
-    """Return a query whose terms weigh what they do among all documents and passages."""
-    columns = np.array(query.columns + query.forms, dtype=np.int32)
-    if not len(columns):
-        return query
-    own = words.posting_lists(columns).document_frequencies(columns)
-    both = own + words.passage_lists(columns).document_frequencies(columns)
-    ratios = inverse_frequencies(both, count) / inverse_frequencies(own, len(words))
-    weights = (np.array(query.weights + query.form_weights) * ratios).tolist()
-    size = len(query.columns)
-    return replace(query, weights=weights[:size], form_weights=weights[size:])
+class _Packed(NamedTuple):
+    """Queries as the search in posting lists takes them."""
+
+    bounds: Positions
+    columns: Columns
+    weights: Scores
+    optional: Positions | None
 
 
-def _best(
-    lists_of: Callable[[Columns], Lists | _core.PostingLists],
-    queries: list[AnalyzedQuery],
-    k: int,
-    allowed: Allowed | None,
-    bm25: Bm25,
-    count: int,
-    mean_length: float,
-    threads: int,
-) -> RankedPositions:
-    """Return the k best of ``count`` documents, or passages, of each query."""
+def _packed(queries: list[AnalyzedQuery]) -> _Packed:
     bounds = [0, *itertools.accumulate([len(query.columns) + len(query.forms) for query in queries])]
     columns = np.array([column for query in queries for column in query.columns + query.forms], dtype=np.int32)
     weights = np.array([weight for query in queries for weight in query.weights + query.form_weights], np.float32)
-    positions, scores = lists_of(columns).search(
-        np.array(bounds, dtype=np.int64),
-        columns,
-        weights,
+    optional = [query.n_optional for query in queries]
+    given = np.array(optional, dtype=np.int64) if any(optional) else None
+    return _Packed(np.array(bounds, dtype=np.int64), columns, weights, given)
+
+
+def _best(
+    lists: Lists | _core.PostingLists,
+    queries: _Packed,
+    k: int,
+    allowed: Allowed | None,
+    bm25: Bm25,
+    mean_length: float,
+    threads: int,
+) -> RankedPositions:
+    """Return the k best documents, or passages, of each query."""
+    positions, scores = lists.search(
+        queries.bounds,
+        queries.columns,
+        queries.weights,
         k=k,
         k1=bm25.k1,
         b=bm25.b,
         mean_length=mean_length or 1.0,
         allowed=allowed,
         threads=threads,
+        optional=queries.optional,
     )
-    for query, own_positions, own_scores in zip(queries, positions, scores, strict=True):
-        if query.n_stop_words:
-            _leave_out_stop_words_alone(lists_of, count, query, own_positions, own_scores, bm25)
     return RankedPositions(positions, scores)
-
-
-def _leave_out_stop_words_alone(
-    lists_of: Callable[[Columns], Lists | _core.PostingLists],
-    n_documents: int,
-    query: AnalyzedQuery,
-    positions: Positions,
-    scores: Scores,
-    bm25: Bm25,
-) -> None:
-    """Take those documents out of a ranking that have stop words of a query and nothing else of it."""
-    most = sum(query.form_weights[-query.n_stop_words :]) * (bm25.k1 + 1)
-    doubtful = (positions >= 0) & (scores <= most)
-    if not doubtful.any():
-        return
-    columns = query.found_by
-    lists = lists_of(np.array(columns, dtype=np.int32))
-    having = np.zeros(n_documents, dtype=bool)
-    for column in columns:
-        having[lists.positions(column)] = True
-    kept = ~doubtful | having[positions]
-    count = int(kept.sum())
-    positions[:count], scores[:count] = positions[kept], scores[kept]
-    positions[count:], scores[count:] = -1, 0
 
 
 def matching_terms(words: Words, query: AnalyzedQuery, ids: list[int], most: int = 5) -> list[tuple[str, ...]]:
@@ -293,13 +302,13 @@ def with_expansions(snapshot: Snapshot, query: AnalyzedQuery, prefixes: tuple[st
     if not len(new):
         return
     frequencies = snapshot.words.posting_lists(new).document_frequencies(new)
-    weights = inverse_frequencies(frequencies, len(snapshot))
+    weights = snapshot.words.rarities(new, frequencies)
     are_forms = new >= FIRST_FORM
     both = sorted(
         zip(query.columns + new[~are_forms].tolist(), query.weights + weights[~are_forms].tolist(), strict=True)
     )
     query.columns, query.weights = [column for column, _ in both], [weight for _, weight in both]
-    # The last forms are those of stop words.
+    # The last forms are optional.
     query.forms = new[are_forms].tolist() + query.forms
     query.form_weights = weights[are_forms].tolist() + query.form_weights
     query.entries += int(frequencies.sum())

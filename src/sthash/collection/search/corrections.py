@@ -11,7 +11,7 @@ import numpy as np
 from sthash.collection.file.documents import AnswerTooLargeError, ReadDocument
 from sthash.collection.snapshot import Snapshot
 from sthash.text.scanning import scan_words
-from sthash.text.spelling import closest
+from sthash.text.spelling import Spellings
 
 # What is looked at, so that a query full of unknown words is answered in bounded time.
 MOST_UNKNOWN = 8
@@ -26,10 +26,10 @@ def suggest(snapshot: Snapshot, unknown: Sequence[str]) -> dict[str, tuple[str, 
     suggestions = dict[str, tuple[str, ...]]()
     if not unknown:
         return suggestions
-    names, frequencies = snapshot.words.spellings
+    spellings = snapshot.words.spellings
     words = list(unknown[:MOST_UNKNOWN])
     for word, stem in zip(words, snapshot.words.analyzer.terms(words)[0], strict=True):
-        terms = closest(stem, names, MOST_SUGGESTIONS, frequencies=frequencies, threads=snapshot.threads)
+        terms = spellings.closest(stem, MOST_SUGGESTIONS, threads=snapshot.threads)
         spelled = [spelling for term in terms if (spelling := _spelling(snapshot, term, word)) is not None]
         if spelled:
             suggestions[word] = tuple(dict.fromkeys(spelled))
@@ -54,7 +54,7 @@ def _spelling(snapshot: Snapshot, term: str, typed: str) -> str | None:
         counts = np.bincount(scanned.numbers, minlength=len(scanned.words))
         spellings.sort(key=lambda place: (-counts[place], scanned.words[place]))
         known = [scanned.words[place] for place in spellings]
-        return next(iter(closest(typed, known, 1, frequencies=counts[spellings])), known[0])
+        return next(iter(Spellings(known, counts[spellings]).closest(typed, 1)), known[0])
     # The documents are too long to read. The stem itself serves if a search for it finds them.
     own, counted = words.analyzer.terms([term])
     return term if own == [term] and counted[0] else None

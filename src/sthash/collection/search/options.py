@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
+from functools import lru_cache
 from typing import Any, Literal, TypedDict, get_args
 
 from sthash.checks import check_choice, check_share, check_whole
@@ -208,6 +209,19 @@ class SearchOptions:
     def keywords(self) -> dict[str, Any]:
         """Give all fields by name, to pass them on: ``search(query, **options.keywords())``."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
+
+
+def search_options(k: int, **options: Any) -> SearchOptions:
+    """Return the options of a search; the same ones are checked once."""
+    try:
+        return _known_options(k, **options)
+    except TypeError:  # what cannot be looked up, such as a dict of conditions, or what is refused
+        return SearchOptions(k, **options)
+
+
+@lru_cache(maxsize=256, typed=True)
+def _known_options(k: int, **options: Any) -> SearchOptions:
+    return SearchOptions(k, **options)
 
 
 def _field_names(option: str, given: Any) -> tuple[str, ...]:

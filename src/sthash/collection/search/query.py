@@ -211,13 +211,25 @@ def plain_reading(text: str) -> ParsedQuery:
     return ParsedQuery(text, None, quoted)
 
 
+def looks_pasted(text: str) -> bool:
+    """Whether a text has signs of a command, a message or code outside of quotes.
+
+    Examples
+    --------
+    >>> from sthash.collection.search.query import looks_pasted
+    >>> looks_pasted("tar -xzf archive.tgz"), looks_pasted("sed: no input files"), looks_pasted("birds of prey")
+    (True, True, False)
+    """
+    return PASTED.search(QUOTED.sub("quoted", text)) is not None
+
+
 def _may_have_operators(text: str) -> bool:
     return any(sign in text for sign in '"+-*:') or any(name in text for name in OPERATORS)
 
 
 def is_deliberate(text: str, is_field: Callable[[str], bool]) -> bool:
     """Whether every operator of a text looks as if it were meant; see the head of this file."""
-    if PASTED.search(QUOTED.sub("quoted", text)):
+    if looks_pasted(text):
         return False
     found = list(TOKEN.finditer(text))
     words = [match["word"] for match in found if match["word"]]
