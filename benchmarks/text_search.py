@@ -2,8 +2,10 @@
 
 The corpus has 244,163 texts, the queries 1 to 5 words of texts that are not among them. Ours take words and give
 documents; bm25s takes terms that it has made before, and gives numbers and scores. All use one thread. Parts:
-``single`` asks one by one, ``batch`` all at once, ``documents`` asks with whole texts. ``words`` asks for 500 random
-words of the package descriptions, and compares the first 10 hits with the scores of all documents, computed slowly.
+``single`` asks one by one, ``batch`` all at once, ``documents`` asks with whole texts. ``tantivy`` asks one by one,
+against tantivy, which parses the words, and reads the keys and texts that it has stored. ``fresh`` asks 1,000 queries
+in a new process, and then asks them again. ``words`` asks for 500 random words of the package descriptions, and
+compares the first 10 hits with the scores of all documents, computed slowly.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ import re
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, Literal
@@ -25,7 +28,7 @@ from harness import OURS, Run, compare, figure, main
 from library import Bm25
 from sthash import Collection, TextVectorizer
 from sthash.text import CorpusCounter
-from timing import time_in_turns
+from timing import Timing, in_own_process, time_in_turns, timed
 
 K = 10
 MOST_WORDS = 5
@@ -103,12 +106,73 @@ def each(search: Callable[[Any], Any], queries: list[Any]) -> None:
 
 def single(run: Run) -> None:
     """Ask typed queries one by one."""
-    measure(run, typed(run.quick), together=False, what="queries one by one", least_ratio=1.0)
+    measure(run, typed(run.quick), together=False, what="queries one by one", least_ratio=1.5)
 
 
 def batch(run: Run) -> None:
     """Ask all typed queries at once."""
     measure(run, typed(run.quick), together=True, what="queries in one batch", least_ratio=3.0)
+
+
+def tantivy(run: Run) -> None:
+    """Ask typed queries one by one; tantivy reads its documents, too."""
+    texts = typed(run.quick)
+    with tempfile.TemporaryDirectory() as folder, built(data.descriptions(run.quick).documents) as collection:
+        theirs = tantivy_search(folder, run.quick)
+        works: dict[str, Callable[[], Any]] = {
+            ranking: partial(each, partial(collection.search, k=K, ranking=ranking), texts) for ranking in RANKINGS
+        }
+        works["tantivy"] = partial(each, theirs, texts)
+        for work in works.values():
+            work()
+        timings = time_in_turns(works, repetitions=run.choose(5, 1))
+        setting = {"documents": len(collection), "queries": len(texts), "k": K, "threads": 1}
+    for ranking, least_ratio in zip(RANKINGS, (1.5, None), strict=True):
+        both = {OURS: timings[ranking].per(len(texts)), "tantivy": timings["tantivy"].per(len(texts))}
+        what = "queries one by one, documents read"
+        run.add(compare(ranking, what, both, "µs", setting=setting | {"ranking": ranking}, least_ratio=least_ratio))
+
+
+def tantivy_search(folder: str, quick: bool) -> Callable[[str], Any]:
+    """Make the other peer's index, in one segment, and return its search."""
+    import tantivy as engine
+
+    schema = engine.SchemaBuilder().add_text_field("key", stored=True, tokenizer_name="raw")
+    schema = schema.add_text_field("text", stored=True, tokenizer_name="en_stem")
+    index = engine.Index(schema.build(), path=folder)
+    writer = index.writer(heap_size=1 << 30, num_threads=1)
+    for document in data.descriptions(quick).documents:
+        writer.add_document(engine.Document(**document))
+    writer.commit()
+    writer.wait_merging_threads()
+    index.reload()
+    searcher = index.searcher()
+
+    def search(query: str) -> Any:
+        found = searcher.search(index.parse_query(query, ["text"]), K, count=False)
+        return [searcher.doc(address).to_dict() for _, address in found.hits]
+
+    return search
+
+
+def fresh(run: Run) -> None:
+    """Ask the first queries of a new process, and the same once more."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = str(Path(folder, "c.sth"))
+        Collection.create(path, data.descriptions(run.quick).documents).close()
+        runs = [in_own_process(ask_twice, path, run.quick).timing.result for _ in range(run.choose(5, 1))]
+    count = len(typed(run.quick))
+    first, again = (Timing([one[place] / count for one in runs], []) for place in (0, 1))
+    row = compare("fresh", "first queries of a process, one by one", {OURS: first, "asked again": again}, "µs")
+    run.add(replace(row, least_ratio=0.5, setting={"queries": count, "k": K, "threads": 1}))
+
+
+def ask_twice(path: str, quick: bool) -> tuple[float, float]:
+    """Ask all queries in this process, for the first time and again."""
+    texts = typed(quick)
+    with Collection.open(path, threads=1) as collection:
+        search = partial(each, partial(collection.search, k=K), texts)
+        return timed(search).best, min(timed(search).best for _ in range(3))
 
 
 def documents(run: Run) -> None:
@@ -167,5 +231,12 @@ def random_words(texts: list[str], analyze: Callable[[str], list[str]], count: i
 
 
 if __name__ == "__main__":
-    parts = {"single": single, "batch": batch, "documents": documents, "words": words}
-    main(__file__, __doc__, parts, peers=["bm25s", "numba"])
+    parts = {
+        "single": single,
+        "batch": batch,
+        "tantivy": tantivy,
+        "fresh": fresh,
+        "documents": documents,
+        "words": words,
+    }
+    main(__file__, __doc__, parts, peers=["bm25s", "numba", "tantivy"])
