@@ -94,11 +94,14 @@ def wording_scores(
 def count_forms(
     texts: list[str],
     *,
-    wholes: list[str] | None = None,
+    head_indptr: npt.NDArray[np.int64] | None = None,
+    head_columns: npt.NDArray[np.int32] | None = None,
     stemmed: bool,
     stop_words: npt.NDArray[np.int32],
     threads: int,
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.int32]]: ...
+def heads_of(texts: list[str]) -> list[str]: ...
+def head_columns(stems: list[str]) -> npt.NDArray[np.int32]: ...
 def forms_of(text: str) -> list[tuple[int, int]]: ...
 def count_terms(
     starts: npt.NDArray[np.int64],

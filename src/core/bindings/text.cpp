@@ -183,13 +183,22 @@ nb::ndarray<nb::numpy, int64_t> places_of_repeats(SharedRepeatFinder& self, cons
     return to_numpy(std::move(rows), {count, 6});
 }
 
-nb::tuple count_text_forms(const nb::list& texts, const std::optional<nb::list>& wholes, bool stemmed,
-                           Vector<int32_t> stop_words, Threads threads) {
+nb::tuple count_text_forms(const nb::list& texts, std::optional<Vector<int64_t>> head_indptr,
+                           std::optional<Vector<int32_t>> head_columns, bool stemmed, Vector<int32_t> stop_words,
+                           Threads threads) {
     const HeldTexts held(texts, true);
-    std::optional<HeldTexts> held_wholes;
-    if (wholes) held_wholes.emplace(*wholes, true);
-    const std::vector<TextView>& heads = wholes ? held_wholes->views() : held.views();
-    check(heads.size() == held.views().size(), "Each text needs what it is cut out of. Pass equally many of both.");
+    HeadsView heads;
+    if (head_indptr && head_columns) {
+        check(head_indptr->size() == held.views().size() + 1, "Each text needs a head. Pass equally many of both.");
+        const int64_t* const bounds = head_indptr->data();
+        check(bounds[0] == 0 && std::is_sorted(bounds, bounds + head_indptr->size()) &&
+                  bounds[head_indptr->size() - 1] <= static_cast<int64_t>(head_columns->size()),
+              "The bounds of heads must ascend from 0 on, and end within the columns.");
+        check(std::all_of(head_columns->data(), head_columns->data() + head_columns->size(),
+                          [](int32_t column) { return column >= kFirstForm; }),
+              "The columns of heads must be those of forms.");
+        heads = {bounds, head_columns->data()};
+    }
     size_t characters = 0;
     for (const TextView& view : held.views()) characters += view.length;
     FormRows rows;
@@ -198,6 +207,26 @@ nb::tuple count_text_forms(const nb::list& texts, const std::optional<nb::list>&
     });
     return nb::make_tuple(to_numpy(std::move(rows.indptr)), to_numpy(std::move(rows.columns)),
                           to_numpy(std::move(rows.counts)));
+}
+
+nb::list heads_of(const nb::list& texts) {
+    const HeldTexts held(texts, true);
+    nb::list heads;
+    for (const TextView& text : held.views()) {
+        const TextView head = head_of(text);
+        PyObject* const made =
+            PyUnicode_FromKindAndData(head.width, head.data, static_cast<Py_ssize_t>(head.length));
+        if (made == nullptr) throw nb::python_error();
+        heads.append(nb::steal(made));
+    }
+    return heads;
+}
+
+auto head_columns(const nb::list& stems) {
+    const HeldTexts held(stems);
+    std::vector<int32_t> columns;
+    for (const TextView& stem : held.views()) columns.push_back(head_column(stem));
+    return to_numpy(std::move(columns));
 }
 
 nb::list text_forms(const nb::str& text) {
@@ -416,8 +445,10 @@ void bind_text(nb::module_& module) {
                      })
         .def("places", &places_of_repeats, nb::arg("texts"), nb::arg("runs"), nb::kw_only(), nb::arg("threads"));
     module.def("wording", &wording, nb::arg("texts"), nb::kw_only(), nb::arg("threads"));
-    module.def("count_forms", &count_text_forms, nb::arg("texts"), nb::kw_only(), nb::arg("wholes") = nb::none(),
-               nb::arg("stemmed"), nb::arg("stop_words"), nb::arg("threads"));
+    module.def("count_forms", &count_text_forms, nb::arg("texts"), nb::kw_only(), nb::arg("head_indptr") = nb::none(),
+               nb::arg("head_columns") = nb::none(), nb::arg("stemmed"), nb::arg("stop_words"), nb::arg("threads"));
+    module.def("heads_of", &heads_of, nb::arg("texts"));
+    module.def("head_columns", &head_columns, nb::arg("stems"));
     module.def("forms_of", &text_forms, nb::arg("text"));
     nb::class_<Phrases>(module, "Phrases")
         .def("__init__", &make_phrases, nb::arg("content"))

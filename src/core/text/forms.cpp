@@ -38,14 +38,6 @@ class Spelling {
     size_t size_ = 0;
 };
 
-// The column of a word of a head: no word begins with its first letter.
-int32_t column_in_head(const PaddedWord& word, Spelling& salted) {
-    salted.clear();
-    salted.push(1);
-    for_each_code(word, [&](uint32_t code) { salted.push(code); });
-    return column_of(salted.word());
-}
-
 constexpr size_t kLongestHead = 250;
 
 bool in_word(uint32_t code) {
@@ -73,8 +65,7 @@ TextView head_in(const TextView& text) {
     const Char* start = std::find_if(begin, std::min(end, begin + 2 * kLongestHead), is_word);
     const Char* const most = start + std::min<size_t>(kLongestHead + 1, static_cast<size_t>(end - start));
     const Char* last = std::find_if(start, most, ends_line);
-    if (last == most && most != end) return none;
-    if (std::none_of(last, end, is_word)) {
+    if (last == most || std::none_of(last, end, is_word)) {
         last = start;
         while (last != most && !(ends_sentence(*last) && (*last > 127 || last + 1 == end || is_space(last[1])))) ++last;
         if (last == most) return none;
@@ -294,8 +285,20 @@ TextView head_of(const TextView& text) {
     return head_in<uint32_t>(text);
 }
 
-FormRows count_forms(const std::vector<TextView>& texts, const std::vector<TextView>& wholes,
-                     const FormOptions& options, int threads, StopFlag& stop) {
+int32_t head_column(const TextView& stem) {
+    Spelling salted;
+    salted.push(1);  // no word begins with it
+    const auto spell = [&](const auto* letters) {
+        for (size_t at = 0; at < stem.length; ++at) salted.push(letters[at]);
+    };
+    if (stem.width == 1) spell(static_cast<const uint8_t*>(stem.data));
+    if (stem.width == 2) spell(static_cast<const uint16_t*>(stem.data));
+    if (stem.width == 4) spell(static_cast<const uint32_t*>(stem.data));
+    return column_of(salted.word());
+}
+
+FormRows count_forms(const std::vector<TextView>& texts, const HeadsView& heads, const FormOptions& options,
+                     int threads, StopFlag& stop) {
     constexpr size_t kGrain = 32;
     struct Piece {
         std::vector<int32_t> columns, counts;
@@ -312,16 +315,14 @@ FormRows count_forms(const std::vector<TextView>& texts, const std::vector<TextV
         Piece& piece = pieces[begin / kGrain];
         std::vector<char> buffer;
         std::vector<int32_t> own;
-        Spelling salted;
         for (size_t i = begin; i < end; ++i) {
             own.clear();
             for_each_form(texts[i], buffer, [&](Form::Kind kind, const PaddedWord& word) {
                 const int32_t column = column_of(word);
                 if (is_kept(kind, word, column)) own.push_back(column);
             });
-            for_each_word(head_of(wholes[i]), buffer, [&](const PaddedWord& word) {
-                own.push_back(column_in_head(word, salted));
-            });
+            if (heads.indptr != nullptr)
+                own.insert(own.end(), heads.columns + heads.indptr[i], heads.columns + heads.indptr[i + 1]);
             std::sort(own.begin(), own.end());
             const size_t before = piece.columns.size();
             for (size_t at = 0; at < own.size();) {
@@ -348,11 +349,8 @@ FormRows count_forms(const std::vector<TextView>& texts, const std::vector<TextV
 std::vector<Form> forms_of(const TextView& text) {
     std::vector<Form> forms;
     std::vector<char> buffer;
-    Spelling salted;
-    for_each_form(text, buffer, [&](Form::Kind kind, const PaddedWord& word) {
-        forms.push_back({kind, column_of(word)});
-        if (kind == Form::word) forms.push_back({Form::head, column_in_head(word, salted)});
-    });
+    for_each_form(text, buffer,
+                  [&](Form::Kind kind, const PaddedWord& word) { forms.push_back({kind, column_of(word)}); });
     return forms;
 }
 

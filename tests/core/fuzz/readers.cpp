@@ -103,7 +103,7 @@ void read_texts(Bytes bytes, int width) {
     const text::ScannedTexts scanned = text::scan_texts(texts, table, 1, stop);
     for (const int32_t word : scanned.words)
         if (word < 0 || static_cast<size_t>(word) >= table.size()) __builtin_trap();
-    text::count_forms(texts, texts, {}, 1, stop);
+    text::count_forms(texts, {}, {}, 1, stop);
     text::forms_of(texts[0]);
     const join::Wording wording = join::wording_of(texts, 1, stop);
     if (wording.indptr.back() != static_cast<int64_t>(wording.items.size())) __builtin_trap();

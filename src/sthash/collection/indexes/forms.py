@@ -17,6 +17,7 @@ from sthash.arrays import Columns
 from sthash.batches import batched
 from sthash.checks import resolve_threads
 from sthash.text.analyzer import WordAnalyzer
+from sthash.text.scanning import scan_words
 from sthash.vectors.rows import Rows
 
 # Columns of terms are below, those of forms from here on.
@@ -24,29 +25,27 @@ FIRST_FORM = _core.FIRST_FORM
 END_FORMS = 2 * FIRST_FORM
 
 # What a form is: a word; a word without its accents; a name of several words; a word inside RunUntilComplete; words
-# with hyphens between them, or a number with signs inside, which prose has too; a word in the head of a text, which is
-# its title or its first sentence.
+# with hyphens between them, or a number with signs inside, which prose has too; the stem of a word in the head of a
+# text, which is its title or its first sentence.
 FormKind = Literal["word", "plain", "name", "part", "compound", "head"]
-_KINDS: tuple[FormKind, ...] = ("word", "plain", "name", "part", "compound", "head")
+_KINDS: tuple[FormKind, ...] = ("word", "plain", "name", "part", "compound")
 
 
 def forms_of(text: str) -> list[tuple[FormKind, int]]:
-    """Return the forms of a text and their columns: first all of its words in their order, then its names.
-
-    After each word comes what it is in the head of a text.
+    """Return the forms of a text and their columns, without heads: first its words in their order, then its names.
 
     Examples
     --------
     >>> from sthash.collection.indexes.forms import forms_of
     >>> [kind for kind, _ in forms_of("is_dir")]
-    ['word', 'head', 'word', 'head', 'name']
+    ['word', 'word', 'name']
     """
     return [(_KINDS[kind], column) for kind, column in _core.forms_of(text)]
 
 
 def count_forms(texts: Iterable[str], analyzer: WordAnalyzer, threads: int | None = None) -> Rows:
     """Return how often each text has each form that its terms do not tell."""
-    parts = [_counted(batch, None, analyzer, threads) for batch in batched(texts, length=len)]
+    parts = [_counted(batch, batch, analyzer, threads) for batch in batched(texts, length=len)]
     return Rows.stacked(parts or [Rows.empty(END_FORMS)])
 
 
@@ -57,10 +56,13 @@ def count_passage_forms(
     return _counted(passages, beginnings, analyzer, threads)
 
 
-def _counted(texts: list[str], wholes: list[str] | None, analyzer: WordAnalyzer, threads: int | None) -> Rows:
+def _counted(texts: list[str], with_heads: list[str], analyzer: WordAnalyzer, threads: int | None) -> Rows:
+    heads = scan_words(_core.heads_of(with_heads))
+    stems, _ = analyzer.terms(heads.words)
     counts = _core.count_forms(
         texts,
-        wholes=wholes,
+        head_indptr=heads.starts,
+        head_columns=_core.head_columns(stems)[heads.numbers],
         stemmed=analyzer.stemmer is not None,
         stop_words=_columns_of(analyzer.stop_words),
         threads=resolve_threads(threads),

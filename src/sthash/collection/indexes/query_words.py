@@ -13,8 +13,11 @@ from sthash.arrays import Columns
 from sthash.collection.indexes.forms import FormKind, forms_of
 from sthash.text.scanning import scan_words
 
-# Gives the columns of words, -1 for those that no document has; their frequencies; and which of them are counted.
-LookUp = Callable[[list[str]], tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.bool_]]]
+# Gives the columns of words, -1 for those that no document has; their frequencies; which of them are counted; and the
+# columns that their stems have in heads.
+LookUp = Callable[
+    [list[str]], tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.bool_], npt.NDArray[np.int32]]
+]
 # Gives the frequencies of forms by their columns.
 FormFrequencies = Callable[[Columns], npt.NDArray[np.int32]]
 # Gives the weights of terms or forms by their columns and frequencies.
@@ -33,7 +36,7 @@ class QueryWord(NamedTuple):
     Attributes
     ----------
     word : str
-        As it was typed, in lower case; empty for a form that is more than its words.
+        As it was typed, in lower case; empty for a form that is more than its words. In a head, the word is the same.
     column : int
         Of its term; `UNKNOWN_WORD` if no document has it, or `STOP_WORD`.
     frequency : int
@@ -120,17 +123,19 @@ class QueryWords:
         found, numbers = self._look_up(scanned.words), scanned.numbers.tolist()
         bounds = itertools.pairwise(scanned.starts.tolist())
         forms = [forms_of(piece) for piece in pieces]
-        known = self._known_forms([column for own in forms for _, column in own])
+        heads = [head for _, head in found]
+        known = self._known_forms([*heads, *(column for own in forms for _, column in own)])
         return {
             piece: _with_forms([found[number] for number in numbers[start:end]], own, known)
             for piece, own, (start, end) in zip(pieces, forms, bounds, strict=True)
         }
 
-    def _look_up(self, words: list[str]) -> list[QueryWord]:
-        columns, frequencies, counted = self._columns_of(words)
+    def _look_up(self, words: list[str]) -> list[tuple[QueryWord, int]]:
+        columns, frequencies, counted, heads = self._columns_of(words)
         columns[~counted] = STOP_WORD
         weights = self._rarities(columns, frequencies)
-        return list(map(QueryWord, words, columns.tolist(), frequencies.tolist(), weights.tolist()))
+        found = map(QueryWord, words, columns.tolist(), frequencies.tolist(), weights.tolist())
+        return list(zip(found, heads.tolist(), strict=True))
 
     def _known_forms(self, columns: list[int]) -> dict[int, tuple[int, float]]:
         """Return the frequencies and weights of the forms that documents have."""
@@ -147,7 +152,7 @@ class QueryWords:
 
 
 def _with_forms(
-    words: list[QueryWord], forms: list[tuple[FormKind, int]], known: dict[int, tuple[int, float]]
+    words: list[tuple[QueryWord, int]], forms: list[tuple[FormKind, int]], known: dict[int, tuple[int, float]]
 ) -> tuple[QueryWord, ...]:
     """Return words with their forms, and behind them the other forms that documents have."""
     typed = iter(words)
@@ -155,12 +160,13 @@ def _with_forms(
     for kind, column in forms:
         frequency, weight = known.get(column, (0, 0.0))
         if kind == "word":
-            whole.append(next(typed)._replace(form=column, form_frequency=frequency, form_weight=weight))
-        elif kind == "head":
-            # It weighs as the word does: a title says what a document is about, however rare the word is in titles.
-            if frequency:
-                of = STOP_WORD if whole[-1].column == STOP_WORD else UNKNOWN_WORD
-                others.setdefault(column, QueryWord("", of, 0, 0.0, kind, column, frequency, whole[-1].rarity))
+            word, head = next(typed)
+            word = word._replace(form=column, form_frequency=frequency, form_weight=weight)
+            whole.append(word)
+            if head in known:
+                # It weighs as the word does: a title says what a document is about, however rare the word is in titles.
+                of = STOP_WORD if word.column == STOP_WORD else UNKNOWN_WORD
+                others[head] = QueryWord(word.word, of, 0, 0.0, "head", head, known[head][0], word.rarity)
         elif frequency:
             others.setdefault(column, QueryWord("", UNKNOWN_WORD, 0, 0.0, kind, column, frequency, weight))
     return (*whole, *others.values())

@@ -310,15 +310,15 @@ class Words:
         used = np.flatnonzero(frequencies)
         return Spellings([names[column] for column in used.tolist()], frequencies[used])
 
-    def columns_of(self, words: list[str]) -> tuple[Columns, npt.NDArray[np.int32], npt.NDArray[np.bool_]]:
-        """Return the columns of words, -1 for those that no document has; their frequencies; which are counted."""
+    def columns_of(self, words: list[str]) -> tuple[Columns, npt.NDArray[np.int32], npt.NDArray[np.bool_], Columns]:
+        """Return what `LookUp` gives."""
         terms, counted = self.analyzer.terms(words)
         columns = np.where(counted, self.terms.find(terms), np.int32(-1))
         frequencies = np.zeros(len(columns), dtype=np.int32)
         held = np.flatnonzero(columns >= 0)
         frequencies[held] = self.frequencies(columns[held])
         columns[held[frequencies[held] == 0]] = -1
-        return columns, frequencies, counted
+        return columns, frequencies, counted, _core.head_columns(terms)
 
     def form_frequencies(self, forms: Columns) -> npt.NDArray[np.int32]:
         """Return in how many documents some forms are."""

@@ -471,7 +471,7 @@ def _completed(snapshot: Snapshot, ranked: Ranked, met: Allowed, k: int) -> Rank
 def _is_by_graph(words: AnalyzedQuery | None, options: SearchOptions) -> bool:
     """Whether neighbors count: what resembles the hits of a command or a message does not answer it."""
     if options.ranking == "auto":
-        return words is None or not words.is_pasted
+        return words is None or not words.is_a_command
     return options.ranking != "bm25"
 
 

@@ -11,12 +11,12 @@ import numpy as np
 
 from sthash import _core
 from sthash.arrays import Columns, Positions
-from sthash.collection.indexes.forms import FIRST_FORM, FormKind, forms_of
+from sthash.collection.indexes.forms import FIRST_FORM, FormKind
 from sthash.collection.indexes.postings import Lists
 from sthash.collection.indexes.query_words import STOP_WORD, QueryWord, unused
 from sthash.collection.indexes.words import Words
 from sthash.collection.search.matching import expansions, with_phrase
-from sthash.collection.search.query import Quoted, looks_pasted
+from sthash.collection.search.query import Quoted, is_command
 from sthash.collection.search.ranking import DEFAULTS, Allowed, RankedPositions, Scores, rank_by_graph
 from sthash.collection.snapshot import Snapshot
 from sthash.index.bm25 import Bm25
@@ -32,7 +32,8 @@ MOST_PREFERRED = 8
 STEM, FORM = 0.8, 0.2
 # For a word that stands in the title or in the first sentence; more for the name of a program, with which commands and
 # messages begin: its page is wanted.
-HEAD, HEAD_OF_PROGRAM = 0.4, 2.0
+HEAD, HEAD_OF_PROGRAM = 0.2, 2.0
+WORD = re.compile(r"[^\W_]+")
 PROGRAM = re.compile(r"(?:^|[|;&]|\bsudo\s)\s*([\w.+-]+)")
 # For a name such as os.path.join as a whole, for the words inside RunUntilComplete, for a word without its accents, for
 # words with hyphens, and for a stop word beside other words.
@@ -65,7 +66,7 @@ class AnalyzedQuery:
     n_optional : int
         So many of the forms, the last ones, are words in heads, and stop words that stand beside other words. A
         document that has nothing else of the query is not found by them.
-    is_pasted : bool
+    is_a_command : bool
         Whether it looks like a command or a message.
     entries : int
         Entries of the posting lists of all terms.
@@ -81,7 +82,7 @@ class AnalyzedQuery:
     forms: list[int] = field(default_factory=list)
     form_weights: list[float] = field(default_factory=list)
     n_optional: int = 0
-    is_pasted: bool = False
+    is_a_command: bool = False
 
     @property
     def is_empty(self) -> bool:
@@ -107,12 +108,12 @@ def analyze(words: Words, texts: list[str]) -> list[AnalyzedQuery]:
 
 def _weighted(text: str, words: list[QueryWord]) -> AnalyzedQuery:
     """Return a query with the weights of its terms and forms."""
-    n_words, is_pasted = sum([word.kind == "word" for word in words]), looks_pasted(text)
+    n_words, is_a_command = sum([word.kind == "word" for word in words]), is_command(text)
     whole, shares = -1, SHARES if n_words <= FEW_WORDS else SHARES_IN_PROSE
     if any(word.kind in WHOLE_KINDS for word in words):
         whole = _form_alone(text, words)
         shares = SHARES_ALONE if whole >= 0 else shares
-    programs = _heads_of_programs(text) if is_pasted else set[int]()
+    programs = _programs(text) if is_a_command else set[str]()
     has_content = any(word.column != STOP_WORD for word in words)
     with_forms = n_words <= MOST_WORDS_WITH_FORMS or not has_content
     stop = 1.0 if not has_content else STOP if n_words <= FEW_WORDS else 0.0
@@ -129,7 +130,7 @@ def _weighted(text: str, words: list[QueryWord]) -> AnalyzedQuery:
             others.append(word)
             if word.form == whole:
                 share = WHOLE
-            elif word.form in programs:
+            elif word.kind == "head" and word.word in programs:
                 share = HEAD_OF_PROGRAM
             elif word.column != STOP_WORD:
                 share = shares[word.kind]
@@ -141,7 +142,7 @@ def _weighted(text: str, words: list[QueryWord]) -> AnalyzedQuery:
     columns = sorted(terms)
     query = AnalyzedQuery(columns, [terms[column] for column in columns], entries)
     query.forms, query.form_weights = [*forms, *optional], [*forms.values(), *optional.values()]
-    query.n_optional, query.is_pasted = len(optional), is_pasted
+    query.n_optional, query.is_a_command = len(optional), is_a_command
     if others:
         query.ignored, query.unknown = unused(others)
         if not has_content:
@@ -149,10 +150,9 @@ def _weighted(text: str, words: list[QueryWord]) -> AnalyzedQuery:
     return query
 
 
-def _heads_of_programs(text: str) -> set[int]:
-    """Return, as words in heads, the words that begin commands and messages."""
-    names = " ".join(match[1] for match in PROGRAM.finditer(text))
-    return {form for kind, form in forms_of(names) if kind == "head"}
+def _programs(text: str) -> set[str]:
+    """Return the words that begin the commands and messages of a text."""
+    return {name for match in PROGRAM.finditer(text) for name in WORD.findall(match[1].lower())}
 
 
 def _form_alone(text: str, words: list[QueryWord]) -> int:

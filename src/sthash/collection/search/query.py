@@ -136,6 +136,11 @@ TOKEN = re.compile(
 PASTED = re.compile(
     r"""[=|<>;{}\[\]\\`$^]|(?:^|\s)(?:--|\.{0,2}/|~/|-\w?(?:\s|$)|\*(?:\s|$))|\w/\w|\w:(?:\s|$)|\w\(|://""", re.VERBOSE
 )
+COMMAND = re.compile(
+    r"""^\s*(?:[a-z][\w.+-]*(?:\[\d+\])?|[EW]):\s|(?:^|\s)--?[A-Za-z][\w-]*(?:[\s=,]|$)|(?:^|[\s='"])(?:~|\.{1,2})?/\w[\w.+-]*/
+    |\s\|\s|\s2?>\s?[/&]|\s&&\s|\$\(""",
+    re.VERBOSE,
+)
 SLOP = re.compile(r'"~\d{1,3}(?!\w)')
 QUOTED = re.compile(r'"([^"]*)"')
 PREFIX = re.compile(r"\w{2,}\*")
@@ -211,16 +216,16 @@ def plain_reading(text: str) -> ParsedQuery:
     return ParsedQuery(text, None, quoted)
 
 
-def looks_pasted(text: str) -> bool:
-    """Whether a text has signs of a command, a message or code outside of quotes.
+def is_command(text: str) -> bool:
+    """Whether a text looks like a command or a message of a program: options, paths, pipes, or its name and a colon.
 
     Examples
     --------
-    >>> from sthash.collection.search.query import looks_pasted
-    >>> looks_pasted("tar -xzf archive.tgz"), looks_pasted("sed: no input files"), looks_pasted("birds of prey")
+    >>> from sthash.collection.search.query import is_command
+    >>> is_command("tar -xzf archive.tgz"), is_command("sed: no input files"), is_command("Birds: a guide - part 2")
     (True, True, False)
     """
-    return PASTED.search(QUOTED.sub("quoted", text)) is not None
+    return COMMAND.search(text) is not None
 
 
 def _may_have_operators(text: str) -> bool:
@@ -229,7 +234,7 @@ def _may_have_operators(text: str) -> bool:
 
 def is_deliberate(text: str, is_field: Callable[[str], bool]) -> bool:
     """Whether every operator of a text looks as if it were meant; see the head of this file."""
-    if looks_pasted(text):
+    if PASTED.search(QUOTED.sub("quoted", text)):
         return False
     found = list(TOKEN.finditer(text))
     words = [match["word"] for match in found if match["word"]]
