@@ -66,6 +66,20 @@ def their_search(quick: bool, queries: list[list[str]]) -> Any:
     return their_index(quick).retrieve(queries, k=K, n_threads=1, show_progress=False)
 
 
+@cache
+def folder() -> tempfile.TemporaryDirectory[str]:
+    """Make a folder for this run."""
+    return tempfile.TemporaryDirectory()
+
+
+@cache
+def corpus_file(quick: bool) -> str:
+    """Build the collection of the corpus, once for all parts."""
+    path = Path(folder().name, "corpus.sth")
+    Collection.create(path, data.descriptions(quick).documents).close()
+    return str(path)
+
+
 @contextmanager
 def built(documents: Any) -> Iterator[Collection]:
     """Build a collection, and open it with one thread."""
@@ -81,7 +95,7 @@ def measure(run: Run, texts: list[str], *, together: bool, what: str, least_rati
     asked = terms(texts, return_ids=False)
     peer = f"bm25s ({their_index(run.quick).backend})"
     theirs = partial(their_search, run.quick)
-    with built(data.descriptions(run.quick).documents) as collection:
+    with Collection.open(corpus_file(run.quick), threads=1) as collection:
         works: dict[str, Callable[[], Any]] = {}
         for ranking in RANKINGS:
             search: Callable[..., Any] = partial(collection.search_many, k=K, ranking=ranking)
@@ -117,8 +131,8 @@ def batch(run: Run) -> None:
 def tantivy(run: Run) -> None:
     """Ask typed queries one by one; tantivy reads its documents, too."""
     texts = typed(run.quick)
-    with tempfile.TemporaryDirectory() as folder, built(data.descriptions(run.quick).documents) as collection:
-        theirs = tantivy_search(folder, run.quick)
+    with Collection.open(corpus_file(run.quick), threads=1) as collection:
+        theirs = tantivy_search(run.quick)
         works: dict[str, Callable[[], Any]] = {
             ranking: partial(each, partial(collection.search, k=K, ranking=ranking), texts) for ranking in RANKINGS
         }
@@ -133,13 +147,15 @@ def tantivy(run: Run) -> None:
         run.add(compare(ranking, what, both, "µs", setting=setting | {"ranking": ranking}, least_ratio=least_ratio))
 
 
-def tantivy_search(folder: str, quick: bool) -> Callable[[str], Any]:
+def tantivy_search(quick: bool) -> Callable[[str], Any]:
     """Make the other peer's index, in one segment, and return its search."""
     import tantivy as engine
 
     schema = engine.SchemaBuilder().add_text_field("key", stored=True, tokenizer_name="raw")
     schema = schema.add_text_field("text", stored=True, tokenizer_name="en_stem")
-    index = engine.Index(schema.build(), path=folder)
+    path = Path(folder().name, "tantivy")
+    path.mkdir()
+    index = engine.Index(schema.build(), path=str(path))
     writer = index.writer(heap_size=1 << 30, num_threads=1)
     for document in data.descriptions(quick).documents:
         writer.add_document(engine.Document(**document))
@@ -157,10 +173,8 @@ def tantivy_search(folder: str, quick: bool) -> Callable[[str], Any]:
 
 def fresh(run: Run) -> None:
     """Ask the first queries of a new process, and the same once more."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = str(Path(folder, "c.sth"))
-        Collection.create(path, data.descriptions(run.quick).documents).close()
-        runs = [in_own_process(ask_twice, path, run.quick).timing.result for _ in range(run.choose(5, 1))]
+    path = corpus_file(run.quick)
+    runs = [in_own_process(ask_twice, path, run.quick).timing.result for _ in range(run.choose(3, 1))]
     count = len(typed(run.quick))
     first, again = (Timing([one[place] / count for one in runs], []) for place in (0, 1))
     row = compare("fresh", "first queries of a process, one by one", {OURS: first, "asked again": again}, "µs")

@@ -12,6 +12,7 @@ from sthash.collection import CollectionError
 from sthash.collection.file.segments import Segments
 from sthash.collection.indexes import passages
 from sthash.collection.indexes.passages import SIZE, passages_of
+from sthash.collection.search import by_words
 from support.embedders import embed
 
 SYLLABLES = [
@@ -74,6 +75,8 @@ def ranked(collection, query, k=1000):
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_documents_and_passages_are_scored_alike(monkeypatch, seed):
+    for shares in (by_words.SHARES, by_words.SHARES_IN_PROSE):
+        monkeypatch.setitem(shares, "head", 0.0)  # passages have the head of their document
     documents = corpus(seed)
     cut = [
         {"key": f"{document['key']}#{number}", "text": text}
