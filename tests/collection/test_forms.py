@@ -283,6 +283,8 @@ def test_the_page_of_a_pasted_command_comes_first(tmp_path, monkeypatch):
         both = some.search_many(["sed -i 's/text/words/' data", "text and files"])
         assert [found.ranking for found in both] == ["bm25", "graph"]
         assert [(hit.key, hit.score) for hit in both[0]] == [(hit.key, hit.score) for hit in hits]
+        nothing, found = some.search_many(["qqqq -x zzzz", "yyyy xxxx"], correct=False), some.search("grep -x zzzz")
+        assert [list(hits) for hits in (*nothing, found)] == [[], [], []]
         monkeypatch.setattr(by_words, "HEAD_OF_PROGRAM", 0.0)
         assert some.search("sed -i 's/text/words/' data")[0].key == "files"
 

@@ -182,7 +182,7 @@ def rank_by_words(
     ranked = rank_by_graph(found, words.vectors_by_position(), k=k, threads=snapshot.threads)
     for row, wanted in enumerate(by_graph):
         if not wanted:
-            ranked.positions[row], ranked.scores[row] = found.positions[row, :k], found.scores[row, :k]
+            ranked.positions[row, :k], ranked.scores[row, :k] = found.positions[row, :k], found.scores[row, :k]
     return ranked
 
 
