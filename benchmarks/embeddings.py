@@ -7,7 +7,7 @@ codes of the recipe ``embeddings`` against PCA-ITQ. ``ablation``: codes of the q
 ``million``: one million vectors. ``disk``: five million, built on disk. ``filters``: searches among all vectors, a
 tenth, and fewer, against hnswlib, FAISS and Chroma. ``growth``: an index that grows to ten times its size by single
 vectors, against a new one. ``collection``: collections of 243,000 and 39,000 embeddings with their texts against Chroma
-and LanceDB.
+and LanceDB, and against hnswlib, which has no texts.
 
 MiniLM embeddings come from ``STHASH_DATA``. ``static244k`` are static embeddings of all descriptions of vulnerabilities
 and Debian packages, made here: 244,163, and 1,000 as queries. ``--vectors FILE.npy`` adds a set of your own.
@@ -46,7 +46,7 @@ FIRST = (10, 30, 100)
 BUDGETS, QUICK_BUDGETS = (8, 16, 32, 48, 64), (16,)
 LONG_BUDGETS, QUICK_LONG_BUDGETS = (96, 192, 384), (33,)
 LEARNING = 20_000
-FILTERED = 20_000  # vectors that are searched with filters
+ASKED_STORES = 350  # queries that stores of documents are asked
 LENGTHS = (64, 128, 256, 384, 512)
 # The standard deviation of closeness among MiniLM's vectors of 20Newsgroups.
 SPREAD_OF_MINILM = 0.061
@@ -266,34 +266,32 @@ def disk(run: Run) -> None:
 
 
 def filters(run: Run) -> None:
-    """Compare searches among some of the vectors."""
-    for name, corpus, queries in sets(run, () if run.arguments.vectors else ("debian",)):
-        vector_filters.compare_filters(run, name, corpus[:FILTERED], queries)
+    """Compare searches among some of the vectors. With sets of your own, only on these."""
+    for name, corpus, queries in sets(run, () if run.arguments.vectors else (STATIC,)):
+        vector_filters.compare_filters(run, name, corpus, queries)
 
 
 def growth(run: Run) -> None:
-    """Compare an index that grew with a new one."""
-    for name, corpus, queries in sets(run, () if run.arguments.vectors else ("debian",)):
+    """Compare an index that grew with a new one. With sets of your own, only on these."""
+    for name, corpus, queries in sets(run, () if run.arguments.vectors else (STATIC,)):
         vector_filters.compare_growth(run, name, corpus, queries, nearest(corpus, queries, K))
 
 
 def collection(run: Run) -> None:
     """Compare collections of embeddings, documents included, with local vector stores."""
-    asked, wanted = run.choose(1000, 50), run.choose(243_000, 1200)
+    asked, wanted = run.choose(ASKED_STORES, 80), run.choose(243_000, 1200)
     texts = descriptions(run.quick).texts[: wanted + asked]
     rows = Encoder().encode(texts)
     kept = np.flatnonzero(rows.any(axis=1))
     rows, texts = np.ascontiguousarray(rows[kept]), [texts[place] for place in kept.tolist()]
     corpus, queries = rows[asked:], rows[:asked]
     truth = nearest(corpus, queries, K)
-    least = run.choose(5.0, None)
-    vector_stores.compare_stores(run, "static embeddings", corpus, texts[asked:], queries, truth, least)
+    vector_stores.compare_stores(run, "static embeddings", corpus, texts[asked:], queries, truth)
     if not run.quick:
         ((_, corpus, queries),) = sets(run, ("debian",), given=False)
         texts = [f"text {number}" for number in range(len(corpus))]
-        vector_stores.compare_stores(
-            run, "MiniLM embeddings", corpus, texts, queries, nearest(corpus, queries, K), least
-        )
+        queries = queries[:ASKED_STORES]
+        vector_stores.compare_stores(run, "MiniLM embeddings", corpus, texts, queries, nearest(corpus, queries, K))
 
 
 # Data

@@ -142,6 +142,11 @@ class Client(ByKey):
         found: dict[str, Any] = self._ask("GET", "/stats")
         return found
 
+    def part_sizes(self) -> dict[str, int]:
+        """Return what the bytes of the collection's file are for, as `Collection.part_sizes` does."""
+        found: dict[str, int] = self._ask("GET", "/parts")["parts"]
+        return found
+
     # Changes
 
     def add(

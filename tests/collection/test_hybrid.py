@@ -42,7 +42,7 @@ def keys(hits):
 def twin(collection, text, k, **options):
     """Fuse the two rankings by hand."""
     scores = {}
-    for ranking, weight in (("graph", 0.7), ("cosine", 0.3)):
+    for ranking, weight in (("graph", 0.6), ("cosine", 0.4)):
         for rank, hit in enumerate(collection.search(text, CANDIDATES, ranking=ranking, **options), 1):
             scores[hit.key] = scores.get(hit.key, 0) + weight / (5 + rank)
     return sorted(scores.items(), key=lambda pair: -pair[1])[:k]
@@ -244,5 +244,5 @@ def test_a_damaged_setting(path, content):
 def test_fusion():
     assert fused([[], []], 3) == []
     assert [number for number, _ in fused([[1, 2], [2, 3]], 5)] == [2, 1, 3]
-    assert fused([[4], [3]], 5) == [(4, 0.7 / 6), (3, 0.3 / 6)]
+    assert fused([[4], [3]], 5) == [(4, 0.6 / 6), (3, 0.4 / 6)]
     assert [number for number, _ in fused([[], [9, 8]], 1)] == [9]

@@ -214,7 +214,7 @@ def test_texts_embedders_and_hybrid_search(tmp_path):
         both = made.search("cat whisker", 5)
         assert both.ranking == "hybrid"
         scores = {}
-        for ranking, weight in (("graph", 0.7), ("ip", 0.3)):
+        for ranking, weight in (("graph", 0.6), ("ip", 0.4)):
             for rank, hit in enumerate(made.search("cat whisker", 100, ranking=ranking), 1):
                 scores[hit.key] = scores.get(hit.key, 0) + weight / (5 + rank)
         assert [hit.score for hit in both] == pytest.approx(sorted(scores.values(), reverse=True)[:5])
@@ -249,12 +249,12 @@ def test_duplicates_only_constant_columns_and_zeros(rows, tmp_path):
         assert len(made.search(rows[-1], 5, rerank=False)) == 5
 
 
-def test_many_vectors_are_found_in_cells(tmp_path, queries):
-    rows = made_vectors(1, 3000)
+def test_many_vectors_are_found_in_cells(tmp_path):
+    rows, queries = made_vectors(1, 3000), made_vectors(2, 1000)  # the share of 50 queries varies by .01
     rows = np.concatenate([rows, 1e4 * rows[:1]])  # one that is longer than all
     with Collection.create(tmp_path / "o.sth", vectors=rows, **PRODUCTS) as made:
         assert made.info()["cells"] > 1
-        assert recall(rows, queries, made.search_many(queries, 10)) > 0.9  # .95 is for queries like the vectors
+        assert recall(rows, queries, made.search_many(queries, 10)) > 0.95
         for query, hits in zip(queries[:5], made.search_many(queries[:5], 10), strict=True):
             assert [hit.score for hit in hits] == pytest.approx([rows[int(hit.key)] @ query for hit in hits], rel=1e-5)
 

@@ -245,7 +245,7 @@ def test_the_client_has_the_methods_of_every_collection():
     shared = {name for name in vars(DocumentCollection) if inspect.isfunction(getattr(DocumentCollection, name))}
     shared -= {"__init__", "__subclasshook__"}
     assert {"search", "search_many", "export", "__len__"} <= shared
-    for name in shared | {"info"}:
+    for name in shared | {"info", "part_sizes"}:
         parameters = [
             [
                 (given.name, given.kind, given.default)
@@ -255,6 +255,13 @@ def test_the_client_has_the_methods_of_every_collection():
         ]
         assert parameters[0] == parameters[1], name
     assert sthash.Client is Client
+
+
+def test_the_parts_of_the_file(both):
+    collection, client = both
+    assert client.part_sizes() == collection.part_sizes()
+    assert list(client.part_sizes()) == list(collection.part_sizes())
+    assert client.part_sizes()["texts"] > 0
 
 
 def test_the_limits_need_no_web_framework():

@@ -27,7 +27,7 @@ def test_requests_made_from_the_document(path, tmp_path, server_of):
         )
         status, errors = server.end()
     assert result.returncode == 0, result.stdout + result.stderr
-    assert "Tested: 19" in result.stdout
+    assert "Tested: 20" in result.stdout
     assert status == 0
     assert "Traceback" not in errors
 

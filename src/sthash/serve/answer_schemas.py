@@ -256,6 +256,13 @@ class StatsAnswer(BaseModel):
     advice: str | None = Field(None, description="Whether to relearn, and how.")
 
 
+class PartsAnswer(BaseModel):
+    """What the bytes of a file are for, the most first."""
+
+    name: str
+    parts: dict[str, int] = Field(description="Bytes by what they are for; `tables` is what SQLite adds.")
+
+
 class HealthAnswer(BaseModel):
     """The server is alive."""
 

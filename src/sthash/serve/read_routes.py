@@ -321,5 +321,12 @@ async def stats(served: RequestedCollection) -> Response:
     return json_response({"name": served.name} | {name: value for name, value in found.items() if name != "path"})
 
 
+@router.get("/parts", responses=answers(answer_schemas.PartsAnswer))
+async def parts(served: RequestedCollection) -> Response:
+    """Say what the bytes of the collection's file are for. All rows are counted."""
+    found = await served.slow_worker.run(lambda collection: collection.part_sizes())
+    return json_response({"name": served.name, "parts": found})
+
+
 def _milliseconds(start: float) -> float:
     return round(1000 * (time.perf_counter() - start), 3)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 # How far down the two rankings are read; and how much less a rank counts than the one before it.
 CANDIDATES = 100
 RANK_OFFSET = 5
-WEIGHTS = (0.7, 0.3)  # of words, and of vectors
+WEIGHTS = (0.6, 0.4)  # of words, and of vectors
 
 
 def fused(rankings: Sequence[Sequence[int]], k: int) -> list[tuple[int, float]]:
