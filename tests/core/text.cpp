@@ -152,8 +152,7 @@ void check_spelling(int threads) {
             return a.distance != b.distance ? a.distance < b.distance : a.frequency > b.frequency;
         });
         wanted.resize(std::min(count, wanted.size()));
-        const std::vector<SimilarWord> found =
-            spelled.similar({word.data(), word.size(), 1}, 2, count, threads, stop);
+        const std::vector<SimilarWord> found = spelled.similar({word.data(), word.size(), 1}, 2, count, threads, stop);
         check(std::equal(found.begin(), found.end(), wanted.begin(), wanted.end(),
                          [](const SimilarWord& a, const SimilarWord& b) {
                              return a.place == b.place && a.frequency == b.frequency && a.distance == b.distance;

@@ -160,8 +160,8 @@ nb::tuple search(PostingLists& lists, Vector<int64_t> indptr, Vector<int32_t> co
     check(indptr.size() > 0, "indptr must have one entry more than there are queries.");
     check(columns.size() == weights.size(), "There must be as many weights as columns.");
     check(!optional || optional->size() == indptr.size() - 1, "optional must have one number per query.");
-    const QueriesView queries{indptr.data(),  columns.data(),    weights.data(), indptr.size() - 1,
-                              columns.size(), optional ? optional->data() : nullptr};
+    const QueriesView queries{indptr.data(),     columns.data(), weights.data(),
+                              indptr.size() - 1, columns.size(), optional ? optional->data() : nullptr};
     Selection selection;
     if (allowed) selection.allowed.emplace(allowed->data(), allowed->size());
     if (ranks) selection.ranks.emplace(ranks->data(), ranks->size());

@@ -214,8 +214,7 @@ nb::list heads_of(const nb::list& texts) {
     nb::list heads;
     for (const TextView& text : held.views()) {
         const TextView head = head_of(text);
-        PyObject* const made =
-            PyUnicode_FromKindAndData(head.width, head.data, static_cast<Py_ssize_t>(head.length));
+        PyObject* const made = PyUnicode_FromKindAndData(head.width, head.data, static_cast<Py_ssize_t>(head.length));
         if (made == nullptr) throw nb::python_error();
         heads.append(nb::steal(made));
     }

@@ -51,7 +51,8 @@ bool ends_sentence(uint32_t code) {
 }
 
 bool is_space(uint32_t code) {
-    return code == ' ' || (code >= 9 && code <= 13) || code == 0xA0 || code == 0x2028 || code == 0x2029 || code == 0x3000;
+    return code == ' ' || (code >= 9 && code <= 13) || code == 0xA0 || code == 0x2028 || code == 0x2029 ||
+           code == 0x3000;
 }
 
 template <class Char>

@@ -2,8 +2,8 @@
 //
 // A form is a word in lower case, stop words included; the same without accents; a name as people write it (is_dir,
 // os.path.join, CVE-2021-44228, c++) or a compound, which prose has too (well-known, 1.5); and the parts of a word with
-// capitals inside (RunUntilComplete has "run", "until" and "complete"). The stem of a word in the head of a text, which is
-// its title or its first sentence, is one more form. A form is known by a hash only, as a column behind those of all
+// capitals inside (RunUntilComplete has "run", "until" and "complete"). The stem of a word in the head of a text, which
+// is its title or its first sentence, is one more form. A form is known by a hash only, as a column behind those of all
 // terms: what two forms share a column for is a hit too many, which others outrank.
 #pragma once
 
@@ -32,8 +32,8 @@ struct FormRows {
     std::vector<int32_t> counts;
 };
 
-// The head of a text: its first line with a letter or digit or, if that is the only one or has more than 250 characters,
-// its first sentence. Empty if this has more than 250 characters, too, or if no more follows than it has.
+// The head of a text: its first line with a letter or digit or, if that is the only one or has more than 250
+// characters, its first sentence. Empty if this has more than 250 characters, too, or if no more follows than it has.
 TextView head_of(const TextView& text);
 
 // The column of a stem in a head.

@@ -56,7 +56,8 @@ size_t PostingSearcher::search(const std::vector<QueryTerm>& terms, size_t n_doc
     threshold_ = score_of(least_);
 
     cursors_.clear();
-    for (const QueryTerm& term : terms) cursors_.push_back({term.list->blocks(), term.list, term.weight, term.optional});
+    for (const QueryTerm& term : terms)
+        cursors_.push_back({term.list->blocks(), term.list, term.weight, term.optional});
     rounding_ = 1.5e-7 * static_cast<double>(terms.size() + 2);
     for (;;) {
         uint32_t window = PostingList::kNoWindow;

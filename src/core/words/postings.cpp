@@ -575,8 +575,8 @@ struct WeightedColumn {
     bool optional;
 };
 
-// The columns of one query, each once, by falling weight, equal weights in the order given, and optional ones behind all
-// others. Those without weight are left out.
+// The columns of one query, each once, by falling weight, equal weights in the order given, and optional ones behind
+// all others. Those without weight are left out.
 std::vector<WeightedColumn> columns_of(const QueriesView& queries, size_t query) {
     const int64_t begin = queries.indptr[query], end = queries.indptr[query + 1];
     if (begin < 0 || begin > end || end > static_cast<int64_t>(queries.size))

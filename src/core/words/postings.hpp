@@ -40,7 +40,8 @@ struct QueriesView {
     const int32_t* columns;
     const float* weights;
     size_t count, size;
-    const int64_t* optional = nullptr;  // count: so many of a query's columns, its last ones, are optional; none if null
+    const int64_t* optional =
+        nullptr;  // count: so many of a query's columns, its last ones, are optional; none if null
 };
 
 // The k best documents of each query by BM25, best first; of equal scores the lower position comes first. Where fewer
