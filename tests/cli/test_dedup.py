@@ -271,6 +271,7 @@ def test_a_run_that_was_killed_is_continued(sth, source, tmp_path, monkeypatch):
 
     expected = sth("dedup", "in.jsonl", "--text", "body", "-o", "expected.jsonl")
     command = ("dedup", "in.jsonl", "--text", "body", "-o", "kept.jsonl", "--resume", "run")
+    assert "Leave --resume out." in sth(*command, "--measure", "cosine", status=1).err
     compare, calls = streaming._pairs_of_members, []
 
     def killed(*arguments):

@@ -310,7 +310,9 @@ def deduplicate(
             raise TypeError(f"cosine={cosine} is about embeddings. Set embedder too, or leave cosine out.")
         check_measure("cosine", cosine)
     if checkpoint is not None and measure not in PARTITIONED:
-        raise ValueError(f"measure={measure!r} is not compared in parts that could be continued. Leave checkpoint out.")
+        raise ValueError(
+            f"measure={measure!r} is not compared in parts that could be continued. Leave checkpoint= (--resume) out."
+        )
     if seen is not None:
         seen.check_measure(measure, shingle_words)
         if rule != "first" or against is not None:
