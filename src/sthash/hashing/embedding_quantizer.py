@@ -19,7 +19,6 @@ from sthash.codes import Codes
 from sthash.hashing.codebooks import (
     LEAST_LENGTH,
     WORDS,
-    Chosen,
     Codewords,
     choose_words,
     k_means,
@@ -81,7 +80,10 @@ class EmbeddingQuantizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
         q · mean + factor · (q − mean) · h + shift,
 
-    one table lookup per byte.
+    one table lookup per byte. In codes with fields h tells the product with the mean well itself: there q takes the
+    place of q − mean, and the shift is what h misses of that product. Codes of a byte per dimension are compared by
+    distance, 1 − |q − mean − h|² / 2 + shift, of which the tables have the parts, too; this tells very similar vectors
+    apart.
 
     Parameters
     ----------
@@ -209,12 +211,24 @@ class EmbeddingQuantizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Return the tables with which queries score codes."""
         check_is_fitted(self)
         rows = unit_rows(check_rows(queries, width=self.n_features_in_))
-        from_mean = rows - self.mean_
+        compared = self._compared(rows)
         workers = resolve_threads(self.threads)
-        of_words = _core.multiply(from_mean, self._turned, threads=workers).reshape(len(rows), -1, WORDS)
-        of_signs = _core.multiply(from_mean, self.signs_, threads=workers).reshape(len(rows), -1, 8) @ PATTERNS.T
-        of_fields = self.parts_.tables(from_mean, workers)
-        return QueryTables(np.concatenate([of_words, of_signs, of_fields], axis=1), rows @ self.mean_)
+        of_words = _core.multiply(compared, self._turned, threads=workers).reshape(len(rows), -1, WORDS)
+        of_signs = _core.multiply(compared, self.signs_, threads=workers).reshape(len(rows), -1, 8) @ PATTERNS.T
+        of_fields, offsets = self.parts_.tables(compared, workers), rows @ self.mean_
+        if self._compares_distances:
+            of_fields -= self.parts_.squares(self.mean_)
+            offsets += (1 - self.mean_ @ self.mean_) / 2
+        return QueryTables(np.concatenate([of_words, of_signs, of_fields], axis=1), offsets)
+
+    @property
+    def _compares_distances(self) -> bool:
+        """Whether scores are made of distances: in codes of fields alone, about one for each dimension."""
+        return len(self.parts_) == self.n_bytes - 1 >= self.n_features_in_ - 1
+
+    def _compared(self, queries: Floats) -> Floats:
+        """Return what is multiplied by the sums: queries minus the mean, or with fields the queries themselves."""
+        return queries if len(self.parts_) else queries - self.mean_
 
     def scores(self, queries: npt.ArrayLike, codes: Codes) -> Floats:
         """Estimate the cosine of each query with each code, shape (queries, codes)."""
@@ -362,7 +376,7 @@ class EmbeddingQuantizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             if n_fields and self.learned:
                 for first in range(0, len(rows), BATCH):
                     part = slice(first, first + BATCH)
-                    left[part] = rows[part] - self._first_sums(self._choose(rows[part]).codes)
+                    left[part] = rows[part] - self._first_sums(self._choose(rows[part])[0])
                 self.parts_ = Fields.learn(left, n_fields, rng)
             elif n_fields:
                 self.parts_ = Fields.made(rows.shape[1], n_fields, rng)
@@ -372,7 +386,7 @@ class EmbeddingQuantizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _learn_corrections(self, rows: Floats, rng: np.random.Generator) -> None:
         """Group the corrections that rows need around 256 pairs."""
         parts = [rows[first : first + BATCH] for first in range(0, len(rows), BATCH)]
-        needed = np.concatenate([self._needed(part, self._choose(part).squares) for part in parts])
+        needed = np.concatenate([self._needed(part, *self._choose(part)[1:]) for part in parts])
         places = self._places(needed)
         chosen = nearest(places, k_means(places, rng, turns=20))
         sizes = np.maximum(np.bincount(chosen, minlength=WORDS), 1)
@@ -380,30 +394,43 @@ class EmbeddingQuantizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             self.corrections_[:, column] = np.bincount(chosen, needed[:, column], WORDS) / sizes
         empty = np.bincount(chosen, minlength=WORDS) == 0
         self.corrections_[empty] = self.corrections_[~empty][0]
+        if self._compares_distances:
+            self.corrections_[np.argmin(sizes)] = 1, -0.5  # for zero vectors, which may come later
 
     def _prepare(self) -> None:
         """Compute what encoding needs besides the learned arrays."""
         self._turned = np.ascontiguousarray(self.books_.reshape(-1, len(self.mean_)).T)
         self._codewords = Codewords(self.books_, self.signs_, self._longest, LEAST_GAIN)
 
-    def _choose(self, rows: Floats) -> Chosen:
-        """Choose the codewords, signs and words of rows minus the mean."""
-        threads = resolve_threads(self.threads)
-        chosen = self._codewords.choose(rows, threads)
-        if not len(self.parts_):
-            return chosen
-        before = self._first_sums(chosen.codes)
-        words = self.parts_.encode(rows - before, threads)
-        squares = squared_norms(before + self.parts_.decode(words, threads))
-        return Chosen(np.hstack([chosen.codes, words]), squares.astype(np.float32))
+    def _choose(self, rows: Floats) -> tuple[Codes, Floats, Any, Any]:
+        """Choose the codewords, signs and words of rows minus the mean.
 
-    def _needed(self, rows: Floats, squares: Floats) -> npt.NDArray[np.float64]:
+        Returns the codes, the squared lengths of their sums and, with fields, the products of the sums with the mean
+        and with the rows.
+        """
+        threads = resolve_threads(self.threads)
+        codes, squares = self._codewords.choose(rows, threads)
+        if not len(self.parts_):
+            return codes, squares, 0.0, 0.0
+        before = self._first_sums(codes)
+        words = self.parts_.encode(rows - before, threads)
+        sums = before + self.parts_.decode(words, threads)
+        along = np.einsum("ij,j->i", sums, self.mean_, dtype=np.float64)
+        products = np.einsum("ij,ij->i", sums, rows, dtype=np.float64)
+        return np.hstack([codes, words]), squared_norms(sums).astype(np.float32), along, products
+
+    def _needed(self, rows: Floats, squares: Floats, along: Any, products: Any) -> npt.NDArray[np.float64]:
         """Return the factor and the shift that each row needs."""
+        if self._compares_distances:
+            errors = squared_norms(rows) - 2 * products + squares
+            missing = 1 - squared_norms(rows + self.mean_)  # nothing, but for zero vectors
+            return np.column_stack([np.ones(len(rows)), (errors - missing) / 2])
         lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
         heights = np.sqrt(np.maximum(squares.astype(np.float64), 0))
         factors = np.where(heights > 1e-6, lengths / np.maximum(heights, 1e-6), 1.0)
-        shifts = np.einsum("ij,j->i", rows, self.mean_, dtype=np.float64)
-        return np.column_stack([np.clip(factors, 1e-3, 1e3), shifts])
+        factors = np.clip(factors, 1e-3, 1e3)
+        shifts = np.einsum("ij,j->i", rows, self.mean_, dtype=np.float64) - factors * along
+        return np.column_stack([factors, shifts])
 
     def _places(self, corrections: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """Return corrections as points whose distances measure the harm of a wrong one.
@@ -417,8 +444,8 @@ class EmbeddingQuantizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return np.column_stack([factors, shifts, SUM_WEIGHT * (factors + shifts)])
 
     def _encode(self, rows: Floats) -> Codes:
-        chosen, squares = self._choose(rows)
-        last = nearest(self._places(self._needed(rows, squares)), self._places(self.corrections_.astype(np.float64)))
+        chosen, *told = self._choose(rows)
+        last = nearest(self._places(self._needed(rows, *told)), self._places(self.corrections_.astype(np.float64)))
         return np.column_stack([chosen, last.astype(np.uint8)])
 
 

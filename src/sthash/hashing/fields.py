@@ -2,7 +2,9 @@
 
 Vectors are turned onto axes, and the axes are divided among the bytes of the code. A byte chooses one of 256 *words*,
 which has a value for each of its axes. Axes along which vectors vary much share a byte with few others, so that about
-the same is lost in each byte. Sums of signs would come as close, but take far longer to learn and to choose.
+the same is lost in each byte. Axes that have a byte each lose the same whatever their directions; these are turned at
+random, because along a principal axis some vectors lie far out, beyond the last word. Sums of signs would come as
+close, but take far longer to learn and to choose.
 
 Axes and words are learned, or they are made for any vectors: random axes, and words for a normal distribution.
 """
@@ -23,7 +25,7 @@ from sthash.hashing.rotation import principal_axes
 
 Bytes = npt.NDArray[np.uint8]
 
-TURNS = 8  # iterations of k-means
+TURNS, TURNS_ON_A_LINE = 8, 20  # iterations of k-means
 MADE_UP_ROWS = 20_000
 # Names of the arrays in a file.
 NAMES = ("axes_", "words_", "fields_")
@@ -59,6 +61,10 @@ class Fields:
         axes = principal_axes(rows).astype(np.float32)
         places = rows @ axes
         fields = _divided(places.var(axis=0, dtype=np.float64), n_fields)
+        alone = np.flatnonzero(np.bincount(fields)[fields] == 1)
+        if len(alone):
+            axes[:, alone] = axes[:, alone] @ np.linalg.qr(rng.standard_normal((len(alone), len(alone))))[0]
+        places = rows @ axes
         words = np.empty((WORDS, len(fields)), dtype=np.float32)
         for field in range(n_fields):
             own = np.flatnonzero(fields == field)
@@ -142,6 +148,13 @@ class Fields:
             tables[:, field] += places[:, axis, None] * self.words[:, axis]
         return tables
 
+    def squares(self, mean: Floats) -> Floats:
+        """Return half of what each word adds to the squared length of the mean plus the sum, shape (fields, 256)."""
+        grown = self.words * (self.words / 2 + mean @ self.axes)
+        squares = np.zeros((len(self), WORDS), dtype=np.float32)
+        np.add.at(squares, self.fields, grown.T)
+        return squares
+
 
 def _divided(variances: npt.NDArray[np.float64], n_fields: int) -> npt.NDArray[np.int32]:
     """Divide axes among fields, so that the products of their variances are about equal."""
@@ -163,9 +176,20 @@ def _words(points: Floats, rng: np.random.Generator) -> Floats:
     Centers are best denser at the edges than points are, so k-means starts from points that are spread that much.
     """
     width = points.shape[1]
+    spread = np.sqrt(1 + 2 / width)
     if width == 1:
-        start = np.quantile(points[:, 0], (np.arange(WORDS) + 0.5) / WORDS)[:, None]
-    else:
-        start = points[rng.choice(len(points), WORDS, replace=len(points) < WORDS)]
-    start = np.ascontiguousarray(start * np.sqrt(1 + 2 / width), dtype=np.float32)
-    return np.asarray(k_means(points, rng, turns=TURNS, start=start), dtype=np.float32)
+        return _words_on_a_line(points[:, 0], spread)[:, None]
+    start = spread * points[rng.choice(len(points), WORDS, replace=len(points) < WORDS)]
+    return np.asarray(k_means(points, rng, turns=TURNS, start=start.astype(np.float32)), dtype=np.float32)
+
+
+def _words_on_a_line(values: Floats, spread: float) -> Floats:
+    """Return the centers that k-means finds on a line, ascending: each has the values of an interval."""
+    ordered = np.sort(values.astype(np.float64))
+    sums = np.concatenate([[0.0], np.cumsum(ordered)])
+    words = spread * np.quantile(ordered, (np.arange(WORDS) + 0.5) / WORDS)
+    for _ in range(TURNS_ON_A_LINE):
+        ends = np.concatenate([[0], np.searchsorted(ordered, (words[1:] + words[:-1]) / 2), [len(ordered)]])
+        sizes = np.diff(ends)
+        words = np.where(sizes > 0, np.diff(sums[ends]) / np.maximum(sizes, 1), words)
+    return words.astype(np.float32)
