@@ -124,11 +124,13 @@ def _npy_parts(path: Path, size: int) -> Iterator[npt.NDArray[Any]]:
         shape, dtype = _npy_header(file, path)
         row_bytes = shape[1] * dtype.itemsize
         for first in range(0, shape[0], size):
-            content = file.read(min(size, shape[0] - first) * row_bytes)
+            wanted = min(size, shape[0] - first) * row_bytes
+            content = file.read(wanted)
             if _state(file) != before:
                 raise ValueError(f"{path} was changed while it was read. Try again when it is complete.")
-            if len(content) % row_bytes or not content:
-                raise ValueError(f"{path} ends before row {first + size:,} of {shape[0]:,}. Write it again.")
+            if len(content) < wanted:
+                whole = first + len(content) // row_bytes
+                raise ValueError(f"{path} ends before row {whole:,} of {shape[0]:,}. Write it again.")
             yield np.frombuffer(content, dtype).reshape(-1, shape[1])
 
 
