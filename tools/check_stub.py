@@ -85,8 +85,13 @@ def _agree(stub: str, module: str) -> bool:
 
 
 def _loosely(parameters: str) -> str:
-    """Drop what the C++ type of a parameter does not say: what is inside a list, what a function takes."""
-    loose = {"list[str]": "list", "list[bytes]": "list", "Callable[[int, int], None]": "object"}
+    """Drop what the C++ type of a parameter does not say: what is inside a tuple or a list, what a function takes."""
+    loose = {
+        "tuple[Any, ...]": "tuple",
+        "list[str]": "list",
+        "list[bytes]": "list",
+        "Callable[[int, int], None]": "object",
+    }
     for said, unsaid in loose.items():
         parameters = parameters.replace(said, unsaid)
     return parameters
