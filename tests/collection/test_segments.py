@@ -115,7 +115,8 @@ def test_a_change_that_is_undone_leaves_nothing(store, small):
         kept = Records(store, "codes", WIDTH)
         put(kept, range(50), expected)
         kept.settle()
-    before = Segments(store, "codes").all()
+    with store.reading():
+        before = Segments(store, "codes").all()
 
     def change():
         with store.writing():
@@ -139,7 +140,8 @@ def test_segments_of_like_size_become_one_and_large_ones_stay(store, small):
             kept = Records(store, "codes", WIDTH)
             put(kept, range(first, first + 11), expected)
             kept.settle()
-        sizes = [segment.size for segment in Segments(store, "codes").all()]
+        with store.reading():
+            sizes = [segment.size for segment in Segments(store, "codes").all()]
         assert len(sizes) <= 3 + first // 60
         assert max(sizes) <= 100
     with store.reading():
@@ -221,7 +223,8 @@ def filled(store, small):
         kept.remove(np.array([63]))
         kept.put(np.arange(200, 205), content_of(np.arange(200, 205)))
         kept.settle()
-    assert [segment.size for segment in Segments(store, "codes").all()] == [60, 12]
+    with store.reading():
+        assert [segment.size for segment in Segments(store, "codes").all()] == [60, 12]
     return store
 
 

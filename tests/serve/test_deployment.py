@@ -21,7 +21,7 @@ DEPLOY = ROOT / "deploy"
 @pytest.fixture(scope="module")
 def options():
     """The options that ``sth serve`` has."""
-    command = typer.main.get_command(app).commands["serve"]
+    command = typer.main.get_command(app).get_command(None, "serve")
     return {name for parameter in command.params for name in (*parameter.opts, *parameter.secondary_opts)}
 
 

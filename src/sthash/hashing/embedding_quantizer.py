@@ -82,7 +82,7 @@ class EmbeddingQuantizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     one table lookup per byte. In codes with fields h tells the product with the mean well itself: there q takes the
     place of q − mean, and the shift is what h misses of that product. Codes of a byte per dimension are compared by
-    distance, 1 − |q − mean − h|² / 2 + shift, of which the tables have the parts, too; this tells very similar vectors
+    distance, 1 − ‖q − mean − h‖² / 2 + shift, of which the tables have the parts, too; this tells very similar vectors
     apart.
 
     Parameters
