@@ -65,8 +65,6 @@ NOT_MEASURED = {
     "scaling-texts-10m",
     "scaling-texts-20m",
     "spark-rows",
-    "text_search-fresh",
-    "text_search-tantivy",
 }
 
 
